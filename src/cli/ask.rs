@@ -156,7 +156,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
 fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
     let text = format!(
         "# Made by fsverdict ask of the question {name}; fsverdict show {name} says more about it, and where it is from.\n{}",
-        write(plan, fsverdict_stack::layer::protection_of)
+        write(plan)
     );
     write_output(path, Existing::Keep, |out| out.write_all(text.as_bytes())).map_err(
         |error: std::io::Error| {

@@ -181,7 +181,7 @@ mod tests {
         let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));
         let plan = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         // What is written of it is the same plan, and what is kept of a run, too.
-        assert_eq!(read(&write(&plan, fsverdict_stack::layer::protection_of)).unwrap(), plan);
+        assert_eq!(read(&write(&plan)).unwrap(), plan);
         let kept = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<fsverdict_judgement::plan::Plan>(&kept).unwrap(), plan);
         text

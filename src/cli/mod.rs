@@ -18,6 +18,7 @@ mod dry_run;
 mod error;
 mod fleet;
 mod forecast;
+mod guarantees;
 mod interrupt;
 mod kernel;
 mod list;

@@ -32,8 +32,13 @@ fn check(plan: &Plan) -> Result<(), CliError> {
     };
     // How far its data were scaled is told of them, and no part of what is written.
     let plan = Plan { scale: None, ..plan.clone() };
-    let again = with_vocabulary(|known| read_with(&write(&plan, known.protection), "plan.json", &Overrides::default(), known))
-        .map_err(|error| refused(error.to_string()))?;
+    let mut again =
+        with_vocabulary(|known| read_with(&write(&plan), "plan.json", &Overrides::default(), known))
+            .map_err(|error| refused(error.to_string()))?;
+    // Versions that ranked all candidates against each other recorded no levels of protection.
+    if plan.goal.protection.is_empty() {
+        again.goal.protection.clear();
+    }
     if again != plan {
         return Err(refused("read again, it says something else".to_owned()));
     }

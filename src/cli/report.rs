@@ -16,6 +16,7 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
 use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 
+use super::guarantees::guarantees;
 use super::opened::{open_run, read_run};
 use super::requests::requests;
 use super::to_use::to_use;
@@ -154,6 +155,7 @@ pub(super) fn gathered<'a>(
     if let Some(folder) = folder.filter(|_| page) {
         report.requests = requests(folder.handle(), plan, run);
     }
+    report.guarantees = guarantees(plan);
     report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
     report
 }

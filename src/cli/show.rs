@@ -11,7 +11,6 @@ use fsverdict_disk::device;
 use fsverdict_judgement::plan::{Overrides, preset, write};
 use fsverdict_lab::cpu;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_stack::layer::protection_of;
 use fsverdict_text::{Reason, suggest};
 
 use super::vocabulary::{PathOrAmong, read_plan, shown_names};
@@ -33,7 +32,7 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
     let processor = || cpu::shipped().iter().find(|known| known.name == what).map(|model| model.toml);
     let toml = match preset(what).map(|preset| preset.toml).or(model).or_else(processor) {
         Some(toml) => toml.to_owned(),
-        None if path.is_dir() => write(&RunFolder::open(path).map_err(CliError::usage)?.1, protection_of),
+        None if path.is_dir() => write(&RunFolder::open(path).map_err(CliError::usage)?.1),
         None if !path.exists() => {
             return Err(CliError::usage(Reason::new(
                 format!("there is no preset, model or file named `{what}`"),
@@ -41,7 +40,7 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
             )));
         }
         // Read and written anew, nothing but a plan gets through.
-        None => write(&read_plan(path, &Overrides::default())?, protection_of),
+        None => write(&read_plan(path, &Overrides::default())?),
     };
     result_writer().write_all(toml.as_bytes())?;
     Ok(Exit::Done)

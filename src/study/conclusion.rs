@@ -121,7 +121,8 @@ fn contests(plan: &Plan, run: &Run) -> Vec<Contest> {
         match levels.is_empty() {
             true => vec![contest(title, one.plan, one.run)],
             false => {
-                let titled = |level: GroupRun| contest(format!("{title}, {}", level.title), level.plan, level.run);
+                let titled =
+                    |level: GroupRun| contest(format!("{title}, {}", level.title), level.plan, level.run);
                 levels.into_iter().map(titled).collect()
             }
         }
@@ -241,4 +242,83 @@ fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Endi
     // Who asked for more blocks after the time was up wants them.
     let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none());
     Some((exhausted(budget?, run, candidates)?, Ending::Budget))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made;
+    use super::{Conclusion, next_to_try};
+    use fsverdict_judgement::journal::{Ending, Event, Fold, Run};
+    use fsverdict_judgement::plan::Plan;
+    use serde_json::json;
+
+    const SECONDS: [(&str, f64); 5] =
+        [("ext4", 10.0), ("xfs", 11.0), ("ext4+luks2", 12.0), ("xfs+luks2", 12.1), ("ext2", 8.0)];
+
+    fn plan(protection: &serde_json::Value) -> Plan {
+        let candidate = |(name, _): (&str, f64)| {
+            let (filesystem, encryption) = name.split_once('+').unwrap_or((name, "none"));
+            json!({ "name": name, "filesystem": filesystem, "encryption": encryption })
+        };
+        made::plan(&json!({
+            "candidates": SECONDS.map(candidate),
+            "goal": { "metric": "durable", "weights": { "write": 1.0 }, "protection": protection },
+        }))
+    }
+
+    /// A run of so many blocks of what is to be tried next; those with LUKS vary by a tenth, the others hardly.
+    fn run(plan: &Plan, blocks: u32) -> Run {
+        let mut fold = Fold::new(plan);
+        let tell = |fold: &mut Fold, trial, event| {
+            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
+        };
+        tell(&mut fold, None, made::started());
+        for block in 1..=blocks {
+            let names = match fold.run() {
+                Some(run) if block > 1 => next_to_try(plan, run),
+                _ => SECONDS.map(|(name, _)| name.to_owned()).into(),
+            };
+            let order: Vec<&str> = names.iter().map(String::as_str).collect();
+            tell(&mut fold, None, made::block_started(block, 1, &order));
+            for (at, name) in order.into_iter().enumerate() {
+                let id = Some(made::id(block, name));
+                let (_, seconds) = SECONDS.into_iter().find(|(known, _)| *known == name).unwrap();
+                let strays = f64::from((block * (at as u32 + 3)) % 5) / 5.0;
+                let strays = if name.ends_with("luks2") { 0.2 * strays } else { 0.001 * strays };
+                tell(&mut fold, id.clone(), Event::TrialStarted {});
+                tell(&mut fold, id.clone(), made::durable("write", seconds * (1.0 + strays)));
+                tell(&mut fold, id, made::ended(None, 1.0));
+            }
+            tell(&mut fold, None, Event::BlockFinished { block, attempt: 1, invalid: None });
+        }
+        fold.into_run().unwrap()
+    }
+
+    #[test]
+    fn a_level_rests_when_it_is_settled_and_the_run_ends_with_the_last() {
+        let levels = json!({
+            "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"], "ext2": ["not_crash_safe"],
+        });
+        let plan = plan(&levels);
+        let early = run(&plan, 4);
+        // ext2 has no rival, and ext4 against xfs is decided at once.
+        assert_eq!(next_to_try(&plan, &early), ["ext4+luks2", "xfs+luks2"]);
+        assert_eq!(Conclusion::of(&plan, &early).end, None);
+        let late = run(&plan, plan.protocol.blocks.max);
+        let (reason, ending) = Conclusion::of(&plan, &late).end.unwrap();
+        assert_eq!(ending, Ending::Blocks);
+        assert!(reason.contains("unencrypted, crash-safe: recommended after"), "{reason}");
+        assert!(reason.contains("encrypted, crash-safe: undecided after"), "{reason}");
+        assert!(next_to_try(&plan, &late).is_empty());
+    }
+
+    #[test]
+    fn levels_with_one_candidate_each_are_tried_until_they_can_be_compared() {
+        let mut plan = plan(&json!({ "ext4+luks2": ["encrypted"] }));
+        plan.candidates.retain(|candidate| candidate.filesystem == "ext4");
+        let mut fold = Fold::new(&plan);
+        let events = made::journal([(None, made::started())]);
+        events.records.into_iter().for_each(|record| fold.take(record));
+        assert_eq!(next_to_try(&plan, fold.run().unwrap()), ["ext4", "ext4+luks2"]);
+    }
 }

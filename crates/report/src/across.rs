@@ -1,8 +1,8 @@
 //! The verdicts of several environments in words: which candidate to take in which, and where the order changes.
 
+use super::groups::outcome;
 use super::kernels;
 use super::number::{percent, times, times_within};
-use super::sentence::outcome;
 use super::text::listing;
 use super::text_table::TextTable;
 use fsverdict_judgement::plan::grouped;

@@ -89,7 +89,7 @@ fn verb(judged: &Judgement<'_>) -> &'static str {
 }
 
 /// `+5%, +2% to +8%`, or a multiple where the ratio is two or more.
-fn difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
+pub(super) fn difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
     let as_much = if is_of_time(judged) { "as long" } else { "as much" };
     let is_far = |value: f64| !(0.5..WIDE).contains(&value);
     let (low, high) = match ratio.low.zip(ratio.high) {

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::across::SideBySide;
 use super::sentence::why;
-use super::{Report, ReportError, ToUse};
+use super::{Guarantees, Report, ReportError, ToUse};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts, RottenBlocks};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
@@ -40,6 +40,10 @@ pub(super) struct RunDocument<'a> {
     safety: &'a [SafetyPoint],
     #[serde(skip_serializing_if = "Option::is_none")]
     to_use: Option<&'a ToUse>,
+    #[serde(skip_serializing_if = "<[Guarantees]>::is_empty")]
+    guarantees: &'a [Guarantees],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drawbacks: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -176,6 +180,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
                 by: report.judged.plan.goal.by,
                 weights: report.judged.objective.weights.clone(),
                 require: report.judged.plan.goal.require.clone(),
+                one_ranking: report.judged.plan.goal.one_ranking,
                 protection: report.judged.plan.goal.protection.clone(),
             },
             verdict,
@@ -197,6 +202,8 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         rot: &report.judged.run.rotten,
         safety: &report.safety,
         to_use: report.to_use.as_ref(),
+        guarantees: &report.guarantees,
+        drawbacks: report.drawbacks(),
     }
 }
 

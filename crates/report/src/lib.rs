@@ -20,6 +20,8 @@ mod findings;
 mod fixtures;
 mod forms;
 mod goal_words;
+mod groups;
+mod guarantees;
 #[cfg(test)]
 mod guide_tests;
 mod harness;
@@ -71,6 +73,7 @@ use run::page_of_run;
 pub use against::{AgainstReport, Shares, TracePart, write_against};
 pub use compare::{ComparisonReport, write_comparison};
 pub use devices::{DeviceReport, write_devices};
+pub use guarantees::Guarantees;
 pub use html::{LONGEST_PAGE, NoPlan, packed_rows, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::Report;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{PageNote, Requests, ToUse, noise, notes, plain_words, sentence, tables, words};
+use super::{Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, tables, words};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
@@ -44,6 +44,8 @@ pub struct Report<'a> {
     pub rows: Option<String>,
     /// How to set up the recommended candidate for permanent use; for HTML pages, and `None` until it is set.
     pub to_use: Option<ToUse>,
+    /// What each candidate guarantees; empty until it is set.
+    pub guarantees: Vec<Guarantees>,
     /// Time beside the data that was lost, where the plan tested faults.
     pub(super) safety: Vec<SafetyPoint>,
     /// Whether the run is in progress, so that its page should be reloaded.
@@ -58,10 +60,10 @@ impl<'a> Report<'a> {
         let across = SideBySide::of(&judged);
         let found = across.as_ref().map(|across| &across.found);
         let noise = noise::sentence(&judged);
-        let outcome = sentence::outcome(&judged);
+        let outcome = groups::outcome(&judged);
         Self {
             paragraph: words::paragraph(&judged, found, &outcome, noise.as_deref()),
-            plain_words: if found.is_some() { None } else { plain_words::sentences(&judged) },
+            plain_words: if found.is_some() { None } else { groups::plain_sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
             // Steps whose time the goal weighs are shown with the phases instead.
@@ -81,8 +83,14 @@ impl<'a> Report<'a> {
             requests: Vec::new(),
             rows: None,
             to_use: None,
+            guarantees: Vec::new(),
             live: false,
         }
+    }
+
+    /// What the recommended candidates lack that others have, in a sentence; `None` where that is nothing, or not known.
+    pub(super) fn drawbacks(&self) -> Option<String> {
+        if self.across.is_some() { None } else { guarantees::drawbacks(&self.judged, &self.guarantees) }
     }
 
     /// The candidate that [`to_use`](Self::to_use) sets up; `None` where nothing is recommended.

@@ -14,12 +14,17 @@ const MOST_NAMES: usize = 4;
 
 /// The three sentences; `None` where no candidates are compared with each other.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Option<String> {
+    with_answer(judged, answer(judged))
+}
+
+/// The same with these words for the result.
+pub(super) fn with_answer(judged: &Judgement<'_>, answer: Option<String>) -> Option<String> {
     let verdict = &judged.verdict;
     let is_compared = matches!(judged.basis, TrialBasis::Blocks(_)) && verdict.ranking.len() > 1;
     if !is_compared || verdict.refused.is_some() || judged.against_itself().is_some() {
         return None;
     }
-    let sentences = [Some(tried(judged)), answer(judged), limit(judged)];
+    let sentences = [Some(tried(judged)), answer, limit(judged)];
     Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
@@ -39,7 +44,8 @@ fn tried(judged: &Judgement<'_>) -> String {
     )
 }
 
-fn answer(judged: &Judgement<'_>) -> Option<String> {
+/// The result: the best candidate, and those after it.
+pub(super) fn answer(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let (first, rest) = verdict.ranking.split_first()?;
     let with_total = |name: &str| match goal_words::total(judged, name) {

@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::forms::{self, Forms};
+use super::groups::taken;
 use super::number::{percent, times_with_ends};
 use super::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use super::text::{count, listing};
@@ -107,7 +108,9 @@ impl SizeReport {
 
     fn sentence(&self) -> String {
         let last = self.found.sizes.last();
-        let take = last.and_then(|size| size.verdict.recommended.as_deref());
+        let take = last
+            .map(|size| taken(&size.verdict))
+            .filter(|_| last.is_some_and(|size| size.verdict.recommended.is_some()));
         match (self.found.settled_from(), take) {
             (Some(from), Some(take)) => {
                 format!("Take {take}: from {} on, the order and ratios stay as they are.", shown(from))
@@ -124,7 +127,7 @@ impl SizeReport {
         let mut header: Vec<String> = ["data", "blocks", "take"].map(str::to_owned).into();
         header.extend(self.found.candidates.iter().cloned());
         let row = |size: &AtSize| {
-            let take = size.verdict.recommended.clone().unwrap_or_else(|| "undecided".to_owned());
+            let take = taken(&size.verdict);
             let cell = |name: &String| {
                 let found = size.behind.iter().find(|(known, _)| known == name);
                 found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))

@@ -38,6 +38,10 @@ pub(super) fn paragraph(
         sentences.push("Candidates on different ones are not compared with each other.".to_owned());
     } else if verdict.refused.is_some() || judged.against_itself().is_some() {
         sentences.push(outcome.to_owned());
+    } else if !verdict.groups.is_empty() {
+        sentences.push("Candidates of different protection are not ranked against each other.".to_owned());
+        sentences.push(outcome.to_owned());
+        sentences.extend(noise.map(|noise| capital(noise) + "."));
     } else {
         sentences.extend(found(judged, outcome));
         sentences.extend(noise.map(|noise| capital(noise) + "."));

@@ -2,7 +2,7 @@
 
 use fsverdict_judgement::plan::{self, Overrides, Plan, digest};
 
-use super::{names, read_with, set, with_factors, write};
+use super::{names, read_with, set, with_factors};
 
 const MODELLED: &str = "model = \"nvme-ssd\"\nsize = \"4GiB\"";
 
@@ -19,12 +19,12 @@ fn a_plan_that_says_free_is_the_plan_that_says_nothing() {
     let priced = modelled("cpu = \"arm-board\"");
     assert_ne!(digest(&priced), digest(&silent));
     assert_eq!(priced.cpus(), ["arm-board"]);
-    let written = write(&priced);
+    let written = plan::write(&priced);
     assert!(written.contains("cpu = \"arm-board\""), "{written}");
     // The command line takes it away again.
     let freed = read_with(&written, "w", &set(&["cpu=free"])).unwrap();
     assert_eq!(digest(&freed), digest(&silent));
-    assert_eq!(read_with(&write(&silent), "w", &set(&["cpu=arm-board"])).unwrap(), priced);
+    assert_eq!(read_with(&plan::write(&silent), "w", &set(&["cpu=arm-board"])).unwrap(), priced);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn processors_are_varied_like_models_and_free_is_one_of_them() {
     assert_eq!(priced, [None, Some("core2"), Some("./mine.toml")]);
     let titles: Vec<String> = plan.environments().iter().map(|under| under.title()).collect();
     assert_eq!(titles, ["free computation", "processor core2", "processor mine"]);
-    assert_eq!(read_with(&write(&plan), "w", &Overrides::default()).unwrap(), plan);
+    assert_eq!(read_with(&plan::write(&plan), "w", &Overrides::default()).unwrap(), plan);
 }
 
 #[test]

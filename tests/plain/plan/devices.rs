@@ -1,10 +1,10 @@
 //! Several devices of a candidate: how a plan says them, and what is told where they do not fit.
 
-use fsverdict_judgement::plan::{ArrayState, DeviceFailure, DeviceSource, Overrides, Plan};
+use fsverdict_judgement::plan::{ArrayState, DeviceFailure, DeviceSource, Overrides, Plan, write};
 use fsverdict_text::Bytes;
 use std::time::Duration;
 
-use super::{names, read, read_with, write};
+use super::{names, read, read_with};
 
 /// A plan with this `[device]` and this one candidate.
 fn plan(device: &str, candidate: &str) -> Result<Plan, String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use fsverdict_judgement::plan;
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan, digest};
 
-use super::{names, read, set, write};
+use super::{names, read, set};
 
 fn text(lines: &str) -> String {
     format!(
@@ -48,7 +48,7 @@ fn the_order_counts_in_names_in_digests_and_in_what_is_written_out() {
     let plan = plan(matrix).unwrap();
     assert_eq!(names(&plan), ["ext4+luks1+luks2", "ext4+luks2+luks1", "ext4"]);
     assert_eq!(of(&plan.candidates[1]), ["luks2", "luks1"]);
-    let again = read(&write(&plan), "written.toml").unwrap();
+    let again = read(&plan::write(&plan), "written.toml").unwrap();
     assert_eq!(again, plan);
     let mut turned = plan.clone();
     turned.candidates[0].layers = plan.candidates[1].layers.clone();

@@ -21,11 +21,6 @@ fn read_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Plan,
     with_vocabulary(|vocabulary| plan::read_with(text, file_name, overrides, vocabulary))
 }
 
-/// The plan as TOML.
-fn write(plan: &Plan) -> String {
-    plan::write(plan, fsverdict_stack::layer::protection_of)
-}
-
 fn read(text: &str, file_name: &str) -> Result<Plan, TextError> {
     read_with(text, file_name, &Overrides::default())
 }
@@ -67,7 +62,7 @@ fn a_plan_written_out_is_read_as_the_same_plan() {
             [Overrides::default(), set(&["protocol.disturbed=false", "protocol.for=\"90s\""]), twice]
         {
             let plan = read_with(text, "p", &overrides).unwrap();
-            let written = write(&plan);
+            let written = plan::write(&plan);
             let again = read(&written, "w").unwrap_or_else(|error| panic!("{error}\n{written}"));
             assert_eq!(again, plan, "{written}");
             assert!(!written.contains(['\u{1b}', '\u{202e}']));
@@ -279,7 +274,7 @@ fn presets_are_right_and_unique() {
         let is_phase = |name: &String| plan.phases.iter().any(|phase| phase.name == *name);
         assert!(asked_by.latency.as_ref().is_none_or(is_phase), "{}: {:?}", found.name, asked_by.latency);
         // Words that ask for it are no part of what is done.
-        assert!(!write(&plan).contains("[ask]"), "{}", found.name);
+        assert!(!plan::write(&plan).contains("[ask]"), "{}", found.name);
         assert!(found.toml.starts_with("# "), "{} does not say what it is", found.name);
         assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
     }

@@ -220,6 +220,9 @@ pub struct Goal {
     /// Conditions that the recommended candidate must meet.
     #[serde(default, skip_serializing_if = "Requirements::is_empty")]
     pub require: Requirements,
+    /// Whether all candidates are ranked against each other, whatever their protection.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_ranking: bool,
     /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
     /// where all candidates have the same level, where the plan asks for one ranking, and in plans of versions that
     /// made no groups.

@@ -48,6 +48,19 @@ struct FeatureWords {
 }
 
 impl ProtectionFeature {
+    pub const ALL: [Self; 10] = [
+        Self::Encrypted,
+        Self::Redundant,
+        Self::DuplicatedData,
+        Self::CheckedSectors,
+        Self::SealedData,
+        Self::JournalledData,
+        Self::SynchronousWrites,
+        Self::NotCrashSafe,
+        Self::NoFlushes,
+        Self::UnorderedWrites,
+    ];
+
     /// Whether a candidate with it is protected less than one without it.
     pub const fn is_weaker(self) -> bool {
         matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites)
@@ -114,10 +127,9 @@ impl Protection {
 }
 
 /// How a plan wants its candidates ranked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grouping {
     /// Those of each protection level by themselves.
-    #[default]
     Protection,
     /// All against each other.
     One,
@@ -154,7 +166,7 @@ pub(super) fn assign_protection(plan: &mut Plan, protection: fn(&Candidate) -> P
 }
 
 /// The levels by candidate, without the usual one; empty where all are the same.
-pub(super) fn levels(
+fn levels(
     candidates: &[Candidate],
     protection: fn(&Candidate) -> Protection,
 ) -> BTreeMap<String, Protection> {
@@ -207,10 +219,10 @@ mod tests {
     use serde_json::json;
 
     fn titles(protection: &serde_json::Value) -> Vec<String> {
+        let candidate = |name: &str| json!({ "name": name, "filesystem": "ext4", "encryption": "none" });
+        let candidates = ["a", "b", "c", "d"].map(candidate);
         let plan = made::plan(&json!({
-            "candidates": ["a", "b", "c", "d"].map(|name| json!({
-                "name": name, "filesystem": "ext4", "encryption": "none",
-            })),
+            "candidates": candidates,
             "goal": { "metric": "durable", "weights": { "write": 1.0 }, "protection": protection },
         }));
         plan.protection_groups().into_iter().map(|group| group.title).collect()
@@ -232,9 +244,9 @@ mod tests {
             ]
         );
         // What all have distinguishes none.
-        let all = |more: &[&str]| json!([&["encrypted"], more].concat());
-        let levels =
-            json!({ "a": all(&[]), "b": all(&["redundant"]), "c": all(&[]), "d": all(&[]) });
+        let levels = json!({
+            "a": ["encrypted"], "b": ["encrypted", "redundant"], "c": ["encrypted"], "d": ["encrypted"],
+        });
         assert_eq!(titles(&levels), ["not redundant", "redundant"]);
     }
 
@@ -244,7 +256,10 @@ mod tests {
         let level = |features: &[ProtectionFeature]| features.iter().copied().collect::<Protection>();
         let plain = Protection::default();
         assert_eq!(plain.only_difference(&level(&[Encrypted])), Some(Encrypted));
-        assert_eq!(level(&[Encrypted, NotCrashSafe]).only_difference(&level(&[Encrypted])), Some(NotCrashSafe));
+        assert_eq!(
+            level(&[Encrypted, NotCrashSafe]).only_difference(&level(&[Encrypted])),
+            Some(NotCrashSafe)
+        );
         assert_eq!(plain.only_difference(&level(&[Encrypted, NotCrashSafe])), None);
         assert_eq!(plain.only_difference(&plain), None);
     }

@@ -106,7 +106,7 @@ pub fn read_with(
 
 /// Makes the changes that the command line asks for, and checks what can be checked only after them.
 fn finish(
-    Typed { mut plan, device_at, network_at, twice, grouping }: Typed,
+    Typed { mut plan, device_at, network_at, twice }: Typed,
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
@@ -121,7 +121,7 @@ fn finish(
     if let Some(Placed { at, value }) = asked.or(twice) {
         problems.note(at, value.enter(&mut plan));
     }
-    if grouping == Grouping::Protection {
+    if !plan.goal.one_ranking {
         assign_protection(&mut plan, vocabulary.protection);
     }
     if problems.is_empty() {
@@ -151,7 +151,6 @@ struct Typed {
     /// Where a phase asks for this machine's network.
     network_at: Option<TextSpan>,
     twice: Option<Placed<Twice>>,
-    grouping: Grouping,
 }
 
 fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
@@ -178,7 +177,6 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let device = read_device(&top, &candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
-    let grouping = goal.as_ref().map(|(_, grouping)| *grouping).unwrap_or_default();
     let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
     // Checked like the rest, and kept out of the plan: words that ask for it do not change what it does.
@@ -197,7 +195,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         device,
         protocol,
         faults,
-        goal: goal?.0,
+        goal: goal?,
         datasets,
         candidates,
         phases: phases.list,
@@ -206,23 +204,23 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         scale: None,
     };
     let network_at = phases.network_at;
-    Some(Typed { plan, device_at, network_at, twice, grouping })
+    Some(Typed { plan, device_at, network_at, twice })
 }
 
-fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<(Goal, Grouping)> {
+fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) -> Option<Goal> {
     let mut goal = Goal {
         metric: "durable".to_owned(),
         by: Aggregation::Total,
         weights: even_weights(&phases.list, "durable"),
         require: Requirements::default(),
+        one_ranking: false,
         protection: BTreeMap::new(),
     };
-    let mut grouping = Grouping::default();
     own_metrics_agree(&phases.list, top);
-    let Some(entry) = top.entry("goal") else { return Some((goal, grouping)) };
+    let Some(entry) = top.entry("goal") else { return Some(goal) };
     if let TomlValue::Text(_) = entry.node.value {
         goal.by = top.problems.note(entry.node.at, parse_aggregation(&entry.node))?;
-        return Some((goal, grouping));
+        return Some(goal);
     }
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
     let own = phases.list.iter().flat_map(|phase| phase.metrics.keys()).map(String::as_str);
@@ -246,7 +244,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
         };
         goal.require = read_requirements(&entry.node, &context);
     }
-    grouping = section.get("groups", parse_grouping).unwrap_or_default();
+    goal.one_ranking = section.get("groups", parse_grouping) == Some(Grouping::One);
     let by = section.placed("by", parse_aggregation);
     goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
     for key in ["frequency", "weights"] {
@@ -264,7 +262,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
             goal.weights = read_weights(key, &entry.node, phases, top.problems);
         }
     }
-    Some((goal, grouping))
+    Some(goal)
 }
 
 /// `goal.by`, or `goal` as a word.

@@ -3,16 +3,15 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::protection::Grouping;
 use super::{
-    AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan, Protection,
+    AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan,
 };
-use super::protection::{Grouping, levels};
 use fsverdict_text::{Bytes, duration_text};
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
-/// as they were made. `protection` gives the level of a candidate, as the [`Vocabulary`](super::Vocabulary) with which
-/// the plan is read again.
-pub fn write(plan: &Plan, protection: fn(&Candidate) -> Protection) -> String {
+/// as they were made.
+pub fn write(plan: &Plan) -> String {
     let mut lines = PlanLines::default();
     lines.put("title", &plan.title);
     lines.put("lab", plan.lab);
@@ -50,7 +49,7 @@ pub fn write(plan: &Plan, protection: fn(&Candidate) -> Protection) -> String {
     let weighing = if plan.goal.by == Aggregation::Total { "frequency" } else { "weights" };
     lines.put(weighing, &plan.goal.weights);
     lines.put("require", plan.goal.require.written());
-    if plan.goal.protection.is_empty() && !levels(&plan.candidates, protection).is_empty() {
+    if plan.goal.one_ranking {
         lines.put("groups", Grouping::ONE);
     }
     for (name, dataset) in &plan.datasets {

@@ -100,7 +100,9 @@ impl AcrossColumn {
 
     /// The recommended configuration, named without its environment.
     pub fn taken(&self) -> Option<String> {
-        self.verdict.recommended.as_deref().map(|name| self.under.without(name))
+        let taken: Vec<String> =
+            self.verdict.taken().into_iter().map(|name| self.under.without(name)).collect();
+        (!taken.is_empty()).then(|| taken.join(" or "))
     }
 }
 

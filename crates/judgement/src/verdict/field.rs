@@ -1,6 +1,6 @@
 //! Compares all candidates in one metric of one phase: which is best, and how the others compare with it.
 
-use super::{Judgement, PhaseEstimate};
+use super::{GroupVerdict, Judgement, PhaseEstimate};
 use crate::journal::{Better, Trial};
 use crate::plan::is_twin;
 use crate::statistics::Evidence;
@@ -14,6 +14,8 @@ pub struct Field<'a> {
     /// The best of them; `None` where no best may be named: the run ranks nothing, the metric has no better direction,
     /// or there is no rival.
     pub best: Option<(usize, &'a PhaseEstimate)>,
+    /// The best of each protection level that has rivals; empty where there is only one level.
+    of_groups: Vec<(&'a GroupVerdict, (usize, &'a PhaseEstimate))>,
 }
 
 /// How a number compares with the best of its phase.
@@ -32,17 +34,35 @@ impl<'a> Field<'a> {
         let is_of = |found: &&PhaseEstimate| found.metric == metric && found.phase == phase;
         let all = judged.estimates.iter().enumerate().filter(|(_, found)| is_of(found));
         let all: Vec<(usize, &PhaseEstimate)> = all.collect();
-        let best = best_of(all.iter().copied().filter(|(_, found)| contests(judged, found)));
-        Self { judged, all, best }
+        let contesting = || all.iter().copied().filter(|(_, found)| contests(judged, found));
+        let best = best_of(contesting());
+        let groups = judged.verdict.groups.iter();
+        let best_of_group = |group: &'a GroupVerdict| {
+            Some((
+                group,
+                best_of(contesting().filter(|(_, found)| group.candidates.contains(&found.candidate)))?,
+            ))
+        };
+        Self { judged, best, of_groups: groups.filter_map(best_of_group).collect(), all }
+    }
+
+    /// The best of those that it is ranked against: where there are several protection levels, those of its own.
+    fn best_beside(&self, own: &PhaseEstimate) -> Option<(usize, &'a PhaseEstimate)> {
+        if self.judged.verdict.groups.is_empty() {
+            return self.best;
+        }
+        let is_own = |(group, _): &&(&GroupVerdict, _)| group.candidates.contains(&own.candidate);
+        self.of_groups.iter().find(is_own).map(|(_, best)| *best)
     }
 
     /// How many times worse than the best it is.
     pub fn times(&self, own: &PhaseEstimate) -> Option<f64> {
-        times_worse(own, own.estimate.point, self.best?.1.estimate.point)
+        times_worse(own, own.estimate.point, self.best_beside(own)?.1.estimate.point)
     }
 
     pub fn mark(&self, own: &PhaseEstimate) -> Mark {
-        let Some((_, best)) = self.best.filter(|_| contests(self.judged, own)) else { return Mark::Plain };
+        let best = self.best_beside(own).filter(|_| contests(self.judged, own));
+        let Some((_, best)) = best else { return Mark::Plain };
         let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
         let unsure = || {
             let pairs = self.judged.blocks.differences(&own.candidate, &best.candidate, log);

@@ -39,6 +39,22 @@ impl GroupVerdict {
 }
 
 impl Verdict {
+    /// The recommended candidates, one for each protection level that has a recommendation.
+    pub fn taken(&self) -> Vec<&str> {
+        match self.groups.as_slice() {
+            [] => self.recommended.as_deref().into_iter().collect(),
+            groups => groups.iter().filter_map(|group| group.verdict.recommended.as_deref()).collect(),
+        }
+    }
+
+    /// The ranking, or that of the first protection level with several candidates.
+    pub(super) fn first_ranking(&self) -> &[Rank] {
+        match self.groups.iter().find(|group| group.is_contest()) {
+            Some(group) => &group.verdict.ranking,
+            None => &self.ranking,
+        }
+    }
+
     /// Replaces the ranking of all candidates against each other by those of the groups, one after the other.
     pub(super) fn split(&mut self, groups: Vec<GroupVerdict>, costs: Vec<ProtectionCost>) {
         if self.refused.is_some() {
@@ -78,5 +94,100 @@ impl Verdict {
         self.limits = limits;
         self.groups = groups;
         self.protection_costs = costs;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::journal::{Event, Fold, Run, made};
+    use crate::plan::{Plan, ProtectionFeature};
+    use crate::verdict::{EffectSize, Judgement, Outcome};
+    use serde_json::{Value, json};
+
+    const SECONDS: [(&str, f64); 5] =
+        [("ext4", 10.0), ("xfs", 11.0), ("ext4+luks2", 12.0), ("xfs+luks2", 11.5), ("ext2", 8.0)];
+
+    fn plan(goal: &Value) -> Plan {
+        let candidate = |(name, _): (&str, f64)| {
+            let (filesystem, encryption) = name.split_once('+').unwrap_or((name, "none"));
+            json!({ "name": name, "filesystem": filesystem, "encryption": encryption })
+        };
+        made::plan(&json!({ "candidates": SECONDS.map(candidate), "goal": goal }))
+    }
+
+    /// A run of six blocks, in which ext2, which has no rival, takes part in the first three.
+    fn run(plan: &Plan) -> Run {
+        let mut events = vec![(None, made::started())];
+        for block in 1..=6_u32 {
+            let tried: Vec<(&str, f64)> =
+                SECONDS.into_iter().filter(|(name, _)| *name != "ext2" || block <= 3).collect();
+            let names: Vec<&str> = tried.iter().map(|(name, _)| *name).collect();
+            events.push((None, made::block_started(block, 1, &names)));
+            for (at, (name, seconds)) in tried.into_iter().enumerate() {
+                let id = Some(made::id(block, name));
+                events.push((id.clone(), Event::TrialStarted {}));
+                let strays = 1.0 + 0.004 * f64::from((block * (at as u32 + 3)) % 5);
+                events.push((id.clone(), made::durable("write", seconds * strays)));
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        let mut fold = Fold::new(plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        fold.into_run().unwrap()
+    }
+
+    fn goal(more: &Value) -> Value {
+        let mut goal = json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0 } });
+        goal.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        goal
+    }
+
+    #[test]
+    fn each_level_has_a_verdict_and_the_fastest_of_all_is_none() {
+        let levels = json!({ "protection": {
+            "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"], "ext2": ["not_crash_safe"],
+        } });
+        let plan = plan(&goal(&levels));
+        let run = run(&plan);
+        let verdict = Judgement::of(&plan, &run).verdict;
+        let taken: Vec<(&str, Option<&str>)> = verdict
+            .groups
+            .iter()
+            .map(|group| (group.title.as_str(), group.verdict.recommended.as_deref()))
+            .collect();
+        let expected = [
+            ("unencrypted, crash-safe", Some("ext4")),
+            ("encrypted, crash-safe", Some("xfs+luks2")),
+            ("unencrypted, not crash-safe", None),
+        ];
+        assert_eq!(taken, expected);
+        assert_eq!(verdict.groups[2].alone().unwrap().candidate, "ext2");
+        assert_eq!(
+            (verdict.recommended.as_deref(), verdict.taken()),
+            (Some("ext4"), vec!["ext4", "xfs+luks2"])
+        );
+        assert_ne!(verdict.outcome, Outcome::Undecided);
+        let order: Vec<&str> = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
+        assert_eq!(order, ["ext4", "xfs", "xfs+luks2", "ext4+luks2", "ext2"]);
+        assert!(verdict.standings.iter().all(|one| one.against == "ext4" || one.against == "xfs+luks2"));
+        let costs: Vec<(ProtectionFeature, &str, EffectSize)> = verdict
+            .protection_costs
+            .iter()
+            .map(|cost| (cost.feature, cost.other.as_str(), cost.size(0.03)))
+            .collect();
+        let encryption = ProtectionFeature::Encrypted;
+        let wanted = [(encryption, "ext4", EffectSize::Worse), (encryption, "xfs", EffectSize::Worse)];
+        assert_eq!(costs, wanted);
+        assert!((verdict.protection_costs[0].ratio.point - 1.2).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_plan_without_levels_is_judged_as_before() {
+        let plan = plan(&goal(&json!({})));
+        let run = run(&plan);
+        let verdict = Judgement::of(&plan, &run).verdict;
+        assert!(verdict.groups.is_empty() && verdict.protection_costs.is_empty());
+        assert!(verdict.standings.iter().all(|one| one.against == verdict.ranking[0].candidate));
     }
 }

@@ -4,9 +4,9 @@
 use super::candidates::candidates;
 use super::protection_cost::protection_costs;
 use super::{
-    ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, Harness, Objective, OptionEffect,
-    GroupVerdict, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs, cost_columns,
-    estimate_all, group_runs, judge, option_effects, raw_shares, then_and_now,
+    ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, GroupVerdict, Harness, Objective,
+    OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs,
+    cost_columns, estimate_all, group_runs, judge, option_effects, raw_shares, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, contestants, is_twin};
@@ -105,7 +105,7 @@ impl<'a> Judgement<'a> {
             run,
             basis,
             twins: control_pairs(&objective, run),
-            sites: SiteRatios::of(run, &objective, &blocks, &verdict.ranking),
+            sites: SiteRatios::of(run, &objective, &blocks, verdict.first_ranking()),
             costs: cost_columns(&objective.phases(), &blocks, &ok),
             effects: option_effects(plan, &blocks, &headline),
             findings: if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates, &blocks) },

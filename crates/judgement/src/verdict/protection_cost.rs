@@ -59,8 +59,7 @@ fn pairs(
         if level.has(feature) == feature.is_weaker() || one.under != other.under || !fits(one, other) {
             return None;
         }
-        let differences =
-            blocks.differences(&one.name, &other.name, |trial| objective.log_score(trial));
+        let differences = blocks.differences(&one.name, &other.name, |trial| objective.log_score(trial));
         Some(ProtectionCost {
             feature,
             protected: one.name.clone(),

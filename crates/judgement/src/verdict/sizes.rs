@@ -176,8 +176,16 @@ fn step(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
     SizeStep { same_leader: same_leader(&one.verdict, &other.verdict), moved, hidden, unknown }
 }
 
-/// Whether both sizes recommend a candidate, and the two are the same or tied.
+/// Whether both sizes recommend a candidate, and the two are the same or tied; where there are several protection levels,
+/// in each that has several candidates.
 fn same_leader(one: &Verdict, other: &Verdict) -> bool {
+    if !one.groups.is_empty() {
+        let mut pairs = one.groups.iter().filter(|group| group.alone().is_none());
+        return pairs.all(|group| {
+            let same = other.groups.iter().find(|known| known.protection == group.protection);
+            same.is_some_and(|same| same_leader(&group.verdict, &same.verdict))
+        });
+    }
     let (Some(before), Some(after)) = (&one.recommended, &other.recommended) else { return false };
     before == after || one.tied.contains(after) || other.tied.contains(before)
 }

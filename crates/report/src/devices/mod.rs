@@ -7,9 +7,9 @@ use std::io;
 
 use super::across::headline;
 use super::forms::{self, Forms};
+use super::groups::{outcome, taken};
 use super::number::{percent, times, times_with_ends};
 use super::page::ReportPage;
-use super::sentence::outcome;
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
@@ -103,7 +103,7 @@ impl DeviceReport {
         let mut header: Vec<String> = ["device", "kernel", "lab", "blocks", "take"].map(str::to_owned).into();
         header.extend(found.candidates.iter().cloned());
         let row = |row: &OnDevice| {
-            let take = row.verdict.recommended.clone().unwrap_or_else(|| "undecided".to_owned());
+            let take = taken(&row.verdict);
             let own = [row.device.clone(), row.kernel.clone(), row.lab.clone(), row.blocks.to_string(), take];
             own.into_iter().chain(found.candidates.iter().map(|name| cell(row, name))).collect()
         };

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::DeviceReport;
+use crate::groups::taken;
 use crate::html::ratio;
 use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::text::{count, one_line};
@@ -78,7 +79,7 @@ fn picture(report: &DeviceReport) -> Markup {
                 @for row in &report.found.rows { tr {
                     th scope="row" { span.name { (one_line(&row.device)) } }
                     td { (one_line(&row.kernel)) }
-                    td { (row.verdict.recommended.as_deref().map_or("undecided".to_owned(), one_line)) }
+                    td { (one_line(&taken(&row.verdict))) }
                     @for name in &report.found.candidates {
                         (ratio(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
                     }

@@ -16,6 +16,7 @@ mod depends;
 mod effects;
 mod evidence;
 mod figures;
+mod groups;
 mod latency;
 mod loss_age;
 mod phases;
@@ -95,6 +96,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
     let mut sections = vec![
         report.across.as_ref().map(across::section),
         Some(picture::section(report, index)),
+        groups::costs(report),
         required::section(report),
         sites::section(report),
         depends::section(report),
@@ -118,6 +120,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
             phases::drift(report),
         ]);
     }
+    sections.push(groups::guarantees(report));
     sections.push(Some(evidence::section(report, thinned)));
     sections
 }

@@ -168,7 +168,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     if entry.status != CandidateStatus::Ok || report.judged.against_itself().is_some() {
         return None;
     }
-    if verdict.recommended.as_deref() == Some(entry.name) {
+    if verdict.taken().contains(&entry.name) {
         return Some(("► take", "best"));
     }
     let standing = verdict.standings.iter().find(|standing| standing.candidate == entry.name);

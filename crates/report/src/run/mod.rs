@@ -14,8 +14,8 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, charged, computing, depends, findings, loss_age, power_cuts, required, rot,
-    safety, sentence, sites,
+    Report, across, background, charged, computing, depends, findings, groups, guarantees, loss_age,
+    power_cuts, required, rot, safety, sentence, sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
@@ -77,6 +77,8 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
         |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
     let across = report.across.iter().flat_map(|across| across::tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
+    groups::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    guarantees::table(&report.guarantees).iter().for_each(|table| add(For::MARKDOWN, table));
     required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));

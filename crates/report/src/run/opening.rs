@@ -1,5 +1,6 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
+use crate::guarantees::with_drawbacks;
 use crate::page::{Opening, PageBlock, Text, Top, gist, in_use, in_words};
 use crate::text::one_line;
 use crate::{PageNote, Report, across, sentence};
@@ -27,7 +28,7 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
     Opening {
         title: header.title.clone(),
         subtitle: None,
-        sentence: report.sentence.clone(),
+        sentence: with_drawbacks(&report.sentence, report.drawbacks().as_deref()),
         tone: None,
         top: Top {
             kicker: when(report),
@@ -55,12 +56,20 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
         (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
+        _ if only_costs(report) => ("cost of protection", "decided"),
         _ if report.judged.verdict.nobody_is_left() => ("no candidate fits", "nothing"),
         (_, Outcome::Recommended) => ("recommended", "decided"),
         (_, Outcome::Ranked) => ("ranked", "decided"),
         _ if report.judged.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
         (_, Outcome::Undecided) => ("undecided", "undecided"),
     }
+}
+
+/// Whether no protection level has candidates to choose from, and what the levels cost is known.
+fn only_costs(report: &Report<'_>) -> bool {
+    let verdict = &report.judged.verdict;
+    let alone = verdict.groups.iter().all(|group| group.verdict.ranking.len() < 2);
+    alone && verdict.taken().is_empty() && !verdict.protection_costs.is_empty()
 }
 
 fn when(report: &Report<'_>) -> String {

@@ -47,6 +47,8 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         maximum_volume: 1 << 63,
         mainline: Mainline::Between((6, 7), (6, 18)),
         kernel_status: "In the kernel from 6.7 (2024) to 6.17; since then built beside it (DKMS).",
+        status_source: "changelog of Linux 6.18, November 2025 (kernelnewbies.org)",
+        status_drawback: "removed from the kernel in 6.18 (November 2025)",
         source: "bcachefs(8); kernel Documentation/filesystems/bcachefs",
         ..FilesystemFacts::PLAIN
     },

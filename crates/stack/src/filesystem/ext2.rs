@@ -29,6 +29,8 @@ pub(super) static EXT2: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \
                         128-byte inodes; the ext4 driver serves it too, and only that one uses the directory index.",
+        status_source: "fs/ext2/Kconfig of Linux 6.9, May 2024",
+        status_drawback: "its own driver is deprecated since Linux 6.9 (May 2024)",
         source: "ext4(5); kernel Documentation/filesystems/ext2.rst; fs/ext2/Kconfig",
         ..ext::FACTS
     },

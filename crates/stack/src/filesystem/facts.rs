@@ -41,6 +41,10 @@ pub struct FilesystemFacts {
     /// Releases of Linux that have its driver, by their changelogs (kernelnewbies.org); all that are in use where it is older.
     pub mainline: Mainline,
     pub kernel_status: &'static str,
+    /// Where the status is from, and of when.
+    pub status_source: &'static str,
+    /// What of the status speaks against using it; empty for one that is maintained in the kernel.
+    pub status_drawback: &'static str,
     pub source: &'static str,
 }
 
@@ -65,6 +69,8 @@ impl FilesystemFacts {
         changed_by: &[],
         mainline: Mainline::Since((2, 6)),
         kernel_status: "",
+        status_source: "MAINTAINERS of Linux 6.12, November 2024",
+        status_drawback: "",
         source: "",
     };
 }

@@ -51,6 +51,7 @@ pub(super) static JFS: Filesystem = Filesystem {
         maximum_file: 4 << 50,
         maximum_volume: 32 << 50,
         kernel_status: "In the kernel, maintained for fixes only.",
+        status_drawback: "the kernel maintains it for odd fixes only",
         source: "IBM, JFS overview (2000); kernel Documentation/admin-guide/jfs.rst",
         ..FilesystemFacts::PLAIN
     },

@@ -59,6 +59,8 @@ mod tests {
                 let (removed, last) = (format!("{major}.{minor}"), format!("{major}.{}", minor - 1));
                 let said = filesystem.facts.kernel_status;
                 assert!(said.contains(&removed) || said.contains(&last), "{said}");
+                assert!(filesystem.facts.status_drawback.contains(&removed));
+                assert!(filesystem.facts.status_source.contains(&removed));
             }
         }
     }

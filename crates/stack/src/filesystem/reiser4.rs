@@ -48,6 +48,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         mainline: Mainline::Never,
         kernel_status: "Never merged; needs a kernel built with the Reiser4 patch (`kernel = \"/path/to/linux\"` with lab = \"uml\").",
+        status_drawback: "never in the kernel: it needs one with a patch",
         source: "mkfs.reiser4(8)",
         ..FilesystemFacts::PLAIN
     },

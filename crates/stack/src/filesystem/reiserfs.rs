@@ -58,6 +58,8 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         mainline: Mainline::Between((2, 6), (6, 13)),
         kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
+        status_source: "changelog of Linux 6.13, January 2025 (kernelnewbies.org)",
+        status_drawback: "removed from the kernel in 6.13 (January 2025)",
         source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
         ..FilesystemFacts::PLAIN
     },

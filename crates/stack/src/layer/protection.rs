@@ -36,7 +36,9 @@ fn of_layer(layer: &str) -> Option<ProtectionFeature> {
         "integrity" if options.split(',').any(|mode| mode == "none") => Some(ProtectionFeature::NotCrashSafe),
         "integrity" => Some(ProtectionFeature::CheckedSectors),
         "verity" => Some(ProtectionFeature::SealedData),
-        _ => find_layer(layer).filter(|layer| (layer.redundant)(options)).map(|_| ProtectionFeature::Redundant),
+        _ => {
+            find_layer(layer).filter(|layer| (layer.redundant)(options)).map(|_| ProtectionFeature::Redundant)
+        }
     }
 }
 
@@ -51,7 +53,9 @@ fn of_mkfs(words: &[String]) -> Option<ProtectionFeature> {
     }
     match value(["-d", "--data"]) {
         Some("dup") => return Some(ProtectionFeature::DuplicatedData),
-        Some(raid) if raid.starts_with("raid") && raid != "raid0" => return Some(ProtectionFeature::Redundant),
+        Some(raid) if raid.starts_with("raid") && raid != "raid0" => {
+            return Some(ProtectionFeature::Redundant);
+        }
         _ => {}
     }
     let copies = value(["--replicas", "--replicas"]).and_then(|number| number.parse::<u32>().ok());

@@ -249,6 +249,7 @@ fn changes(
             by: objective.by,
             weights: objective.weights,
             require: Requirements::default(),
+            one_ranking: false,
             protection: std::collections::BTreeMap::new(),
         },
         alpha: ALPHA,

@@ -1,0 +1,167 @@
+//! The verdicts of the protection levels in words, and what each protection costs.
+
+use super::number::{percent, signed_percent, times};
+use super::text::count;
+use super::text_table::TextTable;
+use super::{goal_words, plain_words, sentence};
+use fsverdict_judgement::verdict::{
+    EffectSize, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
+};
+
+/// The most candidates for which a sentence says what a protection costs.
+const MOST_COSTS: usize = 3;
+
+/// The outcome of a run: one sentence, or one for each protection level and then what the levels cost.
+pub(super) fn outcome(judged: &Judgement<'_>) -> String {
+    let groups = &judged.verdict.groups;
+    if groups.is_empty() {
+        return sentence::outcome(judged);
+    }
+    let runs = group_runs(judged.plan, judged.run);
+    let each = groups.iter().zip(&runs).map(|(group, run)| {
+        let said = alone(judged, group).unwrap_or_else(|| sentence::outcome(&of_group(run)));
+        format!("{}: {}", capital(&group.title), lower_verb(&said))
+    });
+    each.chain(costs(judged)).collect::<Vec<_>>().join(" ")
+}
+
+/// The verdict in sentences without intervals, where there are several protection levels.
+pub(super) fn plain_sentences(judged: &Judgement<'_>) -> Option<String> {
+    let groups = &judged.verdict.groups;
+    if groups.is_empty() {
+        return plain_words::sentences(judged);
+    }
+    let runs = group_runs(judged.plan, judged.run);
+    let answers = groups.iter().zip(&runs).filter_map(|(group, run)| {
+        let said = alone(judged, group).or_else(|| plain_words::answer(&of_group(run)))?;
+        Some(format!("{}: {}", capital(&group.title), lower_verb(&said)))
+    });
+    let answers: Vec<String> = answers.chain(costs(judged)).collect();
+    plain_words::with_answer(judged, Some(answers.join(" ")))
+}
+
+/// The recommended candidates, or `undecided`.
+pub(super) fn taken(verdict: &Verdict) -> String {
+    match verdict.taken().as_slice() {
+        [] => "undecided".to_owned(),
+        some => some.join(" or "),
+    }
+}
+
+fn of_group(group: &GroupRun) -> Judgement<'_> {
+    Judgement::of(&group.plan, &group.run)
+}
+
+/// The sentence on a candidate that has no rival of its protection level.
+fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
+    let only = &group.alone()?.candidate;
+    let total = goal_words::total(judged, only)
+        .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
+    Some(format!("{only} alone{total}, ranked against none."))
+}
+
+/// What each protection costs, a sentence for each; for the recommended candidates first.
+fn costs(judged: &Judgement<'_>) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let taken = verdict.taken();
+    let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
+    features.dedup();
+    let sentence = |feature| {
+        let mut own: Vec<&ProtectionCost> =
+            verdict.protection_costs.iter().filter(|cost| cost.feature == feature).collect();
+        let place = |name: &str| verdict.ranking.iter().position(|rank| rank.candidate == name);
+        let is_taken = |name: &String| taken.contains(&name.as_str());
+        own.sort_by_key(|cost| {
+            (!(is_taken(&cost.protected) || is_taken(&cost.other)), place(&cost.protected))
+        });
+        let more = own.len().saturating_sub(MOST_COSTS);
+        let clauses: Vec<String> = own.iter().take(MOST_COSTS).map(|cost| clause(judged, cost)).collect();
+        let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
+        format!("{} {}{more}.", capital(feature.noun()), clauses.join("; "))
+    };
+    features.into_iter().map(sentence).collect()
+}
+
+/// `costs ext4 4% here (+2% to +6%)`.
+fn clause(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+    // A protection that is added is said of the candidate without it, one that is taken away of the usual candidate.
+    let subject = match (cost.same_otherwise, cost.feature.is_weaker()) {
+        (false, _) => return rather(judged, cost),
+        (true, true) => &cost.protected,
+        (true, false) => &cost.other,
+    };
+    let share = |value: f64| percent(libm::fabs(value - 1.0));
+    let ends = interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
+    match cost.size(judged.plan.protocol.tie) {
+        EffectSize::Worse if cost.ratio.point >= 2.0 => {
+            format!("makes it {} times as much for {subject} here{ends}", times(cost.ratio.point))
+        }
+        EffectSize::Worse => format!("costs {subject} {} here{ends}", share(cost.ratio.point)),
+        EffectSize::Better => format!("saves {subject} {} here{ends}", share(cost.ratio.point)),
+        EffectSize::Same => format!("costs {subject} too little to matter here"),
+        EffectSize::TooFew | EffectSize::Unclear => {
+            let trials = count(cost.ratio.n, "block");
+            format!("has a cost for {subject} that cannot be told from {trials}{ends}")
+        }
+    }
+}
+
+/// The words for two candidates that differ in more than the protection.
+fn rather(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+    let difference = goal_words::cannot_be_told(&cost.ratio)
+        .unwrap_or_else(|| goal_words::difference(judged, &cost.ratio));
+    format!("with {} instead of {}: {difference}", cost.protected, cost.other)
+}
+
+fn interval(cost: &ProtectionCost) -> Option<String> {
+    let (low, high) = cost.ratio.low.zip(cost.ratio.high)?;
+    let end = |value: f64| match value {
+        far if far >= 2.0 => format!("{} times", times(far)),
+        near => signed_percent(near - 1.0, 0),
+    };
+    Some(format!("{} to {}", end(low), end(high)))
+}
+
+/// What each protection costs, for every pair of candidates; `None` where the run tells of none.
+pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let costs = &judged.verdict.protection_costs;
+    let tie = judged.plan.protocol.tie;
+    let row = |cost: &ProtectionCost| {
+        let word = match cost.size(tie) {
+            EffectSize::Worse => "costs",
+            EffectSize::Better => "saves",
+            EffectSize::Same => "too little to matter",
+            EffectSize::TooFew | EffectSize::Unclear => "cannot be told",
+        };
+        let difference = match cost.ratio.point {
+            far if far >= 2.0 => format!("{} times", times(far)),
+            near => signed_percent(near - 1.0, 0),
+        };
+        [
+            cost.feature.noun().to_owned(),
+            cost.protected.clone(),
+            cost.other.clone(),
+            difference,
+            interval(cost).unwrap_or_else(|| "–".to_owned()),
+            word.to_owned(),
+        ]
+        .into()
+    };
+    let title = "What protection costs: the goal with it against the goal without it, within blocks";
+    let header = ["protection", "with", "without", "difference", "95%", "so it"];
+    (!costs.is_empty()).then(|| TextTable::new(title, &header, costs.iter().map(row).collect()))
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A sentence that begins with a verb or an outcome, to stand behind a colon.
+fn lower_verb(text: &str) -> String {
+    match ["Take ", "Undecided", "No ", "Ruled out", "Compared "].iter().any(|begin| text.starts_with(begin))
+    {
+        true => text[..1].to_lowercase() + &text[1..],
+        false => text.to_owned(),
+    }
+}

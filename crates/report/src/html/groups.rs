@@ -1,0 +1,16 @@
+//! The sections on what protection costs, and on what each candidate guarantees.
+
+use crate::page::{PageBlock, PageTable};
+use crate::{Report, groups, guarantees};
+
+/// The cost of each protection; `None` where the candidates have one level, or no two differ in it alone.
+pub(super) fn costs<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    let table = PageBlock::Table(PageTable::plain(groups::table(&report.judged)?));
+    Some(PageBlock::section("protection", "What protection costs", vec![table]))
+}
+
+/// What each candidate has and lacks, and its status in the kernel; `None` where that is not known.
+pub(super) fn guarantees<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    let table = PageBlock::Table(PageTable::plain(guarantees::table(&report.guarantees)?));
+    Some(PageBlock::section("guarantees", "Guarantees and status", vec![table]))
+}

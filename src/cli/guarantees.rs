@@ -1,0 +1,89 @@
+//! What each candidate of a plan guarantees besides its speed, for the report.
+
+use fsverdict_judgement::plan::{Candidate, FilesystemAbility, Plan, ProtectionFeature};
+use fsverdict_report::Guarantees;
+use fsverdict_stack::filesystem::find_filesystem;
+use fsverdict_stack::layer::protection_of;
+
+const JOURNAL: &str = "a journal";
+const SNAPSHOTS: &str = "snapshots";
+const CHECKER: &str = "a checker";
+const FLUSHES: &str = "flushes of the device's cache";
+
+/// The guarantees of every candidate, by the facts of its filesystem and by its layers and options. Nothing is known of
+/// a folder of the user's.
+pub(super) fn guarantees(plan: &Plan) -> Vec<Guarantees> {
+    plan.candidates.iter().filter_map(of_candidate).collect()
+}
+
+fn of_candidate(candidate: &Candidate) -> Option<Guarantees> {
+    let filesystem = find_filesystem(&candidate.filesystem)?;
+    let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
+    let (mut has, mut lacks) = (properties.has, properties.lacks);
+    let protection = protection_of(candidate);
+    for (words, is_there) in [
+        (SNAPSHOTS, filesystem.has_ability(FilesystemAbility::Snapshots)),
+        (CHECKER, filesystem.fsck.is_some()),
+        (FLUSHES, !protection.has(ProtectionFeature::NoFlushes)),
+    ] {
+        let list = if is_there { &mut has } else { &mut lacks };
+        // That flushes are sent is said of the one that leaves them out.
+        if words != FLUSHES || !is_there {
+            list.push(words);
+        }
+    }
+    has.extend(
+        ProtectionFeature::ALL
+            .into_iter()
+            .filter_map(|feature| (protection.has(feature) && !feature.is_weaker()).then(|| feature.noun())),
+    );
+    let bare = candidate.layers.is_empty();
+    Some(Guarantees {
+        candidate: candidate.name.clone(),
+        has,
+        lacks,
+        grave: vec![
+            (JOURNAL, "after a power cut a check must repair it"),
+            (CHECKER, "no program can look for damage"),
+            (FLUSHES, "a power cut loses data that were synced"),
+        ],
+        // Other systems cannot read the layers below.
+        read_by: if bare { properties.read_by.to_vec() } else { Vec::new() },
+        status: filesystem.facts.kernel_status,
+        status_source: filesystem.facts.status_source,
+        drawback: Some(filesystem.facts.status_drawback.to_owned()).filter(|drawback| !drawback.is_empty()),
+        source: filesystem.facts.source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_candidate;
+    use fsverdict_judgement::plan::{Candidate, DIRECTORY, Layers};
+
+    fn candidate(filesystem: &str, layers: &[&str], mount: &str) -> Candidate {
+        Candidate {
+            layers: Layers::of(layers.iter().copied()).unwrap(),
+            mount: mount.split_whitespace().map(str::to_owned).collect(),
+            ..Candidate::plain(filesystem)
+        }
+    }
+
+    #[test]
+    fn filesystem_layers_and_options_say_what_there_is() {
+        let of = |filesystem, layers: &[&str], mount| of_candidate(&candidate(filesystem, layers, mount));
+        let ext2 = of("ext2", &[], "").unwrap();
+        assert!(ext2.lacks.contains(&"a journal") && ext2.lacks.contains(&"snapshots"), "{ext2:?}");
+        assert!(ext2.has.contains(&"a checker") && ext2.drawback.unwrap().contains("6.9"));
+        let nilfs2 = of("nilfs2", &["luks2"], "").unwrap();
+        assert!(nilfs2.has.contains(&"snapshots") && nilfs2.has.contains(&"encryption"), "{nilfs2:?}");
+        assert!(nilfs2.lacks.contains(&"a checker") && nilfs2.drawback.is_none());
+        let bold = of("ext4", &[], "nobarrier").unwrap();
+        assert!(bold.lacks.contains(&"flushes of the device's cache"), "{bold:?}");
+        assert_eq!(of("exfat", &[], "").unwrap().read_by, ["Windows", "macOS"]);
+        assert!(of("exfat", &["luks2"], "").unwrap().read_by.is_empty());
+        let reiserfs = of("reiserfs", &[], "").unwrap();
+        assert!(reiserfs.drawback.unwrap().contains("removed") && reiserfs.status_source.contains("2025"));
+        assert!(of(DIRECTORY, &[], "").is_none());
+    }
+}
