@@ -16,6 +16,7 @@ use fsverdict_report::count;
 use fsverdict_text::{Hinted, suggest};
 
 use super::consent::Consent;
+use super::fault_time::{FaultTime, report_unexamined, sort_by_rank};
 use super::opened::read_run;
 use super::recorded::open_to_carry_out;
 use super::report::show_result;
@@ -88,7 +89,7 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         let cutting = power_cutting(&plan, folder.handle()).map_err(CliError::failed)?;
         return export(&cutting, candidate, path, arguments.part);
     }
-    let done = do_faults(&folder, &plan, candidate, arguments.again, quiet);
+    let done = do_faults(&folder, &plan, FaultTime::default(), candidate, arguments.again, quiet);
     let shown = show_result(&folder, &plan, arguments.all)?;
     done.map(|()| shown)
 }
@@ -143,15 +144,18 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
 pub(super) fn do_faults(
     folder: &RunFolder,
     plan: &Plan,
+    time: FaultTime,
     only: Option<&Candidate>,
     again: bool,
     quiet: bool,
 ) -> Result<(), CliError> {
+    let rots = plan.faults.is_some_and(|faults| faults.rot > 0);
     if plan.faults.is_none_or(|faults| faults.power_cuts > 0) {
-        cut_all(folder, plan, only, again, quiet)?;
+        let time_of_cuts = if rots { time.share(2) } else { time };
+        cut_all(folder, plan, time_of_cuts, only, again, quiet)?;
     }
-    if plan.faults.is_some_and(|faults| faults.rot > 0) {
-        rot_all(folder, plan, only, again, quiet)?;
+    if rots {
+        rot_all(folder, plan, time, only, again, quiet)?;
     }
     Ok(())
 }
@@ -160,6 +164,7 @@ pub(super) fn do_faults(
 fn cut_all(
     folder: &RunFolder,
     plan: &Plan,
+    time: FaultTime,
     only: Option<&Candidate>,
     again: bool,
     quiet: bool,
@@ -171,8 +176,15 @@ fn cut_all(
     if wanted.is_empty() {
         return Ok(());
     }
-    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    for candidate in wanted {
+    sort_by_rank(plan, &run, &mut wanted);
+    let mut cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    for (at, candidate) in wanted.iter().enumerate() {
+        let left = wanted.get(at..).unwrap_or_default();
+        if time.is_up() {
+            report_unexamined(folder, "power cuts", left);
+            break;
+        }
+        cutting.set_deadline(time.end_of_share(left.len()));
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {

@@ -82,7 +82,7 @@ fn time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
         }
     };
     if let Some(budget) = plan.protocol.budget {
-        text.push_str(&format!("; no block starts that could not end within {}", duration_text(budget)));
+        text.push_str(&format!("; stopped after {}", duration_text(budget)));
     }
     text
 }

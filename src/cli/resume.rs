@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
             print_line(&format!("this run is complete ({reason}); --more BLOCKS adds blocks to it"));
-            examine_faults(&folder, &plan, arguments.conduct.said().quiet)?;
+            examine_faults(&folder, &plan, false, arguments.conduct.said().quiet)?;
             show_result(&folder, &plan, arguments.conduct.all)
         }
     }

@@ -11,6 +11,7 @@ use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::talk::print_line;
 
+use super::fault_time::{FaultTime, report_unexamined, sort_by_rank};
 use super::opened::read_run;
 use super::{CliError, Exit};
 
@@ -42,6 +43,7 @@ impl std::str::FromStr for FaultState {
 pub(super) fn rot_all(
     folder: &RunFolder,
     plan: &Plan,
+    time: FaultTime,
     only: Option<&Candidate>,
     again: bool,
     quiet: bool,
@@ -53,8 +55,15 @@ pub(super) fn rot_all(
     if wanted.is_empty() {
         return Ok(());
     }
-    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    for candidate in wanted {
+    sort_by_rank(plan, &run, &mut wanted);
+    let mut cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    for (at, candidate) in wanted.iter().enumerate() {
+        let left = wanted.get(at..).unwrap_or_default();
+        if time.is_up() {
+            report_unexamined(folder, "rot", left);
+            break;
+        }
+        cutting.set_deadline(time.end_of_share(left.len()));
         let tell = |done: usize, all: usize| {
             if !quiet {
                 print_line(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));

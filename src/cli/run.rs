@@ -18,9 +18,11 @@ use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
 
 use super::consent::{Consent, PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
+use super::fault_time::FaultTime;
 use super::fleet::{SiteArguments, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
+use super::opened::read_run;
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
@@ -55,7 +57,7 @@ pub(super) struct RunArguments {
     /// The number of blocks (a block is one trial of every candidate), or MIN to MAX until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]
     blocks: Option<Blocks>,
-    /// Stop within this time: no new block starts when it could not end in it
+    /// Stop within this time, preparation and faults included: what runs over it is stopped, and the report says what was not done
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     pub(super) budget: Option<Duration>,
     /// A/A test: enter a candidate twice (the first unless named) and report how different the two appear
@@ -240,15 +242,25 @@ pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
         CliError::failed(error.reason().and_hint(hint))
     })?;
     drop(observer);
-    examine_faults(&folder, &plan, how.quiet)
+    examine_faults(&folder, &plan, true, how.quiet)
 }
 
-/// Examines the faults of the plan for every candidate for which that is still to be done.
-pub(super) fn examine_faults(folder: &RunFolder, plan: &Plan, quiet: bool) -> Result<(), CliError> {
+/// Examines the faults of the plan for every candidate for which that is still to be done; within the time of the run
+/// where it is limited.
+pub(super) fn examine_faults(
+    folder: &RunFolder,
+    plan: &Plan,
+    is_limited: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
     if plan.faults.is_none() {
         return Ok(());
     }
-    super::crash::do_faults(folder, plan, None, false, quiet).map_err(|error| {
+    let time = match is_limited {
+        true => FaultTime::left_of_run(plan, &read_run(folder, plan)?),
+        false => FaultTime::default(),
+    };
+    super::crash::do_faults(folder, plan, time, None, false, quiet).map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
             "`fsverdict report {run}` shows the measurements; `fsverdict crash {run}` examines the rest"

@@ -1,11 +1,50 @@
-//! The time a run may take: whether another block fits into what is left of it.
+//! The time that a run may take: when its trials and its faults have to end, and whether another block fits into what is
+//! left.
 //!
-//! All of it is read from the journal, so that a run that was interrupted has left what an uninterrupted one would.
+//! The time that was used is read from the journal, so that an interrupted run has left what an uninterrupted one would.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::journal::{BlockState, Run};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{duration_text, rough_duration_text};
+
+/// The share of a run's time that its trials may take where faults are examined after them.
+const SHARE_OF_TRIALS: f64 = 0.4;
+
+/// The time that the trials of a plan may take.
+pub(super) fn trial_budget(plan: &Plan) -> Option<Duration> {
+    let budget = plan.protocol.budget?;
+    Some(if plan.faults.is_some() { budget.mul_f64(SHARE_OF_TRIALS) } else { budget })
+}
+
+/// When no further trial of a session that began at `began` may be under way. A run that was extended after its time
+/// was up has no such moment.
+pub(super) fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<Instant> {
+    let budget = trial_budget(plan).filter(|_| run.extended_to.is_none())?;
+    began.checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
+}
+
+/// When the examination of faults has to end that begins now.
+pub fn fault_deadline(plan: &Plan, run: &Run) -> Option<Instant> {
+    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none())?;
+    Instant::now().checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
+}
+
+/// Why a run ended in this block: its time was up, and trials of the block have not ended.
+pub(super) fn up_in_block(plan: &Plan, open: &BlockState) -> Option<String> {
+    let budget = trial_budget(plan)?;
+    let left = open.remaining().count();
+    (left > 0).then(|| {
+        let share = if plan.faults.is_some() { " for trials" } else { "" };
+        format!(
+            "the time of {}{share} is up: {left} of the {} trials of block {} were not done",
+            duration_text(budget),
+            open.order.len(),
+            open.block
+        )
+    })
+}
 
 /// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
 pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {

@@ -6,7 +6,7 @@ use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
 use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
 use fsverdict_judgement::statistics::Ruling;
 
-use super::budget::exhausted;
+use super::budget::{exhausted, trial_budget};
 use super::disturbance::hopelessly_disturbed;
 use fsverdict_judgement::verdict::{Deliberation, GroupRun, environment_runs, group_runs};
 
@@ -240,7 +240,7 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(
 /// Whether a block of so many candidates does not fit into the time that is left.
 fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Ending)> {
     // Who asked for more blocks after the time was up wants them.
-    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none());
+    let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
     Some((exhausted(budget?, run, candidates)?, Ending::Budget))
 }
 

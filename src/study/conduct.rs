@@ -1,10 +1,13 @@
 //! The loop over blocks.
 
+use std::time::Instant;
+
 use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
+use super::budget::up_in_block;
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::error::SessionError;
@@ -27,6 +30,8 @@ pub struct Study<'a> {
     pub watcher: &'a mut dyn Watcher,
     /// How many trials are under way at once; one where a watcher looks on.
     pub jobs: usize,
+    /// No trial begins after this, and those under way then are stopped.
+    pub deadline: Option<Instant>,
     /// Candidates that were found out beforehand not to be tried, by name.
     pub refused: Vec<(String, Reason)>,
 }
@@ -76,6 +81,9 @@ impl Study<'_> {
             let later = (0..blocks_to_come).flat_map(|_| candidates.iter().cloned());
             self.observer.expect(names.iter().cloned().chain(later).collect());
             self.block(block, attempt, &names)?;
+            if let Some(reason) = self.stopped_by_time()? {
+                return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Budget) });
+            }
             self.observer.block_ended(self.journal.run()?);
             if self.conclude()? {
                 return Ok(());
@@ -121,6 +129,9 @@ impl Study<'_> {
     fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         self.trials(block, attempt, names)?;
+        if self.stopped_by_time()?.is_some() {
+            return Ok(());
+        }
         let run = self.journal.run()?;
         // In simulated time nothing that happens on this machine reaches the guest.
         let limits = plan.protocol.disturbed.as_ref().filter(|_| self.lab.side_by_side().is_none());
@@ -131,6 +142,20 @@ impl Study<'_> {
             self.report(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
         self.report(None, Event::BlockFinished { block, attempt, invalid })
+    }
+
+    pub(super) fn is_time_up(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    /// Why the run has ended within a block, if its time was up before the block's last trial had ended.
+    fn stopped_by_time(&mut self) -> Result<Option<String>, SessionError> {
+        if !self.is_time_up() {
+            return Ok(None);
+        }
+        let plan = self.plan;
+        let run = self.journal.run()?;
+        Ok(run.resume_point().and_then(|open| up_in_block(plan, open)))
     }
 
     /// Looks at everything measured so far: drops who takes no further part, and ends the study when nothing is left to

@@ -34,6 +34,7 @@ mod trials;
 mod unchanged;
 mod watcher;
 
+pub use budget::fault_deadline;
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};
 pub use conclusion::{Conclusion, Conclusions, next_to_try};

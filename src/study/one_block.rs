@@ -87,6 +87,7 @@ impl OneBlock<'_> {
             observer,
             watcher: watcher.as_mut(),
             jobs,
+            deadline: None,
             refused,
         };
         let counts = study.conduct_one(self.number, self.order_seed, &self.out);

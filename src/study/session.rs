@@ -1,6 +1,8 @@
 //! A session of a run, from its first event to its last: begins or resumes the run with its folder, lab, devices and
 //! journal.
 
+use std::time::Instant;
+
 use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
@@ -13,6 +15,7 @@ use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_text::{FolderFile, Reason};
 
+use super::budget::trial_deadline;
 use super::claim::Permission;
 use super::conclusion::still_in;
 use super::conduct::Study;
@@ -35,6 +38,8 @@ pub struct Session {
     journal: OpenJournal,
     /// The event with which a resumed run continues; `None` for a run that begins.
     resumed: Option<Event>,
+    /// When this session began, before its preparation.
+    began: Instant,
 }
 
 pub enum Resumed {
@@ -55,6 +60,7 @@ impl Session {
         wanted: FolderRequest<'_>,
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
+        let began = Instant::now();
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim(&plan)?;
@@ -64,7 +70,7 @@ impl Session {
         let seed = Some(draw_order_seed(&plan));
         let start = start(&plan, folder.id(), &choice, &attachments, environment, seed);
         let journal = begin_journal(&plan, &folder.journal(), start, &attachments)?;
-        Ok(Session { plan, choice, attachments, folder, journal, resumed: None })
+        Ok(Session { plan, choice, attachments, folder, journal, resumed: None, began })
     }
 
     /// Resumes the run in `folder` by the same plan, in the same lab and on the same kernel and device. `jobs` trials
@@ -77,6 +83,7 @@ impl Session {
         more: Option<u32>,
         permission: &Permission<'_>,
     ) -> Result<Resumed, SessionError> {
+        let began = Instant::now();
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
         let run = journal.run()?;
         if run.is_merged() {
@@ -107,7 +114,7 @@ impl Session {
             journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
         let resumed = Some(Event::RunResumed { more });
-        Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed })))
+        Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed, began })))
     }
 
     /// Checks that the run's devices are as an earlier session of this process left them. That session had the same
@@ -142,13 +149,16 @@ impl Session {
     /// # Errors
     /// Fails when the journal cannot be written or a trial cannot be started. A failed trial is no error.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), SessionError> {
-        let Session { plan, choice, attachments, journal, resumed, .. } = self;
+        let Session { plan, choice, attachments, mut journal, resumed, began, .. } = self;
+        let is_extended = matches!(resumed, Some(Event::RunResumed { more: Some(_) }));
+        let deadline = trial_deadline(&plan, journal.run()?, began).filter(|_| !is_extended);
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &attachments);
         let jobs = choice.jobs;
         let begins = resumed.is_none();
         let refused = if begins { refusals_of(&plan, lab, &attachments) } else { Vec::new() };
-        Study { plan: &plan, lab, attachments, journal, observer, watcher: watcher.as_mut(), jobs, refused }
+        let watcher = watcher.as_mut();
+        Study { plan: &plan, lab, attachments, journal, observer, watcher, jobs, deadline, refused }
             .conduct(resumed)
     }
 }

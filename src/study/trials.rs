@@ -92,7 +92,9 @@ impl Study<'_> {
             // The first error is the one that is reported.
             let mut outcome = Ok(());
             loop {
-                while let Some(job) = free.pop_if(|_| outcome.is_ok() && !waiting.is_empty()) {
+                while let Some(job) =
+                    free.pop_if(|_| outcome.is_ok() && !waiting.is_empty() && !self.is_time_up())
+                {
                     let Some(task) = waiting.pop_front() else { break };
                     outcome = self.begin(&task);
                     if outcome.is_err() {
@@ -151,6 +153,7 @@ impl Study<'_> {
             services: self.plan.services.clone(),
             repeats: repeats.clone(),
             limit: self.plan.protocol.timeout,
+            deadline: self.deadline,
             drawn,
             calibration: None,
             cuts: None,
@@ -210,6 +213,11 @@ impl Study<'_> {
                 describe_trial(&task.id)
             );
             return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
+        }
+        // Stopped as an interrupted run would stop it: the journal has its start and no end.
+        if failed && self.is_time_up() {
+            left.map_err(LabError::from)?;
+            return Ok(None);
         }
         let again = task.earlier.take(&end);
         let id = &task.id;

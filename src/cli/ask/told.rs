@@ -39,7 +39,7 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
     entries.extend(comparison(question));
     if let Some(time) = asked.plan.protocol.budget {
         let is = format!(
-            "{} at most (--for), less where it is decided before; the first block ends in any case",
+            "{} at most (--for) for preparation, trials and faults together, less where it is decided before",
             duration_text(time)
         );
         entries.push(entry("time limit", is, &question.time_words));

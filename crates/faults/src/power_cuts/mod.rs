@@ -17,6 +17,7 @@ mod summary;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
@@ -28,6 +29,7 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
 use crate::error::FaultError;
+use crate::guest_batches::FEWEST_STATES;
 use examine::CutStates;
 pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
@@ -54,6 +56,8 @@ pub struct PowerCutting<'a> {
     narrowed: Narrowed,
     /// Where all is done in the circumstances of one trial, from 0.
     of_trial: Option<u32>,
+    /// Nothing is examined after this moment, and a guest that runs then is stopped.
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// How far the cuts of a candidate have come.
@@ -106,7 +110,33 @@ impl<'a> PowerCutting<'a> {
             folder,
             narrowed: Narrowed::default(),
             of_trial: None,
+            deadline: None,
         })
+    }
+
+    /// Sets the moment after which nothing is examined. What was examined until then counts if it is enough.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    /// Checks that the states examined until the deadline say something of the candidate.
+    pub(crate) fn check_states_examined(
+        &self,
+        candidate: &Candidate,
+        examined: usize,
+        chosen: usize,
+    ) -> Result<(), FaultError> {
+        if examined >= chosen.min(FEWEST_STATES) {
+            return Ok(());
+        }
+        Err(FaultError::Refused(Reason::new(
+            format!("the time was up after {examined} of {chosen} states of {}", candidate.name),
+            "a longer --for examines more; `fsverdict crash RUN` examines them without a limit",
+        )))
     }
 
     /// Examines a candidate's states after power cuts; `tell` reports progress. Findings of an interrupted run are
@@ -122,7 +152,11 @@ impl<'a> PowerCutting<'a> {
         }
         let findings_file = KeptFindings::open_file(&self.findings_file(candidate), again)?;
         let (parts, mut traces) = (self.parts(), Vec::new());
+        let mut chosen = 0;
         for part in 0..parts {
+            if self.is_time_up() {
+                break;
+            }
             if let Some(trace) = findings_file.finished_trace(part) {
                 traces.push(trace);
                 continue;
@@ -133,11 +167,16 @@ impl<'a> PowerCutting<'a> {
             };
             let log = self.read_log(candidate, part)?;
             let states = self.choose_states(&log, candidate, &record)?;
+            chosen += states.len();
             let looked = CutStates { candidate, part, states: &states, record: &record, log: &log };
             findings_file.begin_part(part)?;
             self.examine_states(&looked, &findings_file, &|done, all| {
                 tell(CutProgress { part, parts, done, all });
             })?;
+            if self.is_time_up() {
+                traces.push(record.trace);
+                break;
+            }
             let has_loss = findings_file.end_part(part, &record.trace)?;
             if self.parts_of_trial() > 1 && !has_loss {
                 // No image of this part will be requested, and there are many parts.
@@ -147,6 +186,9 @@ impl<'a> PowerCutting<'a> {
             traces.push(record.trace);
         }
         let findings = findings_file.findings();
+        if self.is_time_up() {
+            self.check_states_examined(candidate, findings.len(), chosen.max(1))?;
+        }
         let lost = findings.iter().filter(|finding| finding.outcome.is_loss());
         let lost =
             lost.filter_map(|finding| Some(self.trial_number(finding.state.parse::<CutName>().ok()?.part)));

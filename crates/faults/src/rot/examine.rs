@@ -31,7 +31,7 @@ impl PowerCutting<'_> {
     ) -> Result<Vec<PlacedRot>, FaultError> {
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         let findings: Mutex<Vec<PlacedRot>> = Mutex::new(Vec::with_capacity(blocks.len()));
-        examine_in_batches(blocks, guests, LARGEST_BATCH, |batch, guest| {
+        examine_in_batches(blocks, guests, LARGEST_BATCH, self.deadline, |batch, guest| {
             let of_batch = self.examine_batch_of_rot(candidate, batch, record, guest)?;
             if let Ok(mut findings) = findings.lock() {
                 findings.extend(of_batch);
@@ -86,6 +86,8 @@ impl PowerCutting<'_> {
             if !in_order {
                 return Err(to_fault_error("a guest did not tell of each block"));
             }
+            // What was reported of a guest that was stopped counts; the rest of its batch is left.
+            let is_stopped = end.status == Status::Failed && self.is_time_up();
             let examined_here = reported.len();
             let mut reported = reported.into_iter();
             match reported.next() {
@@ -98,6 +100,7 @@ impl PowerCutting<'_> {
                         control.seen
                     )));
                 }
+                None if is_stopped => return Ok(findings),
                 None if interruptions.count_interruption(&end)? => continue,
                 None if end.status == Status::Failed && interruptions.is_first_death_at(findings.len()) => {
                     continue;
@@ -110,6 +113,7 @@ impl PowerCutting<'_> {
             }));
             match remaining.get(examined_here - 1) {
                 None => {}
+                Some(_) if is_stopped => return Ok(findings),
                 // An interruption from outside says nothing about the block that the guest examined.
                 Some(_) if interruptions.count_interruption(&end)? => {}
                 Some((rotten, held))

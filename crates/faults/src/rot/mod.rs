@@ -67,6 +67,7 @@ impl PowerCutting<'_> {
             )));
         }
         let findings = self.examine_rotten_blocks(candidate, &blocks, &record, tell)?;
+        self.check_states_examined(candidate, findings.len(), blocks.len())?;
         self.keep_findings(candidate, &findings)?;
         let rotten = tally_findings(candidate, &device.held, findings, record.trace);
         Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: device.stopped, ..rotten })

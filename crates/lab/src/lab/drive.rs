@@ -131,7 +131,7 @@ pub(super) fn drive(
     let mut has_long_line = false;
     let mut late = false;
     let time_is_up = started + spec.limit;
-    let mut deadline = time_is_up;
+    let mut deadline = spec.deadline.map_or(time_is_up, |of_run| of_run.min(time_is_up));
     let mut step = String::new();
     let mut alone = false;
     let mut felled = Felled::default();
@@ -270,6 +270,9 @@ pub(super) fn drive(
             return (Status::Failed, reason, String::new());
         }
         if Instant::now() < time_is_up {
+            if late && spec.deadline.is_some_and(|of_run| of_run <= Instant::now()) {
+                return (Status::Failed, format!("the time of the run was up; it was {at}"), String::new());
+            }
             let hint = if lacks_memory { MORE_MEMORY } else { "" };
             return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ pub struct TrialSpec {
     pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
+    /// When the conductor stops the trial, because the time of the run is up; the agent does not know it.
+    #[serde(skip)]
+    pub deadline: Option<Instant>,
     /// Where it is to differ from the plan's.
     pub drawn: Option<Drawn>,
     /// Measure the device itself by this half of the grid, and do nothing else.
@@ -97,6 +100,7 @@ impl TrialSpec {
             services: Vec::new(),
             repeats: BTreeMap::new(),
             limit,
+            deadline: None,
             drawn: None,
             calibration: None,
             cuts: None,
