@@ -93,6 +93,7 @@ mod tests {
                 services: Vec::new(),
                 repeats: BTreeMap::new(),
                 limit: Duration::from_secs(1),
+                deadline: None,
                 drawn: None,
                 calibration: None,
                 cuts: None,
