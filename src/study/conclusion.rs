@@ -8,7 +8,7 @@ use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::{exhausted, trial_budget};
 use super::disturbance::hopelessly_disturbed;
-use fsverdict_judgement::verdict::{Deliberation, GroupRun, environment_runs, group_runs};
+use fsverdict_judgement::verdict::{Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Conclusion {
         let drop = leaving(plan, run);
         let left = racing(plan, run, deliberation);
         let left = left.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
-        let mut end = end(plan, run, deliberation.map(Deliberation::outcome), left);
+        let mut end = end(plan, run, deliberation, left);
         // Who fails is dropped; who is not tried any more all the same misses what is required.
         let stays = |name: &str| drop.iter().all(|(dropped, _)| dropped != name);
         if let Some((reason, Ending::Nobody)) = &mut end
@@ -203,7 +203,16 @@ fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     leaving
 }
 
-fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(String, Ending)> {
+fn end(
+    plan: &Plan,
+    run: &Run,
+    deliberation: Option<&Deliberation>,
+    left: usize,
+) -> Option<(String, Ending)> {
+    let outcome = deliberation.map(Deliberation::outcome);
+    let lacks_requirement = deliberation
+        .and_then(|deliberation| Some(deliberation.leader(&deliberation.last_look()?).to_owned()))
+        .is_some_and(|leader| has_open_requirement(plan, run, &leader));
     let (done, blocks) = (run.complete_blocks() as u32, plan.protocol.blocks);
     let after = if done == 1 { "1 block".to_owned() } else { format!("{done} blocks") };
     if left == 0 {
@@ -214,6 +223,11 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(
     let alone = left < 2 && outcome == Some(Ruling::Undecided);
     let ended = match outcome {
         _ if done < blocks.min => None,
+        // Who leads is known, and not yet whether it meets what is required.
+        Some(Ruling::Recommended) if lacks_requirement && blocks.min < blocks.max => {
+            let spent = format!("undecided after {after}, the most that were planned");
+            (done >= blocks.max).then_some((spent, Ending::Blocks))
+        }
         Some(Ruling::Recommended) => Some((format!("{word} after {after}"), Ending::Rule)),
         _ if alone => Some((format!("only one candidate is left after {after}"), Ending::Rule)),
         _ if run.extended_to.is_some_and(|last| done >= last) => {

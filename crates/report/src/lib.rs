@@ -59,6 +59,7 @@ mod tests;
 mod text;
 mod text_table;
 mod to_use;
+mod unevaluated;
 mod unflushed;
 #[cfg(test)]
 mod verdict_tests;

@@ -6,6 +6,7 @@ use super::noise;
 use super::number::{alike_within, percent, times};
 use super::required;
 use super::text::{count, listing};
+use super::unevaluated;
 use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
@@ -30,6 +31,9 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         return ruled_out.trim_end().to_owned();
     }
     let without = format!("{ruled_out}{}{}{}", lost(judged), depending(judged), without(judged));
+    if let Some(withheld) = unevaluated::sentence(judged) {
+        return format!("{without}{withheld}");
+    }
     if verdict.outcome == Outcome::Undecided {
         return format!("{without}{}", undecided(judged));
     }
@@ -108,11 +112,13 @@ fn depending(judged: &Judgement<'_>) -> String {
 /// What the comparison had to leave out, as the beginning of a sentence.
 fn without(judged: &Judgement<'_>) -> String {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
-        format!(
-            "{} (nothing of {})",
-            left.phase,
-            listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4)
-        )
+        let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+        match left.moved {
+            Some(moved) => {
+                format!("{} (it moved {} of its data with {lacking})", left.phase, percent(moved))
+            }
+            None => format!("{} (nothing of {lacking})", left.phase),
+        }
     });
     match left_out.collect::<Vec<_>>() {
         none if none.is_empty() => String::new(),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use libm::log;
 use serde::Serialize;
 
+use super::amount::{insufficient_share, planned_bytes};
 use super::better_of;
 use crate::journal::{Better, Run, Status, Trial, TrialStanding};
 use crate::plan::{Aggregation, Plan};
@@ -20,14 +21,19 @@ pub struct Objective {
     pub weights: BTreeMap<String, f64>,
     /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
     pub left_out: Vec<LeftOutPhase>,
+    /// The bytes that phases move in each trial, as far as the plan tells.
+    pub planned_bytes: BTreeMap<String, f64>,
 }
 
 /// A phase of the goal that is left out of the comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftOutPhase {
     pub phase: String,
     /// The candidates without a number in it.
     pub lacking: Vec<String>,
+    /// The smallest share of its data that it moved, where that is why it does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<f64>,
 }
 
 impl Objective {
@@ -37,7 +43,7 @@ impl Objective {
         let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
         let given = if goal.weights.is_empty() { every() } else { goal.weights.clone() };
         let weights = given.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
-        Self { metric: goal.metric.clone(), by: goal.by, weights, left_out: Vec::new() }
+        Self { metric: goal.metric.clone(), by: goal.by, weights, left_out: Vec::new(), planned_bytes: planned_bytes(plan) }
     }
 
     /// The goal over the phases in which every candidate has a number in every trial. A candidate without a number for
@@ -55,16 +61,21 @@ impl Objective {
             .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
         for trial in done {
             let (metric, by) = (self.metric.as_str(), self.by);
-            let lacks = |phase: &str| cost(metric, by, phase, trial).is_none();
+            let planned = &self.planned_bytes;
+            let moved = |phase: &str| insufficient_share(phase, trial, planned.get(phase).copied());
+            let lacks = |phase: &str| cost(metric, by, phase, trial).is_none() || moved(phase).is_some();
             let lacked: Vec<String> = self.weights.keys().filter(|phase| lacks(phase)).cloned().collect();
             for one in self.left_out.iter_mut().filter(|one| lacks(&one.phase)) {
+                one.moved = one.moved.into_iter().chain(moved(&one.phase)).reduce(f64::min);
                 if !one.lacking.contains(&trial.id.candidate) {
                     one.lacking.push(trial.id.candidate.clone());
                 }
             }
             for phase in lacked {
                 self.weights.remove(&phase);
-                self.left_out.push(LeftOutPhase { phase, lacking: vec![trial.id.candidate.clone()] });
+                let moved = moved(&phase);
+                let lacking = vec![trial.id.candidate.clone()];
+                self.left_out.push(LeftOutPhase { phase, lacking, moved });
             }
         }
         self.left_out.sort_by(|one, other| one.phase.cmp(&other.phase));
@@ -113,9 +124,6 @@ impl Objective {
 }
 
 fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64> {
-    if moved_nothing(phase, trial) {
-        return None;
-    }
     match by {
         Aggregation::Total => {
             // Zero has no ratios, and a time of zero means that the work was not done.
@@ -123,12 +131,6 @@ fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64
         }
         Aggregation::Ratios => log_cost(metric, phase, trial),
     }
-}
-
-/// Whether a phase is known to have worked on no byte and no file: then its time says nothing about the work that it is named after.
-fn moved_nothing(phase: &str, trial: &Trial) -> bool {
-    let amount = |metric| trial.value(phase, metric);
-    amount("logical_bytes") == Some(0.0) && amount("files").unwrap_or(0.0) == 0.0
 }
 
 /// The logarithm of a metric in a phase, where smaller is better; `None` where it was not measured or is zero.
@@ -213,6 +215,33 @@ mod tests {
         // Empty files are work; neither a byte nor a file is none.
         assert_eq!(objective.phases(), ["write"]);
         assert_eq!(objective.left_out[0].lacking, ["a", "b"]);
+        assert_eq!(objective.left_out[0].moved, Some(0.0));
+    }
+
+    #[test]
+    fn a_phase_that_moved_less_than_half_of_its_data_counts_for_no_candidate() {
+        let work = |operation: &str, name: &str| json!({ "name": name, "work": { "operation": operation }, "dataset": "file" });
+        let plan = made::plan(&json!({
+            "candidates": [{ "name": "a", "filesystem": "ext4", "encryption": "none" }],
+            "datasets": { "file": { "kind": "file", "size": 1000 } },
+            "phases": [work("stream.write", "write"), work("stream.read", "read"), work("random.read", "seek")],
+            "goal": { "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0, "seek": 1.0 } },
+        }));
+        let id = Some(made::id(1, "a"));
+        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a"]))];
+        events.push((id.clone(), Event::TrialStarted {}));
+        // Reading at random goes through no certain share of its file.
+        for (phase, bytes) in [("write", 1000.0), ("read", 499.0), ("seek", 10.0)] {
+            let numbers = [("durable", Unit::Seconds, 1.0), ("logical_bytes", Unit::Bytes, bytes)];
+            events.push((id.clone(), Event::Observation(made::measured(phase, &numbers))));
+        }
+        events.push((id, made::ended(None, 1.0)));
+        events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
+        let mut fold = Fold::new(&plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        let objective = Objective::of(&plan, fold.run().unwrap());
+        assert_eq!(objective.phases(), ["seek", "write"]);
+        assert_eq!((objective.left_out[0].phase.as_str(), objective.left_out[0].moved), ("read", Some(0.499)));
     }
 
     #[test]

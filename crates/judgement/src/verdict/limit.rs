@@ -18,6 +18,8 @@ pub enum Limit {
     LeftOut {
         phase: String,
         lacking: Vec<String>,
+        /// The share of its data that it moved, where that is too little.
+        moved: Option<f64>,
     },
     /// A candidate and its twin, which are the same, differed by this factor.
     ToldApart {
@@ -79,7 +81,13 @@ impl fmt::Display for Limit {
                 "{candidate} took {} {against} while it went well, and is out: {reason}",
                 as_long(times)
             ),
-            Self::LeftOut { phase, lacking } => {
+            Self::LeftOut { phase, lacking, moved: Some(moved) } => write!(
+                formatter,
+                "{phase} is no part of the comparison: with {} it moved {:.0} % of its data, and less than half says nothing of them",
+                lacking.join(" and "),
+                moved * 100.0
+            ),
+            Self::LeftOut { phase, lacking, moved: None } => {
                 let have = if lacking.len() == 1 { "has" } else { "have" };
                 let lacking = lacking.join(" and ");
                 write!(formatter, "{phase} is no part of the comparison: {lacking} {have} nothing in it")

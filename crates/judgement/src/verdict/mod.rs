@@ -2,6 +2,7 @@
 //! that.
 
 mod across;
+mod amount;
 mod background;
 mod candidates;
 mod charged;
@@ -17,6 +18,7 @@ mod environment_runs;
 #[cfg(test)]
 mod error_rate_tests;
 mod estimates;
+mod evaluation;
 mod evidence;
 mod factors;
 mod field;
@@ -64,6 +66,7 @@ pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, devic
 pub use effect::{EffectSize, OptionEffect, option_effects};
 pub use environment_runs::{EnvironmentRun, environment_runs};
 pub use estimates::{PhaseEstimate, estimate_all};
+pub use evaluation::{MissingEvaluation, Unevaluated};
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
 pub use field::{Field, Mark, times_worse};
 pub use goal::{LeftOutPhase, Objective};
@@ -80,7 +83,7 @@ pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use protection_cost::ProtectionCost;
 pub use raw_share::{RawShare, raw_shares};
-pub use required::{RequirementRelation, RequirementStanding};
+pub use required::{has_open_requirement, RequirementRelation, RequirementStanding};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
 pub use sensitivity::{WeightRange, WeightTurn};
 pub use single_device::DeviceSpread;
@@ -146,6 +149,10 @@ pub struct Verdict {
     /// Candidates shown to miss a requirement; they take no part in the comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ruled_out: Vec<String>,
+    /// Candidates that could be recommended by the goal, if what the plan asks about besides were known of them; empty
+    /// where all of it is known, or no candidate could be recommended yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unevaluated: Vec<Unevaluated>,
     /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
     pub left_out_phases: Vec<LeftOutPhase>,
     /// Candidates by the goal, the leader first: the order in the sample, whether certain or not.
@@ -198,6 +205,7 @@ impl Verdict {
         self.refused = Some(reason.to_owned());
         self.outcome = Outcome::Undecided;
         self.recommended = None;
+        self.unevaluated.clear();
         self.tied.clear();
         self.behind.clear();
         self.open.clear();
@@ -268,6 +276,14 @@ pub fn judge(
     };
     let ranking =
         if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &evidence) };
+    let unevaluated = match leader.as_deref().filter(|_| outcome != Outcome::Undecided) {
+        Some(leader) => {
+            let close = with(&[Relation::Tied, Relation::Open]);
+            evaluation::unevaluated(plan, run, &required, leader, &close)
+        }
+        None => Vec::new(),
+    };
+    let outcome = if unevaluated.is_empty() { outcome } else { Outcome::Undecided };
     let recommended = leader.filter(|_| outcome != Outcome::Undecided);
     let placed = |name: &&str| {
         let known = recommended.iter().chain(&tied).chain(&behind);
@@ -290,6 +306,7 @@ pub fn judge(
         protection_costs: Vec::new(),
         required,
         ruled_out,
+        unevaluated,
         left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),

@@ -70,6 +70,13 @@ pub(super) fn is_ruled_out(plan: &Plan, run: &Run, candidate: &str, block: u32) 
     })
 }
 
+/// Whether the trials so far show neither that the candidate meets a requirement nor that it misses it.
+pub fn has_open_requirement(plan: &Plan, run: &Run, candidate: &str) -> bool {
+    plan.goal.require.numbers.iter().any(|requirement| {
+        standing(candidate, requirement, run, u32::MAX).relation == RequirementRelation::Open
+    })
+}
+
 fn standing(candidate: &str, requirement: &Requirement, run: &Run, block: u32) -> RequirementStanding {
     let Requirement { phase, metric, value: bound, .. } = requirement;
     let mut sample = run.sample(candidate, phase, metric);

@@ -46,6 +46,7 @@ fn better(one: &[&str], than: &[&str], by: f64) -> Assertion {
 /// On a real device.
 fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
     let objective = Objective {
+        planned_bytes: std::collections::BTreeMap::new(),
         metric: "durable".to_owned(),
         by: Aggregation::default(),
         weights: BTreeMap::new(),

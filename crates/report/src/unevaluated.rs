@@ -1,0 +1,50 @@
+//! Words for a verdict that is withheld because what the plan asks about besides speed is not known of the first
+//! candidates.
+
+use super::text::listing;
+use fsverdict_judgement::plan::once_each;
+use fsverdict_judgement::verdict::{Judgement, MissingEvaluation};
+
+/// The most candidates and requirements that are named.
+const MOST_NAMES: usize = 4;
+
+/// Why no candidate is recommended although one leads; `None` where that is not the reason.
+pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+    let unevaluated = &judged.verdict.unevaluated;
+    let names: Vec<&str> = unevaluated.iter().map(|one| one.candidate.as_str()).collect();
+    let lacks = once_each(unevaluated.iter().flat_map(|one| &one.lacks).map(ToString::to_string));
+    let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
+    let leader = judged.verdict.ranking.first()?;
+    if names.is_empty() {
+        return None;
+    }
+    let examined = examined(judged);
+    let examined = match examined.as_slice() {
+        [] => String::new(),
+        some => format!(" (examined: {})", listing(some, MOST_NAMES)),
+    };
+    Some(format!(
+        "No recommendation: {} leads by the goal, and of {} it is not known {}{examined}. {}",
+        leader.candidate,
+        listing(&names, MOST_NAMES),
+        listing(&lacks, MOST_NAMES),
+        next_step(judged)
+    ))
+}
+
+/// The candidates whose faults were examined.
+fn examined<'a>(judged: &Judgement<'a>) -> Vec<&'a str> {
+    let cuts = judged.run.power_cuts.iter().map(|cuts| cuts.candidate.as_str());
+    let rotten = judged.run.rotten.iter().map(|rotten| rotten.candidate.as_str());
+    once_each(cuts.chain(rotten))
+}
+
+fn next_step(judged: &Judgement<'_>) -> &'static str {
+    let lacks = |is: fn(&MissingEvaluation) -> bool| {
+        judged.verdict.unevaluated.iter().flat_map(|one| &one.lacks).any(is)
+    };
+    match lacks(|one| !matches!(one, MissingEvaluation::Requirement(_))) {
+        true => "`fsverdict crash RUN` examines them; a longer --for does it within a run.",
+        false => "`fsverdict resume RUN --more 3` measures on.",
+    }
+}
