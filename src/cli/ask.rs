@@ -44,6 +44,7 @@ use self::prompt::agreed;
 use self::told::tell;
 use self::understanding::{Understood, understand};
 use super::consent::PlanOrigin;
+use super::pager::PagerArguments;
 use super::run::{RunArguments, carry_out};
 use super::{CliError, Exit};
 
@@ -97,6 +98,8 @@ pub(super) struct AskArguments {
     /// Begin without asking whether to; without a terminal nothing is begun otherwise
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    pager: PagerArguments,
 }
 
 /// Takes a word that is text; of another it says why it cannot be used.
@@ -123,6 +126,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
+    run.pager = arguments.pager;
     let asked = AskedPlan::of(&question, run.overrides())?;
     print_line(&tell(&question, &asked));
     let plan = asked.plan;

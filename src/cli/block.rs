@@ -29,7 +29,7 @@ use super::{CliError, Exit};
 #[derive(Debug, Args)]
 pub(super) struct BlockArguments {
     /// The run's folder; or, with --out, a preset or a plan to begin a run with
-    #[arg(value_name = "RUN|PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
+    #[arg(value_name = "RUN|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     run: OsString,
     /// The name of this machine with this device, unique within the run
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Site>())]
@@ -186,6 +186,6 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
         ))
     })?;
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(arguments.output.is_some(), true);
-    write_to(arguments.output.as_deref(), &mut |out| written(write_devices(&report, format, out)))?;
+    write_to(arguments.output.as_deref(), None, &mut |out| written(write_devices(&report, format, out)))?;
     Ok(Exit::Done)
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use crate::fleet::{Hiding, bundle, bundle_name};
 use crate::study::RunFolder;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::count;
-use fsverdict_text::{Bytes, quoted};
+use fsverdict_report::{TerminalLook, count};
+use fsverdict_text::{Bytes, quoted, wrap_hanging};
 
 use super::{CliError, Exit};
 
@@ -62,6 +62,7 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     if bundled.unstable {
         said += "warning: this machine has no /etc/machine-id, so another bundle will give the same device another name\n";
     }
+    let said = wrap_hanging(&said, TerminalLook::list_width(), 4);
     result_writer().write_all(said.as_bytes())?;
     Ok(Exit::Done)
 }

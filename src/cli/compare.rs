@@ -11,6 +11,7 @@ use fsverdict_report::{ComparisonReport, write_comparison};
 use fsverdict_text::{Hinted, Reason};
 
 use super::opened::open_run;
+use super::pager::PagerArguments;
 use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit, settle_size};
 
@@ -35,6 +36,8 @@ pub(super) struct CompareArguments {
     /// For `git bisect run`: exit with 0 only if nothing became slower, and with 125 (skip) if the runs cannot tell
     #[arg(long)]
     bisect: bool,
+    #[command(flatten)]
+    pager: PagerArguments,
 }
 
 /// What `git bisect run` takes for: this one cannot be tested.
@@ -71,8 +74,9 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
         return Err(CliError::usage("compare needs at least two runs".to_owned()));
     };
     let report = ComparisonReport { before, between, after, found: &found };
+    let pager = (arguments.format == ReportFormat::Terminal).then_some(arguments.pager);
     let format = arguments.format.format(arguments.output.is_some(), true);
-    write_to(arguments.output.as_deref(), &mut |out| written(write_comparison(report, format, out)))?;
+    write_to(arguments.output.as_deref(), pager, &mut |out| written(write_comparison(report, format, out)))?;
     Ok(match found.has_regression() {
         true => Exit::Regression,
         false if arguments.bisect && !found.tells() => Exit::CannotTell,

@@ -9,14 +9,14 @@ use crate::study::{Permission, Prospect};
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
 use fsverdict_lab::kernel::{KernelCache, KernelEntry, in_the_way};
 use fsverdict_lab::lab::{by_default, every};
-use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::width;
+use fsverdict_report::TerminalLook;
 use fsverdict_stack::layer::usual_layers;
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason, width, wrap_hanging};
 
 use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};
 use super::kernel::in_short;
+use super::pager::{PagedOutput, PagerArguments};
 use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
@@ -25,6 +25,8 @@ pub(super) struct DoctorArguments {
     /// A preset or a plan's file [default: every filesystem, plain and encrypted]
     #[arg(value_name = "PRESET|PLAN.toml", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     plan: Option<OsString>,
+    #[command(flatten)]
+    pager: PagerArguments,
 }
 
 pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
@@ -33,18 +35,20 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         None => (everything()?, PlanOrigin::Preset),
     };
     let labs = every(&plan);
-    let mut out = result_writer();
+    let mut out = PagedOutput::new(arguments.pager);
+    let columns = TerminalLook::list_width();
     writeln!(out, "Labs on this machine:")?;
     for (name, lab) in &labs {
-        match lab {
-            Ok(lab) => writeln!(out, "  {name:7} yes  {}", lab.fidelity())?,
+        let line = match lab {
+            Ok(lab) => format!("  {name:7} yes  {}", lab.fidelity()),
             Err(error) => {
                 let text = error.reason().to_string().replace('\n', &format!("\n{:14}", ""));
-                writeln!(out, "  {name:7} no   {text}")?;
+                format!("  {name:7} no   {text}")
             }
-        }
+        };
+        writeln!(out, "{}", wrap_hanging(&line, columns, 14))?;
     }
-    writeln!(out, "{}\n", simulated_time(&plan))?;
+    writeln!(out, "{}\n", wrap_hanging(&simulated_time(&plan), columns, 7))?;
     let permission = Permission { erase: &[], ask: &|_| None };
     let mut untried = Vec::new();
     let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
@@ -59,18 +63,19 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         writeln!(out, "{line}")?;
     }
     for text in &untried {
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", wrap_hanging(text, columns, 2))?;
     }
     if !reasons.is_empty() {
         writeln!(out, "\nWhat is missing:")?;
     }
     for (number, (lab, obstacle)) in (1..).zip(&reasons) {
-        writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.what, obstacle.hint)?;
+        let text = format!("  [{number}] {lab}: {}\n      hint: {}", obstacle.what, obstacle.hint);
+        writeln!(out, "{}", wrap_hanging(&text, columns, 6))?;
     }
     let runs = |candidate: &&Candidate| prospects.iter().any(|(_, one)| one.skips(&candidate.name).is_none());
     let able = plan.candidates.iter().filter(runs).count();
     writeln!(out, "\n{able} of {} candidates can run here.", plan.candidates.len())?;
-    out.flush()?;
+    out.show()?;
     // The device and the data are the same in every lab.
     if let Some((_, prospect)) = prospects.first() {
         may_begin(prospect)?;

@@ -6,13 +6,13 @@ use std::io::Write;
 use crate::study::{DeviceProspect, Permission, Prospect, SessionError, order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
 use fsverdict_lab::lab::{ChosenLab, Lab, LabError};
-use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::in_lines;
-use fsverdict_text::{Hinted, Reason, duration_text};
+use fsverdict_report::{TerminalLook, in_lines};
+use fsverdict_text::{Hinted, Reason, duration_text, wrap_hanging};
 use fsverdict_workload::dataset::check_readable;
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;
+use super::pager::{PagedOutput, PagerArguments};
 use super::{CliError, Exit};
 
 /// Width of the labels before what a run takes.
@@ -26,55 +26,60 @@ pub(super) fn show(
     lacks: Option<&LabError>,
     permission: &Permission<'_>,
     origin: &PlanOrigin,
+    pager: PagerArguments,
 ) -> Result<Exit, CliError> {
     let (prospect, untried) = look_ahead(plan, choice.lab.as_ref(), permission, origin);
-    let mut out = result_writer();
-    writeln!(out, "{}", in_lines(&plan.title))?;
-    writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
+    let mut out = PagedOutput::new(pager);
+    let columns = TerminalLook::list_width();
+    let hanging = |text: &str, indent: usize| wrap_hanging(text, columns, indent);
+    writeln!(out, "{}", hanging(&in_lines(&plan.title), 0))?;
+    writeln!(out, "{}", hanging(&format!("lab: {} ({})", choice.lab.name(), choice.reason), 2))?;
     for (at, source) in plan.device.all().enumerate() {
-        writeln!(out, "{}", in_lines(&describe_device(source, prospect.devices.get(at))))?;
+        writeln!(out, "{}", hanging(&in_lines(&describe_device(source, prospect.devices.get(at))), 2))?;
     }
     if let Some(fails) = plan.device.fails {
         let after = duration_text(fails.after);
         writeln!(out, "device {} fails {after} after its guest has started", fails.device)?;
     }
-    writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
+    writeln!(out, "{}", hanging(&format!("each trial: {}", choice.lab.command_line().join(" ")), 2))?;
     for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;
         match prospect.skips(&candidate.name) {
             Some(Reason { what, hint, .. }) => {
-                writeln!(out, "{}: skipped: {what}\n  hint: {hint}", in_lines(&candidate.name))?;
+                let text = format!("{}: skipped: {what}\n  hint: {hint}", in_lines(&candidate.name));
+                writeln!(out, "{}", hanging(&text, 4))?;
             }
             None => {
                 writeln!(out, "{}:", in_lines(&candidate.name))?;
                 for line in fsverdict_lab::trial::command_lines(plan, place) {
-                    writeln!(out, "  {}", in_lines(&line))?;
+                    writeln!(out, "{}", hanging(&format!("  {}", in_lines(&line)), 6))?;
                 }
             }
         }
     }
     writeln!(out)?;
     for (label, text) in forecast(plan, choice, &prospect) {
-        writeln!(out, "{label:LABEL$}{text}")?;
+        writeln!(out, "{}", hanging(&format!("{label:LABEL$}{text}"), LABEL))?;
     }
     for text in left_out(plan) {
-        writeln!(out, "{:LABEL$}{text}", "data")?;
+        writeln!(out, "{}", hanging(&format!("{:LABEL$}{text}", "data"), LABEL))?;
     }
     if let Some(why) = untried {
-        writeln!(out, "{:LABEL$}{why}", "options")?;
+        writeln!(out, "{}", hanging(&format!("{:LABEL$}{why}", "options"), LABEL))?;
     }
     if let Some(seed) = plan.protocol.order {
         let able = |at: usize| prospect.skips(&plan.candidates[at].name).is_none();
         for block in 1..=plan.protocol.blocks.min {
             let places = order(seed, block, plan.candidates.len(), able);
             let names: Vec<&str> = places.iter().map(|at| plan.candidates[*at].name.as_str()).collect();
-            writeln!(out, "block {block}: {}", names.join(" "))?;
+            writeln!(out, "{}", hanging(&format!("block {block}: {}", names.join(" ")), LABEL))?;
         }
     }
     if let Some(lacks) = lacks {
-        writeln!(out, "\n{}", lacks.reason().after("Not as this user: "))?;
+        let text = lacks.reason().after("Not as this user: ").to_string();
+        writeln!(out, "\n{}", hanging(&text, 2))?;
     }
-    out.flush()?;
+    out.show()?;
     may_begin(&prospect)?;
     Ok(match prospect.skipped.len() {
         0 => Exit::Done,

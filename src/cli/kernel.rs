@@ -15,6 +15,9 @@ use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::names_in;
 use fsverdict_linux::host::talk::print_line;
 
+use fsverdict_report::TerminalLook;
+use fsverdict_text::wrap_hanging;
+
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
 
@@ -113,7 +116,8 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
                 );
             }
             for entry in entries {
-                writeln!(out, "{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry))?;
+                let line = format!("{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry));
+                writeln!(out, "{}", wrap_hanging(&line, TerminalLook::list_width(), 2))?;
             }
             let everything = read_plan("quick", &Overrides::default())?;
             if let Some(found) = by_default(&everything, false) {

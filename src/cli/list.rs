@@ -4,14 +4,19 @@ use std::io::Write;
 
 use clap::Args;
 
+use fsverdict_report::TerminalLook;
+use fsverdict_text::wrap_hanging;
+
+use super::pager::{PagedOutput, PagerArguments};
 use super::{CliError, Exit};
-use fsverdict_linux::host::results::result_writer;
 
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
     /// What to list [default: everything]
     #[arg(value_enum)]
     what: Option<What>,
+    #[command(flatten)]
+    pager: PagerArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -30,7 +35,8 @@ enum What {
 
 pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
     use What::{Adapters, Cpus, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
-    let mut out = result_writer();
+    let mut out = PagedOutput::new(arguments.pager);
+    let columns = TerminalLook::list_width();
     let all = [Presets, Models, Cpus, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
     let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
     for (index, what) in wanted.iter().enumerate() {
@@ -47,11 +53,17 @@ pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
                 writeln!(out, "  {group}:")?;
             }
             let indent = if group.is_some() { "  " } else { "" };
-            writeln!(out, "  {indent}{name:width$}  {summary}")?;
+            let line = format!("  {indent}{name:width$}  {summary}");
+            writeln!(out, "{}", wrap_hanging(&line, columns, SUMMARY.min(4 + indent.len() + width)))?;
         }
     }
+    out.show()?;
     Ok(Exit::Done)
 }
+
+/// The farthest column at which a summary that takes several lines goes on: behind long names too little room would be
+/// left.
+const SUMMARY: usize = 24;
 
 /// A line of a list.
 struct ListEntry {

@@ -26,6 +26,7 @@ mod list;
 mod live;
 mod manual;
 mod opened;
+mod pager;
 mod price;
 mod progress;
 mod reckoned;

@@ -13,11 +13,12 @@ use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::talk::print_line;
-use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
+use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
 use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 
 use super::guarantees::guarantees;
 use super::opened::{open_run, read_run};
+use super::pager::{PagedOutput, PagerArguments, screen};
 use super::requests::requests;
 use super::to_use::to_use;
 use super::{CliError, Exit};
@@ -38,6 +39,8 @@ pub(super) struct ReportArguments {
     /// Show every table: costs, rates and the steps around the phases
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    pager: PagerArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -96,14 +99,19 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
             None => Some(beside()).filter(|page| page.exists()),
         };
     }
+    let is_page_of_text = format == ReportFormat::Terminal;
     let format = format.format(file.is_some(), arguments.all);
-    write_to(file.as_deref(), &mut |out| written(fsverdict_report::write(&report, format, out)))?;
+    let pager = is_page_of_text.then_some(arguments.pager);
+    write_to(file.as_deref(), pager, &mut |out| written(fsverdict_report::write(&report, format, out)))?;
     if let Some(file) = file.filter(|_| arguments.open) {
         open_page(&file);
     }
     // It was to report, and has; what the run came to is what `run` and `resume` end with.
     Ok(Exit::Done)
 }
+
+/// The width of the labels at the foot of a report.
+const LABEL: usize = 10;
 
 /// The name of the page in the run's folder.
 pub(super) const PAGE: &str = "report.html";
@@ -172,8 +180,16 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
     });
     let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.file(PAGE)).filter(FolderFile::is_there).map(|page| page.path());
-    let format = Format::Terminal(TerminalLook::of_stdout(all));
-    written(fsverdict_report::write(&report, format, &mut result_writer()))?;
+    let look = TerminalLook::of_stdout(all);
+    let mut text = Vec::new();
+    written(fsverdict_report::write(&report, Format::Terminal(look), &mut text))?;
+    // The beginning has left the screen; what remains visible is the verdict.
+    if screen().is_some_and(|screen| screen.lines_of(&text) >= screen.rows) {
+        let verdict = wrap(&in_lines(&report.sentence), look.columns.saturating_sub(LABEL));
+        let verdict = verdict.join(&format!("\n{:LABEL$}", ""));
+        text.extend_from_slice(format!("\n{:LABEL$}{verdict}\n", "Verdict").as_bytes());
+    }
+    result_writer().write_all(&text)?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         let hint = format!(
@@ -199,12 +215,18 @@ pub(super) fn replace(report: &Report<'_>, format: Format, file: &FolderFile) ->
     })
 }
 
-/// Into this file, or to standard output.
+/// Into this file, or to standard output: a text for people through their pager, if it is long.
 pub(super) fn write_to(
     file: Option<&Path>,
+    pager: Option<PagerArguments>,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let Some(path) = file else { return write(&mut result_writer()) };
+    let Some(path) = file else {
+        let Some(pager) = pager else { return write(&mut result_writer()) };
+        let mut out = PagedOutput::new(pager);
+        write(&mut out)?;
+        return out.show().map_err(CliError::Output);
+    };
     write_output(path, Existing::Replace, |out| write(out)).map_err(|error| match error {
         CliError::Output(error) => unwritten(path, &error),
         other => other,

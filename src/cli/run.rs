@@ -23,6 +23,7 @@ use super::fleet::{SiteArguments, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::opened::read_run;
+use super::pager::PagerArguments;
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
@@ -86,6 +87,8 @@ pub(super) struct RunArguments {
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
+    pub(super) pager: PagerArguments,
+    #[command(flatten)]
     pub(super) sites: SiteArguments,
     #[command(flatten)]
     pub(super) conduct: Conduct,
@@ -143,6 +146,7 @@ impl RunArguments {
             erase: Vec::new(),
             open: false,
             dry_run: false,
+            pager: PagerArguments::default(),
             sites: SiteArguments::default(),
             conduct: Conduct { jobs: None, quiet: false, yes: false, allow_network: false, all: false },
         }
@@ -199,7 +203,14 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
     let with_jobs = |choice: ChosenLab| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
-        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, origin);
+        return dry_run::show(
+            &plan,
+            &with_jobs(choice)?,
+            lacks.as_ref(),
+            &permission,
+            origin,
+            arguments.pager,
+        );
     }
     let choice = with_jobs(choose(&plan, plan.lab).map_err(CliError::failed)?)?;
     let folder = arguments.out.as_deref().map_or(FolderRequest::Unnamed(&default), FolderRequest::Named);

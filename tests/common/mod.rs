@@ -163,7 +163,12 @@ impl Place {
 
     /// The same, into the folder `name`.
     pub fn recorded_as(&self, name: &str) {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/demo");
+        self.recorded_from("demo", name);
+    }
+
+    /// Another of the recorded runs, into the folder `name`.
+    pub fn recorded_from(&self, run: &str, name: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs").join(run);
         let there = self.path().join(name);
         fs::create_dir(&there).unwrap();
         for file in ["plan.json", "journal.jsonl"] {

@@ -31,6 +31,7 @@ mod open;
 mod operations;
 mod oracle;
 mod output_limits;
+mod pager;
 
 mod parsers;
 mod plan;
@@ -47,4 +48,5 @@ mod studies;
 mod traced_programs;
 mod traces;
 mod traces_of_calls;
+mod width;
 mod words;

@@ -53,7 +53,7 @@ fn a_limit_on_the_size_of_files_leaves_no_half_a_file() {
 }
 
 /// Of each command a call that writes to standard output, or why there is none here.
-fn results(command: &str) -> Result<&'static [&'static [&'static str]], &'static str> {
+pub(super) fn results(command: &str) -> Result<&'static [&'static [&'static str]], &'static str> {
     Ok(match command {
         "report" => &[
             &["report", "run"],

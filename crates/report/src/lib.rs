@@ -82,7 +82,7 @@ pub use notes::PageNote;
 pub use requests::Requests;
 pub use sizes::{SizeReport, write_sizes};
 pub use terminal::TerminalLook;
-pub use text::{count, in_lines, listing, width, wrap};
+pub use text::{count, in_lines, listing, wrap};
 pub use to_use::{ToUse, shell_word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fsverdict_text::{displayable, is_steering};
+use fsverdict_text::{displayable, is_steering, width};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
@@ -23,11 +23,6 @@ pub(super) fn one_line(text: &str) -> String {
 /// Text of several lines, as it is but for what steers a terminal or hides something: that becomes a visible `·`.
 pub fn in_lines(text: &str) -> String {
     displayable(text).into_owned()
-}
-
-/// Columns the text takes on a terminal.
-pub fn width(text: &str) -> usize {
-    text.chars().map(|character| character.width().unwrap_or(0)).sum()
 }
 
 /// The text cut to at most `columns`, with `mark` at the end where something was cut off.
@@ -75,7 +70,8 @@ pub fn count(number: usize, thing: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_lines, listing, one_line, shorten, width, wrap};
+    use super::{in_lines, listing, one_line, shorten, wrap};
+    use fsverdict_text::width;
 
     #[test]
     fn what_steers_a_terminal_is_neutralised() {

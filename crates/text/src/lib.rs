@@ -9,6 +9,7 @@ mod display;
 mod error;
 mod folder;
 mod grid;
+mod layout;
 pub mod limits;
 mod member;
 mod processors;
@@ -29,6 +30,7 @@ pub use folder::{
     remove_folder, remove_tree,
 };
 pub use grid::{Grid, GridCell, GridFindings, GridKind};
+pub use layout::{screen_lines, width, wrap_command, wrap_hanging};
 pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use processors::each_of;

@@ -4,10 +4,10 @@
 //! of hours, as the panic of `eprintln!` would. Messages are cut to a screen, whatever a plan or a program put into
 //! them.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
-use fsverdict_text::displayable;
-use fsverdict_text::{DisplayForm, DisplayWriter};
+use fsverdict_text::{DisplayForm, DisplayWriter, displayable, wrap_hanging};
+use rustix::termios::tcgetwinsize;
 
 /// Lines of a screen, and columns of a line that is folded a few times.
 const LINES: usize = 40;
@@ -25,8 +25,29 @@ pub fn say_styled(text: &str) {
 
 /// Says this, without an end of line: the answer follows on the same one.
 pub fn print_prompt(text: &str) {
+    let text = fit_to_lines(&fit_to_screen(text), message_width());
     let mut stderr = DisplayWriter::new(anstream::stderr().lock(), DisplayForm::Styled);
-    let _ = stderr.write_all(fit_to_screen(text).as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// The width at which messages are wrapped: that of the terminal, or what `COLUMNS` says. Elsewhere each stays one line.
+fn message_width() -> Option<usize> {
+    let stderr = std::io::stderr();
+    let columns =
+        tcgetwinsize(&stderr).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    let given = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    columns.filter(|_| stderr.is_terminal()).or_else(given)
+}
+
+/// The text with its lines broken between words. A quoted line of a plan, and the mark below it, stay as they are.
+fn fit_to_lines(text: &str, columns: Option<usize>) -> String {
+    let fit = |line: &str| {
+        let is_quoted =
+            line.trim_start_matches(|letter: char| letter == ' ' || letter.is_ascii_digit()).starts_with('|');
+        let indent = line.len() - line.trim_start().len() + 2;
+        wrap_hanging(line, columns.filter(|_| !is_quoted), indent)
+    };
+    text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
 /// The text, with its middle left out where it is longer than a screen. Hints stay: they stand at the end.
@@ -58,7 +79,20 @@ fn cut_line(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, LINES, fit_to_screen};
+    use super::{COLUMNS, LINES, fit_to_lines, fit_to_screen};
+
+    #[test]
+    fn messages_are_broken_between_words_and_quoted_lines_stay() {
+        let text = "error: a plan that is wrong\n   | key = \"a very long value\"\n   |  ^^^\nhint: b\n";
+        let broken = "error: a plan\n  that is wrong\n   | key = \"a very long value\"\n   |  ^^^\nhint: b\n";
+        assert_eq!(fit_to_lines(text, Some(16)), broken);
+        assert_eq!(fit_to_lines(text, None), text);
+        // The style of a word takes no room.
+        assert_eq!(
+            fit_to_lines("\u{1b}[1merror:\u{1b}[0m a plan", Some(13)),
+            "\u{1b}[1merror:\u{1b}[0m a plan"
+        );
+    }
 
     #[test]
     fn what_fits_a_screen_is_said_whole() {

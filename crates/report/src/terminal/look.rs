@@ -30,6 +30,14 @@ impl TerminalLook {
         Self::suited(stdout.is_terminal(), columns, detail, |name| std::env::var(name).ok())
     }
 
+    /// The width at which lists are wrapped. There is none for a file or a pipe whose width is not given in `COLUMNS`:
+    /// every entry is then one line, for grep(1) and awk(1).
+    pub fn list_width() -> Option<usize> {
+        let look = Self::of_stdout(false);
+        let is_given = std::env::var_os("COLUMNS").is_some_and(|value| !value.is_empty());
+        (std::io::stdout().is_terminal() || is_given).then_some(look.columns)
+    }
+
     /// The look for an output that is a terminal or not, with this many columns, in this environment.
     pub fn suited(
         is_terminal: bool,

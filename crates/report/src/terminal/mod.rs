@@ -15,7 +15,8 @@ use super::findings::Finding;
 use super::page::{
     FoldedPart, For, MatrixBlock, Missing, PageBlock, PageTable, Remark, ReportPage, Sign, Text, Tone,
 };
-use super::text::{one_line, shorten, width, wrap};
+use super::text::{one_line, shorten, wrap};
+use fsverdict_text::{width, wrap_command};
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -122,7 +123,10 @@ impl Sheet {
             PageBlock::Matrix(matrix) => self.matrix(matrix),
             PageBlock::Missing(all) => self.missing(all, 0),
             PageBlock::Findings(all) => all.iter().for_each(|finding| self.finding(finding)),
-            PageBlock::Commands(all) => self.lines.extend(all.iter().map(|line| format!("  {line}"))),
+            PageBlock::Commands(all) => {
+                let lines = all.iter().map(|line| wrap_command(&format!("  {line}"), self.look.columns, 6));
+                self.lines.extend(lines.flat_map(|line| line.lines().map(str::to_owned).collect::<Vec<_>>()));
+            }
             PageBlock::Next(label, lines) => self.next(label, lines),
             PageBlock::Labelled(label, text) => self.beside(label, LABEL, None, text),
             PageBlock::Bullets(all, tone) => {
@@ -150,7 +154,7 @@ impl Sheet {
         }
         self.lines.extend(match changes {
             Some(tones) => ruled(table, words, tones, self.look, self.signs.rule),
-            None => table::aligned(table, self.look.columns, words),
+            None => table::aligned(table, self.look.columns, words, 1),
         });
     }
 
@@ -190,13 +194,16 @@ impl Sheet {
         }
     }
 
-    /// A line is never broken: it is there to be copied. Its purpose is said where there is room.
+    /// The commands are there to be copied: broken, they are still what a shell takes. Their purpose is said where there
+    /// is room.
     fn next(&mut self, label: &str, lines: &[(String, Option<&str>)]) {
         for (at, (command, purpose)) in lines.iter().enumerate() {
             let label = if at == 0 { label } else { "" };
             let line = format!("{label:LABEL$}{}", one_line(command));
             let whole = purpose.map(|purpose| format!("{line}   {purpose}"));
-            self.lines.push(whole.filter(|whole| width(whole) <= self.look.columns).unwrap_or(line));
+            let broken = || wrap_command(&line, self.look.columns, LABEL + 4);
+            let shown = whole.filter(|whole| width(whole) <= self.look.columns).unwrap_or_else(broken);
+            self.lines.extend(shown.lines().map(str::to_owned));
         }
     }
 

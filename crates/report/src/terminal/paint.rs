@@ -78,7 +78,8 @@ fn in_ascii(character: char) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{TerminalLook, Tone, finished, toned};
-    use crate::text::{one_line, width};
+    use crate::text::one_line;
+    use fsverdict_text::width;
 
     const PLAIN: TerminalLook = TerminalLook { columns: 80, colour: false, unicode: true, detail: false };
 

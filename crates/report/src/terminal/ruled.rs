@@ -4,13 +4,16 @@ use super::TerminalLook;
 use super::paint::toned;
 use super::table::aligned;
 use crate::page::Tone;
-use crate::text::{one_line, shorten, width};
+use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
+use fsverdict_text::width;
 
 /// A name or a value is shown in this many columns at most.
 const LONGEST: usize = 24;
-/// So many columns such a table has in any case: its rows are compared, and broken they cannot be.
-const ROOM: usize = 120;
+/// The columns that say which row it is: they stand at the beginning of each part of a table that is broken.
+const KEYS: usize = 2;
+/// Of a table that is broken, the column that must be seen beside the values.
+const OUTCOME: &str = "outcome";
 
 pub(super) fn ruled(
     table: &TextTable,
@@ -22,7 +25,7 @@ pub(super) fn ruled(
     let mut table = table.clone();
     let mut last = String::new();
     for row in &mut table.rows {
-        for cell in row.iter_mut().take(2) {
+        for cell in row.iter_mut().take(KEYS) {
             *cell = shorten(&one_line(cell), LONGEST, "…");
         }
         let name = row[0].clone();
@@ -31,11 +34,41 @@ pub(super) fn ruled(
         }
         last = name;
     }
-    let mut lines = aligned(&table, look.columns.max(ROOM), words);
-    for (line, tone) in lines.iter_mut().skip(1).zip(tones) {
-        *line = tone.map_or(line.clone(), |tone| toned(tone, line));
+    let whole = aligned(&table, usize::MAX, words, KEYS);
+    let lines = match whole.iter().all(|line| width(line) <= look.columns) {
+        true => whole,
+        false => aligned(&broken(&table), look.columns, words, KEYS),
+    };
+    let across = |part: &[String]| part.iter().map(|line| width(line)).max().unwrap_or(0);
+    let mut ruled = Vec::new();
+    for part in lines.chunks(table.rows.len() + 1) {
+        if !ruled.is_empty() {
+            ruled.push(String::new());
+        }
+        for (at, line) in part.iter().enumerate() {
+            let tone = at.checked_sub(1).and_then(|row| tones.get(row).copied().flatten());
+            ruled.push(tone.map_or(line.clone(), |tone| toned(tone, line)));
+            if at == 0 {
+                ruled.push(toned(Tone::Faint, &rule.repeat(across(part))));
+            }
+        }
     }
-    let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
-    lines.insert(1, toned(Tone::Faint, &rule.repeat(across)));
-    lines
+    ruled
+}
+
+/// The table to be broken: the outcome stands before the interval, in the part with the values.
+fn broken(table: &TextTable) -> TextTable {
+    let outcome = table.header.iter().position(|title| title == OUTCOME).filter(|at| *at > KEYS);
+    let in_order = |row: &Vec<String>| {
+        let mut row = row.clone();
+        if let Some(at) = outcome.filter(|at| *at < row.len()) {
+            row.swap(at - 1, at);
+        }
+        row
+    };
+    TextTable {
+        title: table.title.clone(),
+        header: in_order(&table.header),
+        rows: table.rows.iter().map(in_order).collect(),
+    }
 }

@@ -7,9 +7,10 @@ use super::paint::toned;
 use crate::matrix::{Matrix, MatrixCell, MatrixRow};
 use crate::number::{fixed, percent, times};
 use crate::page::Tone;
-use crate::text::{one_line, shorten, width};
+use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
+use fsverdict_text::width;
 
 /// Longer names are cut, because they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
@@ -28,6 +29,19 @@ struct TextColumn {
 impl TextColumn {
     fn width(&self) -> usize {
         self.header.iter().chain(&self.cells).map(|text| width(text)).max().unwrap_or(0)
+    }
+
+    /// Both as one column, the other to the right of this.
+    fn beside(self, other: TextColumn) -> TextColumn {
+        let columns = self.width();
+        let join =
+            |one: &String, other: &String| format!("{one}{}{other}", " ".repeat(columns + GAP - width(one)));
+        let all = |one: &[String], other: &[String]| one.iter().zip(other).map(|(a, b)| join(a, b)).collect();
+        TextColumn {
+            header: all(&self.header, &other.header),
+            cells: all(&self.cells, &other.cells),
+            right: false,
+        }
     }
 }
 
@@ -76,8 +90,9 @@ pub(super) fn lines(
     lines
 }
 
-/// A small table with names and the columns listed in `words` aligned to the left, and values to the right.
-pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
+/// A small table with names and the columns listed in `words` aligned to the left, and values to the right. Where it is
+/// broken into parts, each begins with the first `keys` columns.
+pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str], keys: usize) -> Vec<String> {
     let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
         header: vec![one_line(title)],
         cells: table
@@ -87,7 +102,8 @@ pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<Str
             .collect(),
         right: at > 0 && !words.contains(&title.as_str()),
     });
-    let Some(first) = columns.next() else { return Vec::new() };
+    let first = columns.by_ref().take(keys).reduce(TextColumn::beside);
+    let Some(first) = first else { return Vec::new() };
     groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
 }
 
