@@ -22,18 +22,12 @@ pub(super) static FUSE: Layer = Layer {
     modules: &["fuse"],
     driver: "fuse",
     nodes: &[DEVICE],
-    header: 0,
-    pools: false,
-    redundant: |_| false,
     kind: LayerKind::Served,
     options: |options| parse_manner(options).map(|_| 1),
-    usual: false,
     free_cpu: Some(
         "CPU is taken as free: what a filesystem in user space computes for each request, and the way there and back, are not in these \
          times, so that it looks cheaper than it is",
     ),
-    cipher: None,
-    make: None,
     open: LayerLine {
         step: "serve the filesystem",
         argv: |site| {
@@ -42,23 +36,17 @@ pub(super) static FUSE: Layer = Layer {
             to_words(&[&[THIS_PROGRAM, COMMAND, site.device(), site.name, threads, writeback]])
         },
     },
-    mark: None,
-    fill: None,
     close: Some(LayerLine {
         step: "unmount what is served",
         argv: |site| to_words(&[&["umount", "-i", site.name]]),
     }),
-    describe: None,
-    seal: None,
-    reopen: None,
-    snapshots: None,
     in_use: InUse {
-        lines: |_| Vec::new(),
-        at_boot: None,
         note: Some(
             "Measured through a pass-through in user space, which does nothing of its own: it is there to tell what such a one costs",
         ),
+        ..Layer::PLAIN.in_use
     },
+    ..Layer::PLAIN
 };
 
 fn serving_manner(site: &LayerPlace<'_>) -> ServingManner {

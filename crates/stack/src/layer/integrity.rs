@@ -2,7 +2,7 @@
 
 use fsverdict_text::Reason;
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, to_words};
+use super::model::{InUse, Layer, LayerLine, LayerPlace, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 
 const INTEGRITYSETUP: Tool = Tool {
@@ -29,15 +29,11 @@ pub(super) static INTEGRITY: Layer = Layer {
     // Superblock and the smallest journal; in addition 4 bytes of checksum for each 512, and a journal that grows with
     // the device.
     header: 8 << 20,
-    pools: false,
-    redundant: |_| false,
-    kind: LayerKind::Mapping,
     options: |options| IntegrityOptions::parse(options).map(|_| 1),
-    usual: false,
+    example_options: "none",
     free_cpu: Some(
         "CPU is taken as free: what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
     ),
-    cipher: None,
     make: Some(LayerLine {
         step: "make checksums",
         argv: |site| {
@@ -61,14 +57,10 @@ pub(super) static INTEGRITY: Layer = Layer {
         step: "write all sectors once",
         argv: |site| to_words(&[&["blkdiscard", "--zeroout", "--force", "--step", "16MiB", site.device()]]),
     }),
-    close: None,
     describe: Some(LayerLine {
         step: "describe checksums",
         argv: |site| to_words(&[&["integritysetup", "status", site.name]]),
     }),
-    seal: None,
-    reopen: None,
-    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let IntegrityOptions { mode, sector } = from_place(site);
@@ -81,6 +73,7 @@ pub(super) static INTEGRITY: Layer = Layer {
             "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
         ),
     },
+    ..Layer::PLAIN
 };
 
 fn from_place(site: &LayerPlace<'_>) -> IntegrityOptions {

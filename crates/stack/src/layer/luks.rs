@@ -3,7 +3,7 @@
 use crate::filesystem::{Package, Packages, Tool};
 
 use super::luks_options::CryptOptions;
-use super::model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, to_words};
+use super::model::{Cipher, InUse, Layer, LayerLine, LayerPlace, as_strs, to_words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -17,8 +17,6 @@ const NO_LOCKS: &str = "--disable-locks";
 
 /// Everything except the differences between versions: name, summary, header, and the format command.
 pub(super) const LUKS: Layer = Layer {
-    name: "",
-    summary: "",
     tools: &[CRYPTSETUP],
     config: &[
         "CONFIG_BLK_DEV_DM",
@@ -35,18 +33,12 @@ pub(super) const LUKS: Layer = Layer {
     modules: &["cbc", "ecb", "aes_generic", "sha256_generic", "hmac", "xts", "algif_skcipher", "dm-crypt"],
     driver: "dm-crypt",
     nodes: &["/dev/mapper/control"],
-    header: 0,
-    pools: false,
-    redundant: |_| false,
-    kind: LayerKind::Mapping,
     options: |options| CryptOptions::parse("luks1", options).map(|_| 1),
-    usual: false,
     free_cpu: Some(
         "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
     ),
     // 512 bits of key are two of 256 in XTS, and both programs mean the same.
     cipher: Some(Cipher { cryptsetup: "aes-xts-plain64", key_bits: "512", openssl: "aes-256-xts" }),
-    make: None,
     // cryptsetup itself forbids discards by default, since they show which blocks are in use. Where no udev runs, it makes the
     // node below `/dev/mapper` itself, so `/dev` has to be writable.
     open: LayerLine {
@@ -63,16 +55,11 @@ pub(super) const LUKS: Layer = Layer {
         step: "mark encryption for removal",
         argv: |site| to_words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
     }),
-    fill: None,
-    close: None,
     // Cipher, sector size and flags.
     describe: Some(LayerLine {
         step: "describe encryption",
         argv: |site| to_words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
-    seal: None,
-    reopen: None,
-    snapshots: None,
     in_use: InUse {
         lines: |_| Vec::new(),
         at_boot: Some(|site, below| {
@@ -84,6 +71,7 @@ pub(super) const LUKS: Layer = Layer {
             "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them",
         ),
     },
+    ..Layer::PLAIN
 };
 
 /// The path of a trial's detached header: in memory, where it costs no time.

@@ -41,14 +41,12 @@ pub(super) static LVM: Layer = Layer {
     // The label and metadata of the group, two copies of a pool's metadata, and an extent of 4 MiB that is not whole.
     header: 20 << 20,
     pools: true,
-    redundant: |_| false,
     kind: LayerKind::Volume,
     options: |options| Ok(VolumeOptions::parse(options)?.minimum_devices()),
-    usual: false,
+    example_options: "striped",
     free_cpu: Some(
         "CPU is taken as free: what a volume computes for each request is not in these times, so that it looks cheaper than it is",
     ),
-    cipher: None,
     make: Some(LayerLine {
         step: "make the group",
         argv: |site| {
@@ -62,8 +60,6 @@ pub(super) static LVM: Layer = Layer {
             to_words(&[&head, &CONFIG, &as_strs(&shape_arguments(site, &size_arguments(site)))])
         },
     },
-    mark: None,
-    fill: None,
     close: Some(LayerLine {
         step: "close the group",
         argv: |site| to_words(&[&["vgchange", "--quiet"], &CONFIG, &["--activate", "n", site.name]]),
@@ -75,8 +71,6 @@ pub(super) static LVM: Layer = Layer {
             to_words(&[&["lvs"], &CONFIG, &["--all", "--units", "b", "--options", shown, site.name]])
         },
     }),
-    seal: None,
-    reopen: None,
     snapshots: Some(LayerSnapshots {
         has_room: |options| VolumeOptions::parse(options).is_ok_and(VolumeOptions::has_room),
         hint: "lvm:thin, or spare=40% behind lvm:linear",
@@ -109,6 +103,7 @@ pub(super) static LVM: Layer = Layer {
         at_boot: None,
         note: None,
     },
+    ..Layer::PLAIN
 };
 
 /// The name of the snapshot that the trial knows by this number.

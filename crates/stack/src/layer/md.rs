@@ -24,7 +24,6 @@ pub(super) static MD: Layer = Layer {
     ],
     modules: &["raid0", "raid1", "raid10", "raid456", "md-mod"],
     driver: "md-mod",
-    nodes: &[],
     // Metadata, bitmap and the space before the data: mdadm reserves a thousandth of a small device, at least this
     // much.
     header: 4 << 20,
@@ -32,15 +31,11 @@ pub(super) static MD: Layer = Layer {
     redundant: |options| ArrayOptions::parse(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
     kind: LayerKind::Array,
     options: |options| Ok(ArrayOptions::parse(options)?.level.minimum_devices()),
-    usual: false,
+    example_options: "raid1",
     free_cpu: Some(
         "CPU is taken as free: what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
     ),
-    cipher: None,
-    make: None,
     open: LayerLine { step: "make the array", argv: create_command },
-    mark: None,
-    fill: None,
     close: Some(LayerLine {
         step: "stop the array",
         argv: |site| to_words(&[&["mdadm", "--stop", &LayerKind::Array.device_node(site.name)]]),
@@ -49,7 +44,6 @@ pub(super) static MD: Layer = Layer {
         step: "describe the array",
         argv: |site| to_words(&[&["mdadm", "--detail", &LayerKind::Array.device_node(site.name)]]),
     }),
-    seal: None,
     reopen: Some(LayerLine {
         step: "assemble the array",
         argv: |site| {
@@ -57,7 +51,6 @@ pub(super) static MD: Layer = Layer {
             to_words(&[&["mdadm", "--assemble", "--run", &node], &as_strs(site.below)])
         },
     }),
-    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let node = LayerKind::Array.device_node(site.name);
@@ -74,6 +67,7 @@ pub(super) static MD: Layer = Layer {
             "Measured on an array that was synchronous from the start: mdadm makes one that copies or computes for hours first, and is slower until then",
         ),
     },
+    ..Layer::PLAIN
 };
 
 /// `--run`: it asks nothing. The devices are empty, so that their parity is right and their copies are alike as they are.

@@ -97,12 +97,7 @@ mod tests {
         let below = ["/dev/below".to_owned(), "/dev/beside".to_owned()];
         for layer in registry() {
             let name = layer.name;
-            let options = match name {
-                "md" => "raid1",
-                "lvm" => "striped",
-                "integrity" => "none",
-                _ => "",
-            };
+            let options = layer.example_options;
             let below = if layer.pools { &below[..] } else { &below[..1] };
             let site = LayerPlace { below, name: "its-name", options, key: "/the/key", bytes: None };
             assert_eq!((layer.options)(options).unwrap() > 1, layer.pools, "{name}");

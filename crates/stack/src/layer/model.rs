@@ -32,6 +32,8 @@ pub struct Layer {
     pub kind: LayerKind,
     /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.
     pub options: fn(&str) -> Result<usize, Reason>,
+    /// Options with which it can be made, for a layer that needs some; the tests of the registry try every layer with them.
+    pub example_options: &'static str,
     /// Whether it is tried by default: of several with the same requirements, one is.
     pub usual: bool,
     /// A caution for times in which computation was free, if the layer computes.
@@ -62,6 +64,43 @@ pub struct Layer {
     /// How it makes snapshots, if it can.
     pub snapshots: Option<LayerSnapshots>,
     pub in_use: InUse,
+}
+
+impl Layer {
+    /// A mapping that takes no options, stores nothing, costs nothing, and that the kernel removes by itself: a layer's file says
+    /// what is different in it, as `..Layer::PLAIN`. Name, summary, tools, drivers, and how it is opened have no default; the tests
+    /// of the registry fail where they are missing.
+    pub(super) const PLAIN: Layer = Layer {
+        name: "",
+        summary: "",
+        tools: &[],
+        config: &[],
+        modules: &[],
+        driver: "",
+        nodes: &[],
+        header: 0,
+        pools: false,
+        redundant: |_| false,
+        kind: LayerKind::Mapping,
+        options: |options| match options {
+            "" => Ok(1),
+            other => Err(Reason::plain(format!("this layer has no option `{other}`"))),
+        },
+        example_options: "",
+        usual: false,
+        free_cpu: None,
+        cipher: None,
+        make: None,
+        open: LayerLine { step: "", argv: |_| Vec::new() },
+        mark: None,
+        fill: None,
+        close: None,
+        describe: None,
+        seal: None,
+        reopen: None,
+        snapshots: None,
+        in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
+    };
 }
 
 /// How the kernel knows an opened layer.

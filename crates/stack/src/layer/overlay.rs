@@ -18,18 +18,11 @@ pub(super) static OVERLAY: Layer = Layer {
     config: &["CONFIG_OVERLAY_FS"],
     modules: &["overlay"],
     driver: "overlay",
-    nodes: &[],
-    header: 0,
-    pools: false,
-    redundant: |_| false,
     kind: LayerKind::Above,
     options: |options| parse_switches(options).map(|_| 1),
-    usual: false,
     free_cpu: Some(
         "CPU is taken as free: what an overlay computes for each name and file is not in these times, so that it looks cheaper than it is",
     ),
-    cipher: None,
-    make: None,
     open: LayerLine {
         step: "mount the overlay",
         argv: |site| {
@@ -43,23 +36,17 @@ pub(super) static OVERLAY: Layer = Layer {
             to_words(&[&["mount", "-i", "-t", "overlay", "-o", &options.join(","), "overlay", site.name]])
         },
     },
-    mark: None,
-    fill: None,
     close: Some(LayerLine {
         step: "unmount the overlay",
         argv: |site| to_words(&[&["umount", "-i", site.name]]),
     }),
-    describe: None,
-    seal: None,
-    reopen: None,
-    snapshots: None,
     in_use: InUse {
-        lines: |_| Vec::new(),
-        at_boot: None,
         note: Some(
             "Measured through an overlay on it: mount -t overlay -o lowerdir=…,upperdir=…,workdir=… overlay FOLDER",
         ),
+        ..Layer::PLAIN.in_use
     },
+    ..Layer::PLAIN
 };
 
 /// All of them, as mount options.

@@ -1,7 +1,7 @@
 //! dm-verity: hashes of every block, which are computed once all data are written, and checked at each read. Until it
 //! is sealed, the filesystem lies on the part of the device before the space for hashes.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, to_words};
+use super::model::{InUse, Layer, LayerLine, LayerPlace, LayerSeal, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 use fsverdict_text::Reason;
 
@@ -38,16 +38,10 @@ pub(super) static VERITY: Layer = Layer {
     nodes: &["/dev/mapper/control"],
     // A superblock, and one partial block on each level of hashes; in addition a 128th of the device.
     header: 8 << 20,
-    pools: false,
-    redundant: |_| false,
-    kind: LayerKind::Mapping,
     options: |options| parse_check_once(options).map(|_| 1),
-    usual: false,
     free_cpu: Some(
         "CPU is taken as free: what hashes of blocks cost is not in these times, so that verity looks cheaper than it is",
     ),
-    cipher: None,
-    make: None,
     open: LayerLine {
         step: "leave room for hashes",
         argv: |site| {
@@ -60,8 +54,6 @@ pub(super) static VERITY: Layer = Layer {
         step: "mark it for removal",
         argv: |site| to_words(&[&["dmsetup", "remove", "--deferred"], &NO_UDEV, &[site.name]]),
     }),
-    fill: None,
-    close: None,
     describe: Some(LayerLine {
         step: "describe the room",
         argv: |site| to_words(&[&["dmsetup", "table", site.name]]),
@@ -96,8 +88,6 @@ pub(super) static VERITY: Layer = Layer {
             argv: |site| to_words(&[&["veritysetup", "status", site.name]]),
         },
     }),
-    reopen: None,
-    snapshots: None,
     in_use: InUse {
         lines: |site| {
             let table = format!("0 $SECTORS linear {} 0", site.device());
@@ -109,6 +99,7 @@ pub(super) static VERITY: Layer = Layer {
              data, `veritysetup open` takes the name, and it is mounted read-only: veritysetup(8); /etc/veritytab has it opened at each boot",
         ),
     },
+    ..Layer::PLAIN
 };
 
 /// The number of data blocks on a device of so many bytes: the rest has space for all levels of hashes, each of which
