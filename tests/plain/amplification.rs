@@ -2,7 +2,9 @@
 //! and is given to each command that reads it. The real binary runs under limits of the kernel's, which end it where it exceeds them.
 //!
 //! `ENTRY_POINTS` has a row for each way by which bytes of a stranger's come in, `AMPLIFICATIONS` one for each way to make few of
-//! them say much. A new reader, or a new list in a plan or a journal, is one more row.
+//! them say much. A new reader, or a new list in a plan or a journal, is one more row. Each input is given to the command that does
+//! most with it, and to two others in turn, so that every command gets some of every kind; with `FSVERDICT_TEST_ALL` in the
+//! environment to all of them.
 
 use std::fs;
 use std::io::Write;
@@ -43,6 +45,18 @@ enum Hostile {
     Trace(fn() -> Vec<u8>),
     /// The record of a workload's calls.
     Calls(fn() -> String),
+}
+
+impl Hostile {
+    const fn kind(&self) -> Kind {
+        match self {
+            Hostile::Plan(_) => Kind::Plan,
+            Hostile::Journal(_) => Kind::Journal,
+            Hostile::Toml(_) => Kind::Toml,
+            Hostile::Trace(_) => Kind::Trace,
+            Hostile::Calls(_) => Kind::Calls,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -591,7 +605,7 @@ fn bundle(plan: &[u8], journal: &[u8]) -> Vec<u8> {
 }
 
 /// Puts the input wherever a command may look for it. Returns how many bytes it is unpacked.
-fn lay_out(place: &Path, hostile: &Hostile) -> (Kind, usize) {
+fn lay_out(place: &Path, hostile: &Hostile) -> usize {
     let write = |name: &str, bytes: &[u8]| {
         let path = place.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -608,12 +622,12 @@ fn lay_out(place: &Path, hostile: &Hostile) -> (Kind, usize) {
         Hostile::Plan(make) => {
             let plan = make();
             run(&plan, JOURNAL.as_bytes());
-            (Kind::Plan, plan.len() + JOURNAL.len())
+            plan.len() + JOURNAL.len()
         }
         Hostile::Journal(make) => {
             let journal = make();
             run(PLAN.as_bytes(), &journal);
-            (Kind::Journal, PLAN.len() + journal.len())
+            PLAN.len() + journal.len()
         }
         Hostile::Toml(make) => {
             let toml = make();
@@ -622,18 +636,18 @@ fn lay_out(place: &Path, hostile: &Hostile) -> (Kind, usize) {
                 toml.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
             let page = format!("<!DOCTYPE html><pre id=\"plan\" tabindex=\"0\">{escaped}</pre>");
             write("page.html", page.as_bytes());
-            (Kind::Toml, page.len())
+            page.len()
         }
         Hostile::Trace(make) => {
             let trace = make();
             run(PLAN.as_bytes(), JOURNAL.as_bytes());
             write("run/traces/1-ext4-1.trace", &trace);
-            (Kind::Trace, trace.len() + JOURNAL.len())
+            trace.len() + JOURNAL.len()
         }
         Hostile::Calls(make) => {
             let calls = make();
             write("calls.txt", calls.as_bytes());
-            (Kind::Calls, calls.len())
+            calls.len()
         }
     }
 }
@@ -683,16 +697,31 @@ fn exceeded(place: &Path, entry: &EntryPoint, unpacked: usize) -> Option<String>
     })
 }
 
+/// The entry points that the input of this number is tried with: the first, and two of the others in turn; or all.
+fn entry_points(kind: Kind, number: usize) -> Vec<&'static EntryPoint> {
+    let mut entries: Vec<&EntryPoint> =
+        ENTRY_POINTS.iter().filter(|entry| entry.reads.contains(&kind)).collect();
+    if std::env::var_os("FSVERDICT_TEST_ALL").is_none() && entries.len() > IN_TURN + 1 {
+        let others = entries.len() - 1;
+        entries[1..].rotate_left(number * IN_TURN % others);
+        entries.truncate(1 + IN_TURN);
+    }
+    entries
+}
+
+/// How many entry points an input is tried with besides the first.
+const IN_TURN: usize = 2;
+
 fn every_amplification_of(kinds: &[Kind]) {
     let mut tried = 0;
     let mut wrong = Vec::new();
-    for (name, hostile) in AMPLIFICATIONS {
-        let place = tempfile::tempdir().unwrap();
-        let (kind, unpacked) = lay_out(place.path(), hostile);
-        if !kinds.contains(&kind) {
+    for (number, (name, hostile)) in AMPLIFICATIONS.iter().enumerate() {
+        if !kinds.contains(&hostile.kind()) {
             continue;
         }
-        for entry in ENTRY_POINTS.iter().filter(|entry| entry.reads.contains(&kind)) {
+        let place = tempfile::tempdir().unwrap();
+        let unpacked = lay_out(place.path(), hostile);
+        for entry in entry_points(hostile.kind(), number) {
             tried += 1;
             if let Some(how) = exceeded(place.path(), entry, unpacked) {
                 wrong.push(format!("{name} by {}: {how}", entry.name));
@@ -736,6 +765,14 @@ fn a_bundle_that_unpacks_to_far_more_than_it_is_is_refused() {
 fn every_kind_of_input_has_an_entry_point_and_an_amplification() {
     for kind in [Kind::Plan, Kind::Journal, Kind::Toml, Kind::Trace, Kind::Calls] {
         assert!(ENTRY_POINTS.iter().any(|entry| entry.reads.contains(&kind)), "{kind:?}");
+    }
+    // In turn, every entry point gets some of what it reads.
+    for kind in [Kind::Plan, Kind::Journal] {
+        let numbers = AMPLIFICATIONS.iter().enumerate().filter(|(_, (_, hostile))| hostile.kind() == kind);
+        let tried: std::collections::BTreeSet<&str> =
+            numbers.flat_map(|(number, _)| entry_points(kind, number)).map(|entry| entry.name).collect();
+        let readers = ENTRY_POINTS.iter().filter(|entry| entry.reads.contains(&kind)).count();
+        assert_eq!(tried.len(), readers, "{kind:?}: {tried:?}");
     }
     let names: std::collections::BTreeSet<&str> = AMPLIFICATIONS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), AMPLIFICATIONS.len());
