@@ -235,3 +235,26 @@ fn the_sentence_on_findings_counts_the_rows_of_its_table() {
     );
     assert!(page.contains(&sentence), "{sentence}");
 }
+
+/// The table of layers has a row for each layer of the registry, with where it lies and where it can be used.
+#[test]
+fn the_table_of_layers_is_the_registry() {
+    let text = std::fs::read_to_string(package().join("docs/reference/layers.md")).unwrap();
+    let rows: BTreeMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .map(|(name, rest)| (name, rest.trim_end_matches(" |")))
+        .collect();
+    let layers = fsverdict_stack::layer::registry();
+    for layer in layers {
+        let row = rows.get(layer.name).unwrap_or_else(|| panic!("{} has no row", layer.name));
+        let (place, labs) = row.split_once(" | ").unwrap();
+        let is_above = place.starts_with("above the filesystem");
+        assert!(is_above || place.starts_with("below the filesystem"), "{place}");
+        assert_eq!(is_above, layer.kind.is_above(), "{}", layer.name);
+        assert_eq!(place.ends_with("as the last layer"), layer.seal.is_some(), "{}", layer.name);
+        let wanted = if layer.kind.goes_by_itself() { "every lab" } else { "guests only" };
+        assert_eq!(labs, wanted, "{}", layer.name);
+    }
+    assert_eq!(rows.len(), layers.len(), "{rows:?}");
+}

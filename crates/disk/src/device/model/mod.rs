@@ -28,26 +28,8 @@ pub struct BuiltIn {
     pub toml: &'static str,
 }
 
-macro_rules! built_in {
-    ($($name:literal),*) => {
-        &[$(BuiltIn { name: $name, toml: include_str!(concat!("../../../models/", $name, ".toml")) }),*]
-    };
-}
-
-const BUILT_IN: &[BuiltIn] = built_in!(
-    "hdd-7200",
-    "ideal",
-    "nvme-plp",
-    "nvme-ssd",
-    "sata-ssd",
-    "sd-card",
-    "sd-card-a1",
-    "smr-5400",
-    "usb-disk-5400",
-    "usb-stick",
-    "usb-stick-2010",
-    "usb-stick-mapped"
-);
+/// Each file of `models`, as `build.rs` lists them.
+const BUILT_IN: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 /// Returns every model inside the binary, sorted by name.
 pub fn built_in() -> &'static [BuiltIn] {
