@@ -52,5 +52,7 @@ pub(super) fn report_unexamined(folder: &RunFolder, fault: &str, candidates: &[&
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     let run = quoted(&folder.path().to_string_lossy());
     let what = format!("{fault}: not examined, because the time of the run is up: {}", names.join(", "));
-    print_line(&Reason::new(what, format!("`fsverdict crash {run}` examines them without a limit")).to_string());
+    print_line(
+        &Reason::new(what, format!("`fsverdict crash {run}` examines them without a limit")).to_string(),
+    );
 }

@@ -8,7 +8,9 @@ use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::{exhausted, trial_budget};
 use super::disturbance::hopelessly_disturbed;
-use fsverdict_judgement::verdict::{Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement};
+use fsverdict_judgement::verdict::{
+    Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement,
+};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -203,12 +205,7 @@ fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     leaving
 }
 
-fn end(
-    plan: &Plan,
-    run: &Run,
-    deliberation: Option<&Deliberation>,
-    left: usize,
-) -> Option<(String, Ending)> {
+fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize) -> Option<(String, Ending)> {
     let outcome = deliberation.map(Deliberation::outcome);
     let lacks_requirement = deliberation
         .and_then(|deliberation| Some(deliberation.leader(&deliberation.last_look()?).to_owned()))

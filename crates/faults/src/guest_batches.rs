@@ -31,7 +31,8 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     examine: impl Fn(&[State], usize) -> Result<(), FaultError> + Sync,
 ) -> Result<(), FaultError> {
     let guests = guests.max(1);
-    let largest_batch = if deadline.is_some() { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
+    let largest_batch =
+        if deadline.is_some() { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
     let batch_size = states.len().div_ceil(guests).clamp(1, largest_batch);
     let batches = states.len().div_ceil(batch_size);
     let waiting = Mutex::new(0..batches);

@@ -43,7 +43,13 @@ impl Objective {
         let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
         let given = if goal.weights.is_empty() { every() } else { goal.weights.clone() };
         let weights = given.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
-        Self { metric: goal.metric.clone(), by: goal.by, weights, left_out: Vec::new(), planned_bytes: planned_bytes(plan) }
+        Self {
+            metric: goal.metric.clone(),
+            by: goal.by,
+            weights,
+            left_out: Vec::new(),
+            planned_bytes: planned_bytes(plan),
+        }
     }
 
     /// The goal over the phases in which every candidate has a number in every trial. A candidate without a number for
@@ -241,7 +247,10 @@ mod tests {
         made::journal(events).records.into_iter().for_each(|record| fold.take(record));
         let objective = Objective::of(&plan, fold.run().unwrap());
         assert_eq!(objective.phases(), ["seek", "write"]);
-        assert_eq!((objective.left_out[0].phase.as_str(), objective.left_out[0].moved), ("read", Some(0.499)));
+        assert_eq!(
+            (objective.left_out[0].phase.as_str(), objective.left_out[0].moved),
+            ("read", Some(0.499))
+        );
     }
 
     #[test]

@@ -15,12 +15,11 @@ const MIB: f64 = 1_048_576.0;
 pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let VerdictEvidence { plan, run, objective, .. } = *evidence;
     let left_out = objective.left_out.iter();
-    let left_out =
-        left_out.map(|left| Limit::LeftOut {
-            phase: left.phase.clone(),
-            lacking: left.lacking.clone(),
-            moved: left.moved,
-        });
+    let left_out = left_out.map(|left| Limit::LeftOut {
+        phase: left.phase.clone(),
+        lacking: left.lacking.clone(),
+        moved: left.moved,
+    });
     let mut limits: Vec<Limit> = lost(evidence, ranking).into_iter().chain(left_out).collect();
     let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
     limits.extend(

@@ -83,7 +83,7 @@ pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use protection_cost::ProtectionCost;
 pub use raw_share::{RawShare, raw_shares};
-pub use required::{has_open_requirement, RequirementRelation, RequirementStanding};
+pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
 pub use sensitivity::{WeightRange, WeightTurn};
 pub use single_device::DeviceSpread;

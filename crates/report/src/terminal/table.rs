@@ -32,7 +32,7 @@ impl TextColumn {
     }
 
     /// Both as one column, the other to the right of this.
-    fn beside(self, other: TextColumn) -> TextColumn {
+    fn beside(self, other: &TextColumn) -> TextColumn {
         let columns = self.width();
         let join =
             |one: &String, other: &String| format!("{one}{}{other}", " ".repeat(columns + GAP - width(one)));
@@ -102,7 +102,7 @@ pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str], keys: usiz
             .collect(),
         right: at > 0 && !words.contains(&title.as_str()),
     });
-    let first = columns.by_ref().take(keys).reduce(TextColumn::beside);
+    let first = columns.by_ref().take(keys).reduce(|left, right| left.beside(&right));
     let Some(first) = first else { return Vec::new() };
     groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
 }
