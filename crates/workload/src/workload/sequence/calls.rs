@@ -16,14 +16,24 @@ pub(super) const ATTRIBUTE_NAME: &str = "user.fsverdict";
 
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// Makes one call; `model` is the state before it. Errors are the system call's.
+/// Makes one call; `model` is the state before it, and `open` what an earlier call left open. Errors are the system
+/// call's.
 pub(super) fn make_call(
     root: BorrowedFd<'_>,
     call: SequenceCall,
     model: &SequenceModel,
+    open: &mut Option<OwnedFd>,
 ) -> Result<(), Errno> {
     match call {
-        SequenceCall::Step(one) => make_step(root, one, model),
+        SequenceCall::Step(one) => {
+            if let Some(at) = one.places().first().filter(|_| one.leaves_open()) {
+                *open = Some(open_place(root, *at, OFlags::RDONLY)?);
+            }
+            make_step(root, one, model)
+        }
+        SequenceCall::Persist(SequencePersist::FsyncOpen) => {
+            rustix::fs::fsync(open.as_ref().ok_or(Errno::BADF)?)
+        }
         SequenceCall::Persist(SequencePersist::Sync) => rustix::fs::syncfs(root),
         SequenceCall::Persist(SequencePersist::Fsync(at)) => {
             rustix::fs::fsync(open_place(root, at, OFlags::RDONLY)?)
@@ -57,8 +67,10 @@ fn make_step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) ->
         S::MakeFifo(at) => rustix::fs::mknodat(root, at.path(), FileType::Fifo, mode, 0),
         S::LinkUnnamed(at) => link_unnamed(root, at),
         S::Link(from, to) => rustix::fs::linkat(root, from.path(), root, to.path(), AtFlags::empty()),
-        S::Unlink(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::empty()),
-        S::RemoveDirectory(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::REMOVEDIR),
+        S::Unlink(at) | S::UnlinkOpen(at) => rustix::fs::unlinkat(root, at.path(), AtFlags::empty()),
+        S::RemoveDirectory(at) | S::RemoveOpenDirectory(at) => {
+            rustix::fs::unlinkat(root, at.path(), AtFlags::REMOVEDIR)
+        }
         S::Rename(from, to) => rustix::fs::renameat(root, from.path(), root, to.path()),
         S::Exchange(one, other) => {
             rustix::fs::renameat_with(root, one.path(), root, other.path(), RenameFlags::EXCHANGE)

@@ -146,6 +146,7 @@ fn persists_between(step: SequenceStep, model: &SequenceModel) -> Vec<Between> {
     let mut between: Vec<Between> = vec![None];
     between.extend(can_be_synced(model, last).then_some(Some(SequencePersist::Fsync(last))));
     between.push(Some(SequencePersist::Sync));
+    between.extend(step.leaves_open().then_some(Some(SequencePersist::FsyncOpen)));
     if step.changes_names() && can_be_synced(model, last.parent()) {
         between.push(Some(SequencePersist::Fsync(last.parent())));
     }
@@ -165,6 +166,7 @@ fn persists_at_end(steps: &[SequenceStep], model: &SequenceModel) -> Vec<Sequenc
         written.filter(|at| model.kind(*at) == Some(NodeKind::File)).collect();
     let mut persists: Vec<SequencePersist> = synced.into_iter().map(SequencePersist::Fsync).collect();
     persists.extend(written.into_iter().map(SequencePersist::Fdatasync));
+    persists.extend(model.open.map(|_| SequencePersist::FsyncOpen));
     persists.push(SequencePersist::Sync);
     persists
 }

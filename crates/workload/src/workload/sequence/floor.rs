@@ -126,16 +126,18 @@ impl SequenceFloor {
 
     fn apply_persist(&mut self, persist: SequencePersist) {
         let last = self.last_version();
-        let (place, data_only) = match persist {
+        let Some(model) = self.versions.last() else { return };
+        let (node, data_only) = match persist {
             SequencePersist::Sync => {
                 self.all = last;
                 return;
             }
-            SequencePersist::Fsync(place) => (place, false),
-            SequencePersist::Fdatasync(place) => (place, true),
+            SequencePersist::Fsync(place) => (model.resolve(place), false),
+            SequencePersist::Fdatasync(place) => (model.resolve(place), true),
+            // Nothing is promised of what has no name, but that all else is as it was promised, and can be mounted.
+            SequencePersist::FsyncOpen => return,
         };
-        let Some(model) = self.versions.last() else { return };
-        let Some(node) = model.resolve(place) else { return };
+        let Some(node) = node else { return };
         if data_only {
             self.contents.insert(node, last);
             return;

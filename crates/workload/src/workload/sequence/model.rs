@@ -35,6 +35,8 @@ pub(super) struct SequenceModel {
     writes: u64,
     pub(super) nodes: Vec<SequenceNode>,
     pub(super) names: BTreeMap<NameKey, usize>,
+    /// The node that was unlinked or removed last while it was open.
+    pub(super) open: Option<usize>,
 }
 
 /// Sizes of the two files that are there at first, in bytes.
@@ -46,7 +48,8 @@ pub(super) const ATTRIBUTE: u8 = 1;
 impl SequenceModel {
     /// Two directories, of which one has two files.
     pub(super) fn with_prepared_files(identity: u64) -> SequenceModel {
-        let mut model = SequenceModel { identity, writes: 0, nodes: Vec::new(), names: BTreeMap::new() };
+        let mut model =
+            SequenceModel { identity, writes: 0, nodes: Vec::new(), names: BTreeMap::new(), open: None };
         model.nodes.push(SequenceNode::new(NodeKind::Directory));
         for (at, kind) in [
             (SequencePlace::A, NodeKind::Directory),
@@ -102,6 +105,18 @@ impl SequenceModel {
             S::Unlink(at) => {
                 (self.kind(at)? != NodeKind::Directory).then_some(())?;
                 self.names.remove(&self.key(at)?).map(drop)
+            }
+            S::UnlinkOpen(at) => {
+                let node = self.file_at(at)?;
+                self.apply_step(S::Unlink(at))?;
+                self.open = Some(node);
+                Some(())
+            }
+            S::RemoveOpenDirectory(at) => {
+                let node = self.resolve(at)?;
+                self.apply_step(S::RemoveDirectory(at))?;
+                self.open = Some(node);
+                Some(())
             }
             S::RemoveDirectory(at) => {
                 let node = self.resolve(at).filter(|_| self.kind(at) == Some(NodeKind::Directory))?;
@@ -201,11 +216,8 @@ impl SequenceModel {
         let node = *self.names.get(&old)?;
         if let Some(over) = self.names.get(&new).copied() {
             // Two names of the same are left as they are; directories would have to be empty.
-            let both = |kind| {
-                self.node(node).is_some_and(|one| one.kind == kind)
-                    && self.node(over).is_some_and(|one| one.kind == kind)
-            };
-            (over != node && both(NodeKind::File)).then_some(())?;
+            let is_directory = |number| self.node(number).is_none_or(|one| one.kind == NodeKind::Directory);
+            (over != node && !is_directory(node) && !is_directory(over)).then_some(())?;
         }
         // A directory cannot be moved into itself.
         (new.0 != node).then_some(())?;

@@ -11,6 +11,7 @@ pub(super) enum SequencePlace {
     AFoo,
     ABar,
     ABaz,
+    AQux,
     AC,
     BFoo,
     CFoo,
@@ -18,10 +19,11 @@ pub(super) enum SequencePlace {
 
 impl SequencePlace {
     /// Where files may be.
-    pub(super) const FILES: [SequencePlace; 5] = [
+    pub(super) const FILES: [SequencePlace; 6] = [
         SequencePlace::AFoo,
         SequencePlace::ABar,
         SequencePlace::ABaz,
+        SequencePlace::AQux,
         SequencePlace::BFoo,
         SequencePlace::CFoo,
     ];
@@ -36,6 +38,7 @@ impl SequencePlace {
             SequencePlace::AFoo => &["A", "foo"],
             SequencePlace::ABar => &["A", "bar"],
             SequencePlace::ABaz => &["A", "baz"],
+            SequencePlace::AQux => &["A", "qux"],
             SequencePlace::AC => &["A", "C"],
             SequencePlace::BFoo => &["B", "foo"],
             SequencePlace::CFoo => &["C", "foo"],
@@ -52,6 +55,7 @@ impl SequencePlace {
             SequencePlace::AFoo => "A/foo",
             SequencePlace::ABar => "A/bar",
             SequencePlace::ABaz => "A/baz",
+            SequencePlace::AQux => "A/qux",
             SequencePlace::AC => "A/C",
             SequencePlace::BFoo => "B/foo",
             SequencePlace::CFoo => "C/foo",
@@ -64,9 +68,11 @@ impl SequencePlace {
             SequencePlace::Root | SequencePlace::A | SequencePlace::B | SequencePlace::C => {
                 SequencePlace::Root
             }
-            SequencePlace::AFoo | SequencePlace::ABar | SequencePlace::ABaz | SequencePlace::AC => {
-                SequencePlace::A
-            }
+            SequencePlace::AFoo
+            | SequencePlace::ABar
+            | SequencePlace::ABaz
+            | SequencePlace::AQux
+            | SequencePlace::AC => SequencePlace::A,
             SequencePlace::BFoo => SequencePlace::B,
             SequencePlace::CFoo => SequencePlace::C,
         }

@@ -214,6 +214,10 @@ impl SequencesRecord {
                 // As a program that opens it, which follows no link and waits for no writer of a FIFO.
                 matches!(model.kind(*at), Some(NodeKind::File | NodeKind::Directory))
             }
+            SequenceCall::Persist(SequencePersist::FsyncOpen) => {
+                persists = true;
+                model.open.is_some()
+            }
             SequenceCall::Persist(SequencePersist::Sync) => {
                 persists = true;
                 true

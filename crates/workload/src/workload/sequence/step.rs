@@ -1,7 +1,7 @@
 //! The calls of which sequences are made, and those that promise something.
 
 use super::place::SequencePlace;
-use super::place::SequencePlace::{A, ABar, ABaz, AC, AFoo, B, BFoo, C, CFoo};
+use super::place::SequencePlace::{A, ABar, ABaz, AC, AFoo, AQux, B, BFoo, C, CFoo};
 
 /// One call, with all that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,7 +16,11 @@ pub(super) enum SequenceStep {
     LinkUnnamed(SequencePlace),
     Link(SequencePlace, SequencePlace),
     Unlink(SequencePlace),
+    /// The same of a file that is open, and stays so until the end of the sequence.
+    UnlinkOpen(SequencePlace),
     RemoveDirectory(SequencePlace),
+    /// The same of a directory that is open, and stays so.
+    RemoveOpenDirectory(SequencePlace),
     Rename(SequencePlace, SequencePlace),
     /// Two names change places.
     Exchange(SequencePlace, SequencePlace),
@@ -47,6 +51,8 @@ pub(super) enum SequenceStep {
 pub(super) enum SequencePersist {
     Fsync(SequencePlace),
     Fdatasync(SequencePlace),
+    /// fsync of what was unlinked or removed while it was open: it has no name.
+    FsyncOpen,
     /// syncfs of the whole filesystem.
     Sync,
 }
@@ -129,6 +135,15 @@ pub(super) const STEPS: &[SequenceStep] = &[
     SequenceStep::SetAttribute(ABar, 3),
     SequenceStep::SetAttribute(A, 4),
     SequenceStep::RemoveAttribute(AFoo),
+    SequenceStep::UnlinkOpen(AFoo),
+    SequenceStep::UnlinkOpen(ABar),
+    SequenceStep::UnlinkOpen(ABaz),
+    SequenceStep::RemoveOpenDirectory(B),
+    SequenceStep::RemoveOpenDirectory(AC),
+    // Of a symbolic link, once one is there.
+    SequenceStep::Rename(ABaz, AQux),
+    SequenceStep::Rename(ABaz, BFoo),
+    SequenceStep::Rename(BFoo, ABaz),
 ];
 
 impl SequenceStep {
@@ -145,7 +160,9 @@ impl SequenceStep {
             | S::MakeFifo(at)
             | S::LinkUnnamed(at)
             | S::Unlink(at)
+            | S::UnlinkOpen(at)
             | S::RemoveDirectory(at)
+            | S::RemoveOpenDirectory(at)
             | S::Write(at, ..)
             | S::WriteDirect(at, ..)
             | S::WriteMapped(at, ..)
@@ -157,6 +174,11 @@ impl SequenceStep {
             | S::SetAttribute(at, _)
             | S::RemoveAttribute(at) => vec![at],
         }
+    }
+
+    /// Whether it leaves something open that has no name.
+    pub(super) fn leaves_open(self) -> bool {
+        matches!(self, SequenceStep::UnlinkOpen(_) | SequenceStep::RemoveOpenDirectory(_))
     }
 
     /// Whether it changes directory entries.
@@ -171,7 +193,9 @@ impl SequenceStep {
                 | S::LinkUnnamed(_)
                 | S::Link(..)
                 | S::Unlink(_)
+                | S::UnlinkOpen(_)
                 | S::RemoveDirectory(_)
+                | S::RemoveOpenDirectory(_)
                 | S::Rename(..)
                 | S::Exchange(..)
         )

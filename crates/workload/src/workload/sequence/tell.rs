@@ -15,7 +15,9 @@ impl fmt::Display for SequenceStep {
             S::LinkUnnamed(at) => write!(formatter, "link O_TMPFILE {}", at.path()),
             S::Link(from, to) => write!(formatter, "link {} {}", from.path(), to.path()),
             S::Unlink(at) => write!(formatter, "unlink {}", at.path()),
+            S::UnlinkOpen(at) => write!(formatter, "unlink {} while it is open", at.path()),
             S::RemoveDirectory(at) => write!(formatter, "rmdir {}", at.path()),
+            S::RemoveOpenDirectory(at) => write!(formatter, "rmdir {} while it is open", at.path()),
             S::Rename(from, to) => write!(formatter, "rename {} {}", from.path(), to.path()),
             S::Exchange(from, to) => write!(formatter, "exchange {} {}", from.path(), to.path()),
             S::Write(at, offset, length) => write!(formatter, "write {} {offset}+{length}", at.path()),
@@ -54,6 +56,9 @@ impl fmt::Display for SequenceCall {
             SequenceCall::Persist(SequencePersist::Fsync(at)) => write!(formatter, "fsync {}", at.path()),
             SequenceCall::Persist(SequencePersist::Fdatasync(at)) => {
                 write!(formatter, "fdatasync {}", at.path())
+            }
+            SequenceCall::Persist(SequencePersist::FsyncOpen) => {
+                formatter.write_str("fsync what is open without a name")
             }
             SequenceCall::Persist(SequencePersist::Sync) => formatter.write_str("sync"),
         }

@@ -34,6 +34,13 @@ fn the_bounds_hold_what_they_should_each_once() {
         "punch hole A/foo 4096+4096; write through a mapping A/foo 4096+4096; fsync A/foo",
         "link O_TMPFILE A/baz; fsync A/baz",
         "clone A/foo A/bar; fsync A/bar",
+        // Two bugs in btrfs' log: an fsync of what was unlinked while it was open, whose name another file has by then, and
+        // a symbolic link that was renamed after its directory was synced.
+        "unlink A/foo while it is open; create A/foo; fsync what is open without a name",
+        "unlink A/foo while it is open; fsync what is open without a name; create A/foo; fsync A/foo",
+        "rmdir B while it is open; mkdir B; fsync what is open without a name",
+        "symlink foo A/baz; fsync A; rename A/baz A/qux; fsync A",
+        "symlink foo A/baz; fsync A; rename A/foo A/baz; fsync A/baz",
     ] {
         assert!(told.iter().any(|told| told.contains(wanted)), "{wanted}");
     }
@@ -178,6 +185,52 @@ fn a_clone_is_not_taken_for_what_it_was_cloned_from() {
     let here = Recovered::new();
     assert_eq!(here.broken("clone A/foo A/bar; fsync A/bar", 0), ["fsync"]);
     assert_eq!(here.broken("clone A/foo A/bar; fsync A/bar", 1), [""; 0]);
+}
+
+/// btrfs once replayed its log into such a link without a target.
+#[test]
+fn a_symbolic_link_that_was_renamed_must_lead_where_it_did() {
+    let renamed = "symlink foo A/baz; fsync A; rename A/baz A/qux; fsync A";
+    let here = Recovered::new();
+    assert_eq!(here.broken(renamed, 0), ["directory"]);
+    std::os::unix::fs::symlink("foo", here.at("A/qux")).unwrap();
+    assert_eq!(here.broken(renamed, 0), [""; 0]);
+    std::fs::remove_file(here.at("A/qux")).unwrap();
+    std::os::unix::fs::symlink("fo", here.at("A/qux")).unwrap();
+    assert_eq!(here.broken(renamed, 0), ["unheard-of"]);
+}
+
+#[test]
+fn an_fsync_of_what_has_no_name_promises_nothing_of_the_name() {
+    let here = Recovered::new();
+    let removed = "unlink A/foo while it is open; fsync what is open without a name";
+    // Gone or still there.
+    assert_eq!(here.broken(removed, 0), [""; 0]);
+    std::fs::remove_file(here.at("A/foo")).unwrap();
+    assert_eq!(here.broken(removed, 0), [""; 0]);
+    // What was never touched is judged as ever.
+    std::fs::write(here.at("A/bar"), "other").unwrap();
+    assert!(!here.broken(removed, 0).is_empty());
+}
+
+/// Every sequence with a call on an open file or a renamed link is carried out on this machine, and compared.
+#[test]
+fn what_is_open_without_a_name_and_renamed_links_can_be_carried_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = BOUNDS.all_sequences();
+    let wanted =
+        |told: &str| told.contains("without a name") || told.contains("symlink") && told.contains("A/qux");
+    let numbers =
+        (0..).zip(&all).filter(|(_, one)| wanted(&describe_calls(one, 9))).map(|(number, _)| number);
+    let numbers: Vec<u32> = numbers.collect();
+    assert!(numbers.len() > 100, "{}", numbers.len());
+    for number in numbers.into_iter().step_by(40) {
+        let calls = (0..all[number as usize].calls.len() as u32).collect();
+        let only = Some(super::OneSequence { number, calls });
+        let done = carry_out(folder.path(), &SequenceWork { bounds: BOUNDS, part: 0, only }, false).unwrap();
+        assert_eq!(done.done.files, 1);
+        assert!(!done.batches[0].calls[0].refused, "{number}");
+    }
 }
 
 #[test]

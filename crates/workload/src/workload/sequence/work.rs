@@ -203,8 +203,9 @@ impl SequencesOfBatch<'_> {
     ) -> Result<SequenceCalls, WorkError> {
         let mut model = SequenceModel::with_prepared_files(sequence_identity(self.bounds, number));
         let mut calls = SequenceCalls { began_ns: now_ns(), done_ns: Vec::new(), refused: false };
+        let mut open = None;
         for one in &sequence.calls {
-            match make_call(root.as_fd(), *one, &model) {
+            match make_call(root.as_fd(), *one, &model, &mut open) {
                 Ok(()) => calls.done_ns.push(now_ns()),
                 Err(errno) if is_refusal(errno) => {
                     calls.refused = true;
