@@ -39,6 +39,9 @@ pub(crate) struct CutRecord {
     /// Folders that phases copied and then synced.
     #[serde(default)]
     pub(crate) written: Vec<WrittenFolder>,
+    /// When each phase began, in nanoseconds of the device's clock.
+    #[serde(default)]
+    pub(crate) began_ns: BTreeMap<String, u64>,
     /// The digest of the requests.
     pub(crate) trace: String,
 }
@@ -75,6 +78,7 @@ impl PowerCutting<'_> {
         let mut batches: Vec<SequenceBatch> = Vec::new();
         let mut promised: BTreeMap<String, Vec<ProgramPromise>> = BTreeMap::new();
         let (mut trace, mut is_full, mut mkfs_ns) = (String::new(), false, 0);
+        let mut began_ns: BTreeMap<String, u64> = BTreeMap::new();
         let mut watch = |event: Event| match event {
             Event::Saved { phase, saves: more } => saves.entry(phase).or_default().extend(more),
             Event::Sequences { batches: more, .. } => batches.extend(more),
@@ -82,6 +86,9 @@ impl PowerCutting<'_> {
             Event::Observation(observation) => {
                 if observation.phase == "mkfs" {
                     mkfs_ns = (observation.value("began").unwrap_or(0.0) * 1e9) as u64;
+                }
+                if let Some(began) = observation.value("began") {
+                    began_ns.entry(observation.phase.clone()).or_insert((began * 1e9) as u64);
                 }
                 synced.insert(observation.phase.clone(), durable_ns(&observation));
             }
@@ -118,7 +125,7 @@ impl PowerCutting<'_> {
         let folders = self.saved_folders(&saves, &synced);
         let rechecks = self.rechecks(promised);
         let written = written_folders(self.plan, &synced);
-        let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, trace };
+        let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, began_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         let file = self.record_file(candidate, part);
         file.replace(|out| out.write_all(&text)).map_err(|error| file_error(&file.path(), error))?;

@@ -92,15 +92,11 @@ impl Smaller<'_> {
                 format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)
             })
             .collect();
+        let at_ns = record.moment_ns(&log, state);
         let did = match &record.sequences {
             Some(sequences) => sequences.describe_sequence(SequencesRecord::number_in(&finding.seen)),
-            None => {
-                let folders = record.folders.iter().map(|folder| format!("files saved in {}", folder.into));
-                let programs = record.rechecks.iter().map(|recheck| format!("the phase {}", recheck.phase));
-                folders.chain(programs).collect()
-            }
+            None => record.describe_done(at_ns, cutting.plan),
         };
-        let at_ns = record.moment_ns(&log, state);
         drop(log);
         let again = cutting.record_part(candidate, part)?;
         let log = cutting.read_log(candidate, part)?;

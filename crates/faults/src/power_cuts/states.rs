@@ -1,7 +1,7 @@
 //! Which states of a recorded candidate are looked at, and at which moment of each power was cut.
 
 use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample};
-use fsverdict_judgement::plan::Candidate;
+use fsverdict_judgement::plan::{Candidate, Operation, PhaseWork, Plan};
 use fsverdict_text::Reason;
 
 use crate::error::FaultError;
@@ -53,6 +53,26 @@ impl PowerCutting<'_> {
 }
 
 impl CutRecord {
+    /// What had been done at this moment, in words: the folders that files were saved in, and the phases with promises
+    /// of programs. What began later is no part of the state.
+    pub(super) fn describe_done(&self, at_ns: u64, plan: &Plan) -> Vec<String> {
+        let had_begun = |phase: &str| self.began_ns.get(phase).is_none_or(|began_ns| *began_ns <= at_ns);
+        let saves_into = |into: &str| {
+            let mut phases = plan.phases.iter().filter(|phase| {
+                phase.into.as_deref().or(phase.dataset.as_deref()).is_some_and(|folder| folder == into)
+                    && matches!(
+                        phase.work,
+                        PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace)
+                    )
+            });
+            phases.clone().next().is_none() || phases.any(|phase| had_begun(&phase.name))
+        };
+        let folders = self.folders.iter().filter(|folder| saves_into(&folder.into));
+        let folders = folders.map(|folder| format!("files saved in {}", folder.into));
+        let programs = self.rechecks.iter().filter(|recheck| had_begun(&recheck.phase));
+        folders.chain(programs.map(|recheck| format!("the phase {}", recheck.phase))).collect()
+    }
+
     /// From when to when promises were made.
     fn cut_windows(&self) -> Vec<CutWindow> {
         let began = self.folders.iter().filter_map(SavedFolder::began_ns).min();
@@ -110,5 +130,36 @@ impl CutRecord {
             rechecks: self.rechecks.clone(),
             written: self.written.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::CutRecord;
+    use fsverdict_judgement::plan::Plan;
+    use fsverdict_workload::workload::Recheck;
+
+    /// A script of a cut in the first of two phases once said that both had been done.
+    #[test]
+    fn phases_that_begin_after_the_cut_are_not_among_what_was_done() {
+        let plan: Plan = serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+        let recheck =
+            |phase: &str| Recheck { phase: phase.to_owned(), line: "true".to_owned(), promises: Vec::new() };
+        let record = CutRecord {
+            folders: Vec::new(),
+            mkfs_ns: 0,
+            sequences: None,
+            rechecks: vec![recheck("first"), recheck("second"), recheck("unknown")],
+            written: Vec::new(),
+            began_ns: BTreeMap::from([("first".to_owned(), 100), ("second".to_owned(), 200)]),
+            trace: String::new(),
+        };
+        assert_eq!(record.describe_done(150, &plan), ["the phase first", "the phase unknown"]);
+        assert_eq!(
+            record.describe_done(200, &plan),
+            ["the phase first", "the phase second", "the phase unknown"]
+        );
     }
 }
