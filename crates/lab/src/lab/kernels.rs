@@ -160,6 +160,15 @@ impl Kernel {
             });
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
+            let asked = |option: &str| {
+                candidate.mkfs.iter().chain(&candidate.mount).any(|word| word.contains(option))
+            };
+            let needed = filesystem.optional_code.iter().filter(|code| asked(code.option));
+            let missing =
+                needed.map(|code| code.config).find(|symbol| self.provides(symbol) == Provision::Absent);
+            if let Some(symbol) = missing {
+                return Err(lacks(symbol));
+            }
         }
         for layer in fsverdict_stack::layer::layers_of(candidate) {
             let mut modular = false;
@@ -198,5 +207,42 @@ impl Kernel {
                 .and_then(|scheduler| scheduler.driver)
                 .map(|(_, module)| module.to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kernel;
+    use crate::lab::kernel::parse_configuration;
+    use fsverdict_judgement::plan::Candidate;
+
+    /// f2fs mounts without the compression that its kernel was built without, and was once measured as compressed.
+    #[test]
+    fn a_compression_that_the_kernel_was_built_without_is_refused() {
+        let kernel = |text: &str| Kernel {
+            path: "/k".into(),
+            way_out: |symbol| symbol.to_owned(),
+            release: "6.12".into(),
+            modules: None,
+            configuration: parse_configuration(text),
+            seen: true,
+            why: None,
+            cooperates: false,
+        };
+        let asking = |mkfs: &[&str], mount: &[&str]| Candidate {
+            mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
+            mount: mount.iter().map(|option| (*option).to_owned()).collect(),
+            ..Candidate::plain("f2fs")
+        };
+        let zstd = asking(&["-O", "extra_attr,compression"], &["compress_algorithm=zstd"]);
+        let plain = asking(&[], &["noatime"]);
+        let bare = kernel("CONFIG_F2FS_FS=y\nCONFIG_F2FS_FS_COMPRESSION=y\n");
+        let refused = bare.modules(&zstd).unwrap_err();
+        assert!(refused.what.contains("has no CONFIG_F2FS_FS_ZSTD"), "{refused}");
+        assert!(bare.modules(&plain).is_ok());
+        let with = kernel("CONFIG_F2FS_FS=y\nCONFIG_F2FS_FS_COMPRESSION=y\nCONFIG_F2FS_FS_ZSTD=y\n");
+        assert!(with.modules(&zstd).is_ok());
+        let none = kernel("CONFIG_F2FS_FS=y\n").modules(&asking(&["-O", "extra_attr,compression"], &[]));
+        assert!(none.unwrap_err().what.contains("CONFIG_F2FS_FS_COMPRESSION"));
     }
 }

@@ -6,7 +6,7 @@ use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, 
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
-use super::model::{BackgroundJob, Driver, Filesystem, Fsck, Recovery};
+use super::model::{BackgroundJob, Driver, Filesystem, Fsck, OptionalCode, Recovery};
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -18,6 +18,13 @@ pub(super) static F2FS: Filesystem = Filesystem {
               background, roll-forward after fsync. Fair defaults: those of mkfs.f2fs (4 KiB blocks) less its own discard. The kernel \
               mounts it with `discard` and `lazytime` on its own, which stays so.",
     drivers: &[Driver { config: "CONFIG_F2FS_FS", modules: &["f2fs"] }],
+    // fs/f2fs/Kconfig; fs/f2fs/super.c, which says "kernel doesn't support zstd compression" in its log and mounts without.
+    optional_code: &[
+        OptionalCode { option: "compress_algorithm=zstd", config: "CONFIG_F2FS_FS_ZSTD" },
+        OptionalCode { option: "compress_algorithm=lz4", config: "CONFIG_F2FS_FS_LZ4" },
+        OptionalCode { option: "compress_algorithm=lzo", config: "CONFIG_F2FS_FS_LZO" },
+        OptionalCode { option: "compress", config: "CONFIG_F2FS_FS_COMPRESSION" },
+    ],
     mkfs: Tool { program: "mkfs.f2fs", version: &["-V"], packages: F2FS_TOOLS },
     mkfs_defaults: &[
         MkfsDefault::Switch("-f"),

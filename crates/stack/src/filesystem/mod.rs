@@ -50,7 +50,7 @@ pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, KernelVersion, Mainline
 pub use known_options::{Choice, ChoiceOptions, KnownOptions};
 pub use mainline::kernel_version;
 pub use mkfs::MkfsDefault;
-pub use model::{ApartDevice, BackgroundJob, Driver, Filesystem, Fsck, Recovery};
+pub use model::{ApartDevice, BackgroundJob, Driver, Filesystem, Fsck, OptionalCode, Recovery};
 pub use mount::{Cleaner, MountOptions};
 pub use options::{FewInodes, compresses, reads_without_trace, searches_directories};
 pub use price::{DocumentedPrice, documented_prices};

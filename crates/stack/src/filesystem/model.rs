@@ -12,6 +12,14 @@ use super::tool::{Packages, Tool};
 use fsverdict_judgement::plan::FilesystemAbility;
 
 /// Everything fsverdict knows about one filesystem.
+/// A symbol of the kernel's configuration that an option needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionalCode {
+    /// What a word of mkfs or a mount option contains that needs it.
+    pub option: &'static str,
+    pub config: &'static str,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filesystem {
     /// Its name in plans, in `/proc/filesystems` and for mount(2).
@@ -21,6 +29,9 @@ pub struct Filesystem {
     pub summary: &'static str,
     /// Kernel drivers that serve it; any one will do. The one a distribution is likelier to have comes first.
     pub drivers: &'static [Driver],
+    /// Options whose code is a choice of the kernel's configuration: without it the mount succeeds, and the option does
+    /// nothing.
+    pub optional_code: &'static [OptionalCode],
     pub mkfs: Tool,
     /// The default options of mkfs, in addition to the plan's.
     pub mkfs_defaults: &'static [MkfsDefault],
@@ -152,6 +163,7 @@ impl Filesystem {
         title: "",
         summary: "",
         drivers: &[],
+        optional_code: &[],
         mkfs: Tool { program: "", version: &[], packages: Packages::everywhere("") },
         mkfs_defaults: &[],
         mkfs_lists: &[],
