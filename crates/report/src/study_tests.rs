@@ -11,6 +11,7 @@ fn published(phase: &str, claim: Assertion) -> Published {
         source: "somewhere, table 1".to_owned(),
         phase: phase.to_owned(),
         metric: "durable".to_owned(),
+        about_cpu: false,
         figures: [("xfs".to_owned(), 20.0)].into(),
         unit: "s".to_owned(),
         claim,

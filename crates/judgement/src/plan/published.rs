@@ -10,10 +10,11 @@ use fsverdict_text::{Reason, bounded_map};
 use super::Vocabulary;
 use super::limits;
 use super::read_phase::Phases;
-use fsverdict_text::value::{filled_text, number, share, text};
+use fsverdict_text::value::{boolean, filled_text, number, share, text};
 use fsverdict_text::{Node, Problems, Section, TomlEntry, TomlValue};
 
-pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
+pub(super) const PUBLISHED: &[&str] =
+    &["finding", "source", "phase", "metric", "about_cpu", "figures", "unit", "claim"];
 pub(super) const CLAIM: &[&str] = &[
     "better",
     "than",
@@ -43,6 +44,9 @@ pub struct Published {
     pub source: String,
     pub phase: String,
     pub metric: String,
+    /// Whether it is about computation, although its metric is not: nothing is told of it where computation is free.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub about_cpu: bool,
     /// The published figures by candidate; empty if the study published only a sentence.
     #[serde(
         default,
@@ -208,6 +212,7 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
         source: source?,
         phase: phase?,
         metric: metric.unwrap_or_else(|| "durable".to_owned()),
+        about_cpu: section.get("about_cpu", boolean).unwrap_or(false),
         figures,
         unit,
         claim: claim?,

@@ -77,6 +77,9 @@ pub fn write(plan: &Plan) -> String {
         lines.put("source", &found.source);
         lines.put("phase", &found.phase);
         lines.put("metric", &found.metric);
+        if found.about_cpu {
+            lines.put("about_cpu", true);
+        }
         lines.put("figures", &found.figures);
         lines.put("unit", &found.unit);
         let mut claim = json!(found.claim);

@@ -156,8 +156,8 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
         let judged = judge_one(&asked, &estimates, bench);
         let judged = ThenAndNow { published: published.clone(), ..judged };
         let unpriced = plan.cpus().is_empty();
-        let free =
-            modelled && unpriced && is_of_cpu(&published.metric) || asked.claim.candidates().any(computes);
+        let is_about_cpu = published.about_cpu || is_of_cpu(&published.metric);
+        let free = modelled && unpriced && is_about_cpu || asked.claim.candidates().any(computes);
         let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
         if free { unknown } else { judged }
     };

@@ -29,6 +29,7 @@ fn published(claim: Assertion) -> Published {
         source: "somewhere".to_owned(),
         phase: "write".to_owned(),
         metric: "durable".to_owned(),
+        about_cpu: false,
         figures: BTreeMap::new(),
         unit: String::new(),
         claim,
@@ -192,6 +193,12 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
     let free = &then_and_now(&plan, &estimates, &ByBlock::default())[0];
     assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
+    // Reading byte by byte is work of the processor, by whatever metric: a free processor once decided it.
+    let times = [estimate("fast", 3, [1.0, 1.0, 1.0]), estimate("slow", 3, [9.0, 9.0, 9.0])];
+    for (about_cpu, told) in [(false, Now::Holds), (true, Now::CannotTell)] {
+        plan.published = vec![Published { about_cpu, ..published(better(&["fast"], &["slow"], 1.5)) }];
+        assert_eq!(then_and_now(&plan, &times, &ByBlock::default())[0].now, told);
+    }
 }
 
 /// The demo's plan on a modelled disk, with these findings.
