@@ -145,6 +145,17 @@ fn verdict_cautions_and_picture_are_seen_without_scrolling() {
     let seen = look(&browser, &demo(), 1366, &[]);
     assert!(seen["picture_bottom"].as_u64().unwrap() <= 768, "{seen}");
     assert_eq!((seen["cautions"].as_u64(), seen["broken_names"].as_u64()), (Some(1), Some(0)), "{seen}");
+    assert_eq!(seen["basis_lines"], 3, "{seen}");
+}
+
+#[test]
+fn every_point_and_interval_lies_within_its_axes() {
+    let Some(browser) = browser_or_not() else { return };
+    for run in ["demo", "nights/1", "nights/4", "recorded"] {
+        let seen = look(&browser, &Path::new(RECORDED).join(run), 1366, &[]);
+        assert_eq!(seen["outside"], serde_json::json!([]), "{run}: {seen}");
+        assert!(seen["figures"].as_u64().unwrap() > 3, "{run}: {seen}");
+    }
 }
 
 #[test]
@@ -154,6 +165,12 @@ fn a_phone_need_not_scroll_sideways() {
     assert_eq!(seen["page_width"], 390, "{seen}");
     assert_eq!(seen["content_width"], 390, "{seen}");
     assert_eq!(seen["too_wide"], 0, "{seen}");
+    assert_eq!(
+        (seen["sideways"].as_u64(), seen["content_width_unfolded"].as_u64()),
+        (Some(0), Some(390)),
+        "{seen}"
+    );
+    assert!(seen["cards"].as_u64().unwrap() >= 2, "{seen}");
     assert_eq!(seen["drawn"], seen["figures"], "{seen}");
 }
 

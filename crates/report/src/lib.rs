@@ -19,6 +19,7 @@ mod findings;
 #[cfg(test)]
 mod fixtures;
 mod forms;
+mod from_memory;
 mod goal_words;
 mod groups;
 mod guarantees;

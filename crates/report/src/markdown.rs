@@ -2,7 +2,7 @@
 
 use super::findings::Finding;
 use super::matrix::{Matrix, MatrixCell};
-use super::number::{fixed, percent, times};
+use super::number::{fixed, times};
 use super::page::{FoldedPart, For, Missing, PageBlock, PageTable, ReportPage, Span, Text};
 use super::text::one_line;
 use super::text_table::TextTable;
@@ -172,7 +172,7 @@ fn matrix(matrix: &Matrix) -> String {
 
 /// Marks the best in bold and with a sign, so that neither plain text nor a screen reader loses it.
 fn shown(cell: &MatrixCell) -> String {
-    let spread = cell.spread.map_or(String::new(), |spread| format!(" ±{}", percent(spread)));
+    let spread = cell.spread.map_or(String::new(), |spread| format!(" {}", spread.shown("±")));
     let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
     match cell.mark {
         Mark::Best => format!("► **{text}**"),

@@ -1,8 +1,12 @@
 //! The table of candidates × phases for one metric, which every renderer lays out in its own way.
 
-use super::number::{NumberScale, decimals};
+use super::number::{NumberScale, decimals, percent};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::{Estimate, Field, Judgement, Mark, PhaseEntry, PhaseEstimate};
+
+/// The factor between the ends of an interval beyond which its trials do not tell the number: per cent of it would be a
+/// number without meaning.
+pub(super) const WIDEST_INTERVAL: f64 = 2.0;
 
 /// One metric of all measured candidates in some phases.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,9 +42,28 @@ pub(super) struct MatrixCell {
     pub(super) times: Option<f64>,
     pub(super) value: f64,
     pub(super) decimals: i32,
-    /// Half the spread as a share of the value; `None` for a single trial.
-    pub(super) spread: Option<f64>,
+    /// `None` for a single trial.
+    pub(super) spread: Option<CellSpread>,
     pub(super) mark: Mark,
+}
+
+/// How far a number may be from the truth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum CellSpread {
+    /// Half the width of the interval as a share of the value.
+    Share(f64),
+    /// The interval is wider than a factor of [`WIDEST_INTERVAL`]: the trials do not tell the number.
+    TooWide,
+}
+
+impl CellSpread {
+    /// Behind a number, with this sign for plus or minus: `±3%`, or `±?` where the trials do not tell.
+    pub(super) fn shown(self, plus_minus: &str) -> String {
+        match self {
+            Self::Share(share) => format!("{plus_minus}{}", percent(share)),
+            Self::TooWide => format!("{plus_minus}?"),
+        }
+    }
 }
 
 /// The meaning of the ± in a matrix.
@@ -105,7 +128,7 @@ impl Matrix {
                         value,
                         decimals: decimals(value, typical),
                         // The spread of every other candidate is that of its ratio to the leader.
-                        spread: spread_share(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
+                        spread: cell_spread(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
                         mark: field.mark(own),
                     }
                 }));
@@ -123,6 +146,12 @@ impl Matrix {
         self.rows.iter().find(|row| row.candidate == candidate)
     }
 
+    /// Whether the trials do not tell some number of it.
+    pub(super) fn has_untold(&self) -> bool {
+        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        cells.any(|cell| cell.spread == Some(CellSpread::TooWide))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.rows.iter().flat_map(|row| row.cells.iter().flatten()).all(|cell| cell.value == 0.0)
     }
@@ -135,6 +164,19 @@ fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Sp
     shares.get(shares.len() / 2).copied()
 }
 
+fn cell_spread(own: &PhaseEstimate, spread: Spread) -> Option<CellSpread> {
+    let interval = own.estimate.low.zip(own.estimate.high).filter(|_| spread != Spread::Range);
+    match interval {
+        Some(interval) if is_too_wide(interval) => Some(CellSpread::TooWide),
+        _ => spread_share(own, spread).map(CellSpread::Share),
+    }
+}
+
+/// Whether an interval, from its low to its high end, is wider than a factor of [`WIDEST_INTERVAL`].
+pub(super) fn is_too_wide((low, high): (f64, f64)) -> bool {
+    high > WIDEST_INTERVAL * low
+}
+
 /// Half the spread as a share of the point estimate.
 fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     let half = match (spread, own.estimate.low, own.estimate.high) {
@@ -143,4 +185,18 @@ fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
         _ => return None,
     };
     (own.estimate.point != 0.0).then(|| half / own.estimate.point.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellSpread, is_too_wide};
+
+    /// Tables once said ±331 % and ±5757 %.
+    #[test]
+    fn an_interval_of_more_than_a_factor_of_two_is_no_percentage() {
+        assert!(is_too_wide((1.0, 2.1)) && is_too_wide((0.0, 0.1)));
+        assert!(!is_too_wide((1.0, 2.0)) && !is_too_wide((0.97, 1.03)) && !is_too_wide((0.0, 0.0)));
+        assert_eq!(CellSpread::Share(0.034).shown("±"), "±3%");
+        assert_eq!(CellSpread::TooWide.shown("±"), "±?");
+    }
 }

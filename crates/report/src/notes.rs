@@ -1,7 +1,7 @@
 //! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
 use super::text::{count, listing};
-use super::{background, charged, computing, power_cuts, required, rot, unflushed};
+use super::{background, charged, computing, from_memory, power_cuts, required, rot, unflushed};
 use fsverdict_judgement::journal::TrialStanding;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;
@@ -50,8 +50,8 @@ impl PageNote {
 /// Gathers the notes: first the limits of the verdict, then the cautions of the trials, the most frequent first.
 pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
-    let mut notes: Vec<PageNote> =
-        judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
+    let mut notes: Vec<PageNote> = from_memory::sentences(judged).into_iter().map(about_the_run).collect();
+    notes.extend(judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())));
     notes.extend(required::open(judged).into_iter().map(about_the_run));
     notes.extend(background::sentences(judged).map(about_the_run));
     notes.extend(unflushed::sentences(judged).into_iter().map(about_the_run));

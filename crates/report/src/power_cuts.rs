@@ -91,6 +91,22 @@ fn fewer_than_asked(judged: &Judgement<'_>) -> Option<String> {
     })
 }
 
+/// That nothing was lost is said of the states that were examined, and of no others.
+fn nothing_lost(judged: &Judgement<'_>) -> Option<String> {
+    let cuts = judged.run.power_cuts.as_slice();
+    let states: u32 = cuts.iter().map(|cuts| cuts.states).sum();
+    let is_safe = states > 0 && cuts.iter().all(|cuts| cuts.losses() == 0);
+    let control = match judged.plan.faults.is_some_and(|faults| faults.keeps_all) {
+        true => ", on a device that itself keeps all that it was given",
+        false => "",
+    };
+    is_safe.then(|| {
+        format!(
+            "nothing was lost in the {states} states that were examined{control}: it is not shown that nothing can be lost"
+        )
+    })
+}
+
 /// What is to be said of them, each as a sentence without a full stop; nothing where no power was cut.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let cuts = judged.run.power_cuts.as_slice();
@@ -105,6 +121,7 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
         })
         .collect();
     said.extend(fewer_than_asked(judged));
+    said.extend(nothing_lost(judged));
     if cuts.iter().any(|cuts| cuts.trials > 1) {
         said.push(
             "of trials, whose devices are drawn from the class, the share is that of trials in which some state lost something, with its interval over trials: it grows with the states that are looked at of each"

@@ -5,7 +5,7 @@ use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{count, listing};
-use super::{background, charged, computing, depends, required, unflushed};
+use super::{background, charged, computing, depends, from_memory, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -67,7 +67,7 @@ pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
     let tilted = cautions.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
     let fast_by_that = unflushed::sentences(judged).into_iter().take(MOST_BESIDE);
     let limits = judged.verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS);
-    fast_by_that.chain(tilted).chain(limits).collect()
+    from_memory::sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()
 }
 
 /// The candidates that have estimates.

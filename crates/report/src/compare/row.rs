@@ -1,5 +1,6 @@
 //! A change as the cells of a table: numbers with no more digits than they carry.
 
+use crate::matrix::is_too_wide;
 use crate::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
 use fsverdict_judgement::statistics::Estimate;
 use fsverdict_judgement::verdict::MetricChange;
@@ -25,6 +26,9 @@ pub(super) fn row(found: &MetricChange) -> CompareRow {
         let number = fixed(value, decimals(value, spread));
         let unit = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
         match spread {
+            Some(_) if estimate.low.zip(estimate.high).is_some_and(is_too_wide) => {
+                format!("{number}{unit} ±?")
+            }
             Some(spread) if spread > 0.0 => format!("{number}{unit} ±{}", percent(spread)),
             _ => format!("{number}{unit}"),
         }

@@ -163,8 +163,8 @@ function tradeoffChart(cost) {
   const unit = cost === "cpu" ? "s" : "B";
   const scale = scaleFor(unit, found.map((one) => one[cost].point));
   const time = (one) => behind.get(one.candidate);
-  const all = found.map((one) => time(one).point);
-  const log = Math.max(...all) > 3;
+  const all = found.flatMap((one) => [time(one).point, time(one).low, time(one).high]).filter((ratio) => ratio > 0);
+  const log = Math.max(...found.map((one) => time(one).point)) > 3;
   let least = Infinity;
   const front = new Set([...found].sort((one, other) => time(one).point - time(other).point)
     .filter((one) => one[cost].point < 0.95 * least && (least = one[cost].point, true)));
@@ -192,10 +192,11 @@ function tradeoffChart(cost) {
   };
 }
 
-// Room for names to the left of the leader.
+// Where the axis begins and ends: with all points and intervals between, and room for names to the left of the leader.
 function left(all, log) {
-  const most = Math.max(1.2, ...all);
-  return log ? [most ** -0.45, most ** 1.1] : [1 - 0.6 * (most - 1), most + 0.1 * (most - 1)];
+  const most = Math.max(1.2, ...all), least = Math.min(1, ...all);
+  const [from, to] = log ? [most ** -0.45, most ** 1.1] : [1 - 0.6 * (most - 1), most + 0.1 * (most - 1)];
+  return [Math.min(from, log ? least / 1.1 : least - 0.05 * (most - least)), to];
 }
 
 // Time until durable against time until returned, a colour for each phase.

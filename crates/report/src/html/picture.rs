@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
 use crate::index::Index;
-use crate::matrix::{Matrix, MatrixCell, MatrixColumn};
+use crate::matrix::{MatrixCell, MatrixColumn};
 use crate::number::{percent, times};
 use crate::page::{Keys, PageBlock, PageTable, Text};
 use crate::text::one_line;
@@ -56,9 +56,9 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Page
         let index = Rc::clone(index);
         vec![PageBlock::picture(move || picture(report, &index, columns, crowned))]
     };
-    if let Some(matrix) = &report.picture {
+    if report.picture.is_some() {
         if crowned {
-            blocks.push(PageBlock::Note(legend(report, matrix).into()));
+            blocks.push(PageBlock::Note(legend(report).into()));
         }
         blocks.extend(certainty::folded(report));
         blocks.extend(beside(report));
@@ -76,12 +76,12 @@ fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
 
 fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
     html! {
-        p.swipe.note { "The table scrolls sideways." }
+        (strip_key(report))
         div.scroll {
-            table.picture {
+            table.picture.cards {
                 caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
                 (head(report, columns, crowned))
-                tbody { @for entry in &report.judged.candidates { (row(report, index, columns.len(), crowned, entry)) } }
+                tbody { @for entry in &report.judged.candidates { (row(report, index, columns, crowned, entry)) } }
             }
         }
     }
@@ -116,11 +116,20 @@ fn head(report: &Report<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup 
     }
 }
 
-/// A candidate, in so many phases, and under the goal where anybody is crowned.
+/// What stands beside a cell where no column has room for it.
+fn label(report: &Report<'_>, column: &MatrixColumn) -> String {
+    let phase = one_line(&column.phase);
+    match column.best.and_then(|at| report.judged.estimates.get(at)) {
+        Some(best) => format!("{phase}, best {}", alone(best.estimate.point, best.unit, spread(best))),
+        None => phase,
+    }
+}
+
+/// A candidate, in these phases, and under the goal where anybody is crowned.
 fn row(
     report: &Report<'_>,
     index: &Index<'_>,
-    phases: usize,
+    columns: &[MatrixColumn],
     crowned: bool,
     entry: &CandidateEntry<'_>,
 ) -> Markup {
@@ -146,14 +155,15 @@ fn row(
                         }
                     }
                 }
-                @for cell in cells.into_iter().flatten() {
+                @for (column, cell) in columns.iter().zip(cells.into_iter().flatten()) {
+                    @let label = label(report, column);
                     @match cell {
-                        Some(cell) => { (shown(report, cell, farthest)) }
-                        None => { td.none { "–" } }
+                        Some(cell) => { (shown(report, cell, farthest, &label)) }
+                        None => { td.none data-label=(label) { "–" } }
                     }
                 }
             } @else {
-                td.why colspan=(phases + usize::from(crowned)) {
+                td.why colspan=(columns.len() + usize::from(crowned)) {
                     b { (sentence::fared(entry)) } @if !entry.why.is_nothing() { ": " (one_line(&sentence::why(entry))) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
@@ -181,11 +191,13 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     }
 }
 
-fn shown(report: &Report<'_>, cell: &MatrixCell, farthest: f64) -> Markup {
-    let Some(found) = report.judged.estimates.get(cell.at) else { return html! { td.none { "–" } } };
+fn shown(report: &Report<'_>, cell: &MatrixCell, farthest: f64, label: &str) -> Markup {
+    let Some(found) = report.judged.estimates.get(cell.at) else {
+        return html! { td.none data-label=(label) { "–" } };
+    };
     let absolute = alone(found.estimate.point, found.unit, spread(found));
     let Some(ratio) = cell.times else {
-        return html! { td.cell title=(in_full(found)) { span.value { (absolute) } } };
+        return html! { td.cell data-label=(label) title=(in_full(found)) { span.value { (absolute) } } };
     };
     let (sign, class, words) = looks(cell.mark);
     let at = |ratio: f64| along(ratio, NEAREST, farthest);
@@ -194,7 +206,7 @@ fn shown(report: &Report<'_>, cell: &MatrixCell, farthest: f64) -> Markup {
         (end(low).min(end(high)), end(low).max(end(high)))
     });
     html! {
-        td.cell.(class) style=(format!("--heat:{:.0}%", place(ratio, 1.0, farthest))) title=(in_full(found)) {
+        td.cell.(class) data-label=(label) style=(format!("--heat:{:.0}%", place(ratio, 1.0, farthest))) title=(in_full(found)) {
             div.beside {
                 span.value {
                     span.sign aria-hidden="true" { (sign) }
@@ -215,16 +227,36 @@ fn farthest(report: &Report<'_>) -> f64 {
     ratios.fold(2.0, f64::max).min(FARTHEST)
 }
 
-fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
+/// What the parts of a strip mean, beside samples of them, above the table.
+fn strip_key(report: &Report<'_>) -> Markup {
+    let Some(matrix) = report.picture.as_ref() else { return html! {} };
     let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let mut found = cells().filter_map(|cell| report.judged.estimates.get(cell.at));
+    if cells().all(|cell| cell.times.is_none()) {
+        return html! {};
+    }
     let line = if found.clone().any(|found| found.estimate.low.is_some()) {
-        "the line the 95% interval of its distance from the leader"
+        Some("95% interval of the distance from the leader; in the leader's row, of its own time")
     } else if found.any(|found| found.estimate.n > 1) {
-        "the line the range from its best trial to its worst"
+        Some("from the best trial to the worst")
     } else {
-        "one trial each, so that no interval is known"
+        None
     };
+    let sample = |words: &str, drawn: Markup| html! { span.sample { (drawn) " " (words) } };
+    html! {
+        p.note.samples {
+            (sample("best of the phase", html! { span.strip { i.origin style="left:50%" {} } }))
+            (sample("this candidate", html! { span.strip { i.dot style="left:50%" {} } }))
+            @match line {
+                Some(words) => { (sample(words, html! { span.strip { i.range style="left:0;width:100%" {} } })) }
+                None => { "one trial each: no interval is known" }
+            }
+            (sample(&format!("beyond {}×", times(farthest(report))), html! { span.strip { i.beyond {} } }))
+        }
+    }
+}
+
+fn legend(report: &Report<'_>) -> String {
     let sizes = match report.judged.sample_sizes() {
         Some((few, many)) if few != many => {
             format!("Means over {few} to {many} trials, side by side within blocks. ")
@@ -232,10 +264,12 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
         Some((_, many)) if many > 1 => format!("Means over {many} trials, side by side within blocks. "),
         _ => String::new(),
     };
+    let goal = match report.judged.objective.is_total() {
+        true => "the time of the whole job",
+        false => "the weighted geometric mean of its phases",
+    };
     format!(
-        "{sizes}In each strip the thin upright is the best of the phase, the dot this candidate, {line}, with an \
-         arrow where it goes on; the right edge is {}×, and steps are equal for equal ratios. Rows are ordered by the goal. The goal column is the weighted geometric mean, as a multiple \
-         of the leader's.",
-        times(farthest(report))
+        "{sizes}Along a strip, equal steps are equal ratios. Rows are ordered by the goal: {goal}, as a multiple of the \
+         leader's. ? open: not enough data to place it; ≤ not better: it may be as good, but not better by more than matters."
     )
 }

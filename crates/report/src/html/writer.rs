@@ -125,17 +125,22 @@ pub(super) fn text(text: &Text) -> Markup {
     }
 }
 
+/// Cells of more bytes are sentences, which need a column of their own width.
+const LONG: usize = 24;
+
 /// A small table under its title; a row that is a candidate's can be left out with it.
 pub(super) fn numbers(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
     let number = |row: &[String]| index?.number(row.first()?);
     html! {
         @if !table.title.is_empty() { h3.extra { (one_line(&table.title)) } }
-        div.scroll { table.numbers {
+        div.scroll { table.numbers.cards {
             thead { tr { @for title in &table.header { th scope="col" { (one_line(title)) } } } }
             tbody { @for row in &table.rows {
                 tr data-candidate=[number(row)] {
                     @for (at, cell) in row.iter().enumerate() {
-                        @if at == 0 { th scope="row" { (one_line(cell)) } } @else { td { (one_line(cell)) } }
+                        @let title = table.header.get(at).map_or(String::new(), |title| one_line(title));
+                        @if at == 0 { th scope="row" { (one_line(cell)) } }
+                        @else { td.long[cell.len() > LONG] data-label=(title) { (one_line(cell)) } }
                     }
                 }
             } }

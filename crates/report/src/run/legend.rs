@@ -1,7 +1,7 @@
 //! What the signs and numbers of a run's first table mean.
 
 use crate::Report;
-use crate::matrix::{Matrix, Spread};
+use crate::matrix::{Matrix, Spread, WIDEST_INTERVAL};
 use crate::number::percent;
 use crate::page::{Sign, Text};
 use crate::text::{count, listing};
@@ -16,6 +16,9 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
     let mut text = Text::foreign(&format!("{meaning}: {}", sizes(report, "one trial")));
     if matrix.spread != Spread::Unknown {
         text = text.plain(" ").sign(Sign::PlusMinus).plain(format!(" {}", of_spread(matrix)));
+    }
+    if matrix.has_untold() {
+        text = text.plain("; ").sign(Sign::PlusMinus).plain(format!("? {}", untold(report)));
     }
     text = text.plain(".");
     if report.judged.verdict.refused.is_none() {
@@ -33,6 +36,7 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
 pub(super) fn for_markdown(report: &Report<'_>, matrix: &Matrix) -> Text {
     let spread = match matrix.spread {
         Spread::Unknown => String::new(),
+        _ if matrix.has_untold() => format!(", ± {}; ±? {}", of_spread(matrix), untold(report)),
         _ => format!(", ± {}", of_spread(matrix)),
     };
     let tie = percent(report.judged.plan.protocol.tie);
@@ -42,6 +46,15 @@ pub(super) fn for_markdown(report: &Report<'_>, matrix: &Matrix) -> Text {
     };
     let text = format!(": {}{spread}.{marks}", sizes(report, "one trial each"));
     Text::default().meant(None, &report.judged.plan.goal.metric).plain(text)
+}
+
+/// What a number without an interval means.
+fn untold(report: &Report<'_>) -> String {
+    let trials = match report.judged.sample_sizes() {
+        Some((_, most)) => count(most, "trial"),
+        None => "these trials".to_owned(),
+    };
+    format!("cannot be told from {trials}: the interval is wider than a factor of {WIDEST_INTERVAL}")
 }
 
 fn of_spread(matrix: &Matrix) -> &'static str {

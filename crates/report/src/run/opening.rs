@@ -1,8 +1,8 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
 use crate::guarantees::with_drawbacks;
-use crate::page::{Opening, PageBlock, Text, Top, gist, in_use, in_words};
-use crate::text::one_line;
+use crate::page::{Opening, PageBlock, Span, Text, Top, gist, in_use, in_words};
+use crate::text::{one_line, shorten};
 use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
@@ -14,7 +14,7 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
     let ended = report.judged.run.finished.iter().map(|reason| format!(" Ended: {}.", one_line(reason)));
     let device = device(&header.environment).map_or(String::new(), |device| format!("; {device}"));
     let stands_on = format!(
-        "{}{device}; lab {}: {}",
+        "{}{device}; lab {}: {}.",
         one_line(&header.fidelity),
         one_line(&header.lab),
         one_line(&header.lab_reason)
@@ -24,7 +24,8 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
     let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
         .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
         .chain(plain)
-        .chain(detail);
+        .chain(detail)
+        .chain(std::iter::once(in_words("What it stands on, in full", "stands-on", &stands_on)));
     Opening {
         title: header.title.clone(),
         subtitle: None,
@@ -38,10 +39,42 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
                 format!("{}.{}", sentence::tally(&report.judged), ended.collect::<String>()),
             )),
             sentence: report.across.as_ref().map(|across| across::headline(&across.found)),
-            basis: vec![("Goal", goal(report)), ("Stands on", Text::ours(stands_on))],
+            basis: vec![("Goal", goal(report)), ("Stands on", in_short(&header.fidelity))],
             folds: Some(folds.collect()),
         },
     }
+}
+
+/// The most that is said of what a verdict stands on before the page is unfolded.
+const LINES: usize = 3;
+/// The longest of these lines, in columns.
+const LONGEST_LINE: usize = 90;
+
+/// The first parts of what a lab says of its trials, a short line each: without what stands in brackets, and no more than
+/// two of its clauses.
+fn in_short(fidelity: &str) -> Text {
+    let fidelity = one_line(fidelity);
+    let parts = fidelity.split("; ").take(LINES).enumerate();
+    parts.fold(Text::default(), |text, (at, part)| {
+        let clauses: Vec<String> = without_brackets(part).split(", ").take(2).map(str::to_owned).collect();
+        let line = shorten(&clauses.join(", "), LONGEST_LINE, "…");
+        let text = if at > 0 { text.with(Span::Break) } else { text };
+        text.plain(line)
+    })
+}
+
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for character in text.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => kept.push(character),
+            _ => {}
+        }
+    }
+    one_line(&kept).replace(" ,", ",")
 }
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
@@ -116,4 +149,31 @@ fn goal(report: &Report<'_>) -> Text {
 fn device(environment: &Facts) -> Option<String> {
     let model = environment.get("device.model").filter(|model| !model.trim().is_empty())?;
     Some(one_line(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_short;
+    use crate::page::Span;
+
+    #[test]
+    fn what_a_verdict_stands_on_is_three_short_lines() {
+        let fidelity = "device time on the model usb-disk-5400 v2, each block on another device of its class \
+                        (cache.delay_ms, cache.flush_us, platter.through drawn); CPU taken as free; Linux 6.12.117 as a \
+                        process, 1070 MiB of memory, drawn within 5 % for each block, as the device's size is; and more";
+        let text = in_short(fidelity);
+        let lines: Vec<String> = text
+            .0
+            .split(|span| *span == Span::Break)
+            .map(|line| crate::page::Text(line.to_vec()).bare(|_| ""))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "device time on the model usb-disk-5400 v2, each block on another device of its class",
+                "CPU taken as free",
+                "Linux 6.12.117 as a process, 1070 MiB of memory",
+            ]
+        );
+    }
 }

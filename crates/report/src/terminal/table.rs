@@ -4,8 +4,8 @@
 use super::TerminalLook;
 use super::look::Signs;
 use super::paint::toned;
-use crate::matrix::{Matrix, MatrixCell, MatrixRow};
-use crate::number::{fixed, percent, times};
+use crate::matrix::{CellSpread, Matrix, MatrixCell, MatrixRow};
+use crate::number::{fixed, times};
 use crate::page::Tone;
 use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
@@ -202,9 +202,10 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
     };
     let deepest = cells.iter().flatten().map(fraction).max().unwrap_or(0);
     // Omits the ±0% where every value is the same in each trial.
-    let steady = cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == 0.0));
+    let steady =
+        cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == CellSpread::Share(0.0)));
     let spread = |cell: &MatrixCell| match cell.spread {
-        Some(spread) if !steady => format!(" {}{}", signs.plus_minus, percent(spread)),
+        Some(spread) if !steady => format!(" {}", spread.shown(signs.plus_minus)),
         _ => String::new(),
     };
     let widest = cells.iter().flatten().map(|cell| width(&spread(cell))).max().unwrap_or(0);
