@@ -10,12 +10,11 @@ fn uml_a_stranger_who_writes_to_a_device_of_guests_is_spared() {
     if !is_root() {
         return not_run("devices are root's");
     }
-    for moment in
-        [Moment::BeforeFirstTrial, Moment::BetweenTrials, Moment::BetweenBlocks, Moment::AfterKilledTrial]
-    {
-        for place in PLACES {
-            stranger_is_spared("uml", 1, Strike { moment, place, device: 0 });
-        }
+    let moments =
+        [Moment::BeforeFirstTrial, Moment::BetweenTrials, Moment::BetweenBlocks, Moment::AfterKilledTrial];
+    // Where is written matters to the guard alone, which is the same in each lab: natively each moment is tried with each place.
+    for (moment, place) in moments.into_iter().zip(PLACES.into_iter().cycle()) {
+        stranger_is_spared("uml", 1, Strike { moment, place, device: 0 });
     }
 }
 
@@ -36,5 +35,5 @@ fn uml_a_stranger_who_writes_to_what_a_killed_run_left_is_spared() {
     if !is_root() {
         return not_run("devices are root's");
     }
-    stranger_is_spared_by_who_resumes("uml");
+    stranger_is_spared_by_who_resumes("uml", &PLACES[1..2]);
 }

@@ -228,8 +228,8 @@ pub fn stranger_is_spared(lab: &str, devices: usize, strike: Strike) {
 }
 
 /// The same for a run whose conductor was killed: nobody knows then what the last trial left.
-pub fn stranger_is_spared_by_who_resumes(lab: &str) {
-    for place_of_write in PLACES {
+pub fn stranger_is_spared_by_who_resumes(lab: &str, places: &[u64]) {
+    for &place_of_write in places {
         let place = Place::new();
         let disk = Disk::new(&place, "disk", SIZE);
         let set = format!("device.path=\"{}\"", disk.device);

@@ -31,13 +31,10 @@ pub fn a_number_is_read_and_what_is_none_is_a_clear_fate(lab: &str) {
     assert_eq!(place.journal().measured("do", "tps"), [1250.5]);
     let json = TPS.replace("match = 'tps = (\\S+)'", "json = '/result/tps'");
     assert_ne!(json, TPS);
+    // One of each form: `workload/own_metric.rs` has all ways in which there is no number.
     for (said, metric, why) in [
         ("echo 'tps is 5'", TPS, "nothing that it printed matches"),
-        ("echo 'tps = nan'", TPS, "no finite number"),
-        ("echo 'tps = inf'", TPS, "no finite number"),
-        ("true", TPS, "it printed nothing"),
         ("echo '{\"result\": {\"qps\": 5}}'", json.as_str(), "nothing stands at /result/tps"),
-        ("echo 'tps = 5'", json.as_str(), "there is no JSON on its standard output"),
     ] {
         let place = Place::new();
         place.run(&with(lab, "", said, metric), &[]).exits(1);
@@ -50,7 +47,6 @@ pub fn a_number_is_read_and_what_is_none_is_a_clear_fate(lab: &str) {
 pub fn a_constraint_is_missed_by_one_and_by_all(lab: &str) {
     let says = r#"if test -e "$MOUNT/lost+found"; then echo tps = 2000; else echo tps = 10; fi"#;
     for (bound, shown, left_out) in [
-        (">= 5", "do.tps >= 5", 0),
         (">= 1000", "Ruled out: btrfs misses do.tps >= 1000: 10", 1),
         (">= 5000", "No candidate meets the requirements: ext4 misses do.tps >= 5000: 2.0 1000/s", 2),
     ] {
@@ -104,10 +100,6 @@ pub fn a_service_that_does_not_start_and_a_background_that_dies_are_said(lab: &s
         (
             "[[service]]\nname = 'db'\nstart = 'echo no such port >&2; exit 4'\nready = 'false'\n",
             ["the service `db` ended before it was ready", "exit status 4; its last lines: no such port"],
-        ),
-        (
-            "[[service]]\nname = 'db'\nstart = 'echo waiting; sleep 500'\nready = 'false'\nwithin = '300ms'\n",
-            ["the service `db` was not ready within 0.3 s", "its last lines: waiting"],
         ),
         (
             "beside = 'echo disk on fire; exit 5'\n",
