@@ -17,6 +17,7 @@ use fsverdict_linux::sandbox::make_inheritable;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::LABS;
+use super::description::USUAL_FOLDERS;
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -77,12 +78,12 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     mounts::forbid_set_user_id(Path::new("/"))?;
     mounts::mount_tmpfs(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
-    let usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let usual = USUAL_FOLDERS.join(":");
     let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
     let assignment: Assignment = serde_json::from_str(&description)?;
     let path = match &assignment.bench.programs {
         Some(first) => format!("{first}:{usual}"),
-        None => usual.to_owned(),
+        None => usual,
     };
     // The driver of the disk may be among them.
     if let Some(modules) = &assignment.bench.modules {

@@ -13,7 +13,9 @@ use crate::trial::{
 use fsverdict_disk::backend::Clock;
 use fsverdict_disk::device::Limits;
 use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
-use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
+use fsverdict_judgement::plan::{
+    Candidate, DevicesChoice, NuisancesChoice, PhaseWork, Plan, Protocol, once_each,
+};
 use fsverdict_linux::host::placement::Placement;
 use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
@@ -33,7 +35,7 @@ use super::kernels::GuestKernels;
 use super::modelled::{Modelled, Trail, close, disk_name, fastest_together, serve};
 use super::processors::{Processors, drawn_prices};
 use super::traced::{Spans, TracedDevice};
-use super::{Attachments, GuestMemory, LabError, missing_tools};
+use super::{Attachments, GuestMemory, LabError, missing_tools, tools_of};
 
 /// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -234,6 +236,15 @@ impl Guests {
         self.secrets.get().ok_or_else(|| rustix::io::Errno::SRCH.into())
     }
 
+    /// The folders in which its guests look for programs, besides the usual ones.
+    fn program_folders(&self) -> Option<String> {
+        let works = self.plan.phases.iter().map(|phase| &phase.work);
+        let has_commands = works.into_iter().any(|work| !matches!(work, PhaseWork::Operation(_)));
+        let tools: Vec<&str> =
+            self.plan.candidates.iter().flat_map(tools_of).map(|tool| tool.program).collect();
+        program_folders(&once_each(tools.into_iter()), has_commands)
+    }
+
     /// The memory of its guests in bytes, the smallest first.
     fn memories(&self) -> Vec<u64> {
         let mut each: Vec<u64> =
@@ -411,7 +422,7 @@ impl Guests {
             staging,
             idle_load: 0.0,
             modules: kernel.modules_for(&spec.candidate, driver),
-            programs: program_folders(),
+            programs: self.program_folders(),
             selected: self.selected(),
             device_rate: fastest_together(&modelled)?,
             counts_computation: processor.is_some(),

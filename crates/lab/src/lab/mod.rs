@@ -251,11 +251,16 @@ impl Hinted for LabError {
 }
 
 fn missing_tools(candidate: &Candidate) -> Option<Reason> {
+    not_installed(tools_of(candidate))
+}
+
+/// The programs that a candidate's filesystem and layers need.
+fn tools_of(candidate: &Candidate) -> impl Iterator<Item = fsverdict_stack::filesystem::Tool> {
     let filesystem = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
         .into_iter()
         .flat_map(fsverdict_stack::filesystem::Filesystem::tools);
     let layers = fsverdict_stack::layer::layers_of(candidate);
-    not_installed(filesystem.chain(layers.flat_map(|layer| layer.tools.iter().copied())))
+    filesystem.chain(layers.flat_map(|layer| layer.tools.iter().copied()))
 }
 
 /// Which of these programs are not here, and how they come here.
