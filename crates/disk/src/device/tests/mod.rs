@@ -6,6 +6,7 @@ mod flash_forms;
 mod laws;
 mod models;
 mod platter_forms;
+mod published;
 mod unchanged;
 
 use super::{Action, Completion, Device, Model, Request, built_in, random};
