@@ -11,6 +11,8 @@ mod folder;
 mod heard;
 mod heard_bounds;
 mod heard_candidates;
+mod heard_faults;
+mod heard_throughput;
 mod heard_work;
 mod kernel;
 mod kinds;

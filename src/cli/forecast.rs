@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::estimate::estimate_trial;
 use crate::study::{Prospect, RunFolder};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{
@@ -61,30 +62,30 @@ fn trials_to_come(plan: &Plan, able: usize) -> String {
     )
 }
 
-/// Nobody knows how long an unknown machine takes over unknown work: an earlier run of the same says it, or the first
-/// block will.
+/// An earlier run of the same work on this machine says how long a trial takes, or else an estimate, until trials have ended.
 fn time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
-    let mut text = match earlier(plan, choice) {
-        Some((run, trial)) => format!(
-            "{} or more, going by {} ({} a trial)",
+    let stopped = plan.protocol.budget.map(|budget| format!("; stopped after {}", duration_text(budget)));
+    if let Some((run, trial)) = earlier(plan, choice) {
+        return format!(
+            "{} or more, going by {} ({} a trial){}",
             rough_duration_text(trial * least as f64),
             run.display(),
-            rough_duration_text(trial)
-        ),
-        None => {
-            let limit = plan.protocol.timeout;
-            let bound = limit.as_secs_f64() * most.div_ceil(choice.jobs.max(1)) as f64;
-            format!(
-                "known once trials have ended; {} at most, by the `timeout` of {} a trial",
-                rough_duration_text(bound),
-                duration_text(limit)
-            )
-        }
-    };
-    if let Some(budget) = plan.protocol.budget {
-        text.push_str(&format!("; stopped after {}", duration_text(budget)));
+            rough_duration_text(trial),
+            stopped.unwrap_or_default()
+        );
     }
-    text
+    let (trial, jobs) = (estimate_trial(plan, choice), choice.jobs.max(1));
+    let all = |trials: usize| rough_duration_text(trial * trials.div_ceil(jobs) as f64);
+    let longest = || {
+        let limit = duration_text(plan.protocol.timeout);
+        format!("; {} if all trials are needed, each of which is stopped after {limit}", all(most))
+    };
+    format!(
+        "about {} ({} a trial, by sizes and the speed of this machine, until trials have ended){}",
+        all(least),
+        rough_duration_text(trial),
+        stopped.unwrap_or_else(longest)
+    )
 }
 
 /// The latest run of the same work on the same device in the same lab among those in `runs`, and seconds of a trial there.

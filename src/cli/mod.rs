@@ -16,6 +16,7 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
+mod estimate;
 mod fault_time;
 mod fleet;
 mod forecast;

@@ -18,6 +18,8 @@ fn question(work: AskedWork) -> Question {
         must: Vec::new(),
         candidates: HeardCandidates::default(),
         limits: Vec::new(),
+        throughputs: Vec::new(),
+        faults: Vec::new(),
         tolerance: None,
         work_words: String::new(),
         time_words: String::new(),

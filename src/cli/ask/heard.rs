@@ -8,6 +8,7 @@ use fsverdict_judgement::plan::{Preset, RequiredProperty};
 
 use super::features::Feature;
 use super::heard_bounds::{LatencyLimit, Tolerance, hear_limits, hear_time, hear_tolerance};
+use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_candidates::{HeardCandidates, hear_candidates};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
 use super::sentence::{Said, Sentence};
@@ -25,6 +26,7 @@ pub(super) struct HeardQuestion {
     pub(super) must: Vec<Said<RequiredProperty>>,
     pub(super) candidates: HeardCandidates,
     pub(super) limits: Vec<Said<LatencyLimit>>,
+    pub(super) throughputs: Vec<Said<ThroughputLimit>>,
     pub(super) tolerance: Option<Said<Tolerance>>,
     pub(super) budget: Option<Said<Duration>>,
     /// Presets of other works that were named, too.
@@ -43,11 +45,12 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let sentence = &mut sentence;
     let budget = hear_time(sentence);
     let limits = hear_limits(sentence);
+    let throughputs = hear_throughputs(sentence);
     let tolerance = hear_tolerance(sentence);
     let price = (0..sentence.len()).find_map(|at| sentence.phrase(at, COST_PHRASES));
     let is_priced = price.is_some() || tolerance.as_ref().is_some_and(|said| said.value.is_of_what_it_costs);
     let candidates = hear_candidates(sentence, is_priced);
-    let mut heard = HeardQuestion { budget, limits, tolerance, candidates, ..HeardQuestion::default() };
+    let mut heard = HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
     heard.devices = devices(sentence);
     let must = requirements(sentence);
     let HeardWorks { work, others, near, device_of_place } = hear_works(sentence);

@@ -9,6 +9,8 @@ use super::super::CliError;
 use super::folder::folder_plan;
 use super::heard_bounds::{LatencyLimit, Tolerance};
 use super::heard_candidates::HeardCandidates;
+use super::heard_faults::AskedFault;
+use super::heard_throughput::ThroughputLimit;
 use super::sentence::Said;
 
 /// What is to be found out, as far as it was understood.
@@ -19,6 +21,9 @@ pub(super) struct Question {
     /// Filesystems that it is between, their options, and what is compared with its lack.
     pub(super) candidates: HeardCandidates,
     pub(super) limits: Vec<Said<LatencyLimit>>,
+    pub(super) throughputs: Vec<Said<ThroughputLimit>>,
+    /// Faults that the candidates are examined for besides their work.
+    pub(super) faults: Vec<Said<AskedFault>>,
     pub(super) tolerance: Option<Said<Tolerance>>,
     /// The user's words for the work, and for the time that the answer may take.
     pub(super) work_words: String,

@@ -1,6 +1,6 @@
 //! What a question requires and tolerates, in the keys of a plan.
 
-use fsverdict_judgement::plan::{Phase, PhaseWork, Plan, presets};
+use fsverdict_judgement::plan::{Flow, Phase, PhaseWork, Plan, least_space, presets};
 use fsverdict_text::Reason;
 
 use super::question::{AskedWork, Question};
@@ -20,6 +20,11 @@ pub(super) fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, 
         let key = format!("{}.{}", phase.name, metric_of(phase, said.value.metric));
         settings.push(format!("goal.require.{key:?}={:?}", said.value.bound()));
     }
+    for said in &question.throughputs {
+        let phase = phase_of_throughput(question, plan, said.value.is_of_reading)?;
+        settings.push(format!("goal.require.{:?}={:?}", format!("{}.throughput", phase.name), said.value.bound()));
+    }
+    settings.extend(question.faults.iter().map(|said| said.value.setting().to_owned()));
     if let Some(said) = &question.tolerance {
         settings.push(format!("protocol.tie={}", said.value.share));
     }
@@ -42,6 +47,32 @@ fn bounded_phase<'a>(question: &Question, plan: &'a Plan) -> Result<&'a Phase, R
                 question.name()
             ),
             format!("these do: {}; `ask etcd` is about the log of a database", names.join(", ")),
+        )
+    })
+}
+
+/// The phase of the goal that reads or writes most: a throughput that names no phase is of that one.
+///
+/// # Errors
+/// When no phase of the goal does that with data whose size is known.
+pub(super) fn phase_of_throughput<'a>(
+    question: &Question,
+    plan: &'a Plan,
+    is_of_reading: bool,
+) -> Result<&'a Phase, Reason> {
+    let flow = if is_of_reading { Flow::Reads } else { Flow::Writes };
+    let bytes = |phase: &Phase| {
+        let counts = plan.goal.weights.is_empty() || plan.goal.weights.contains_key(&phase.name);
+        let PhaseWork::Operation(operation) = phase.work else { return None };
+        let dataset = plan.datasets.get(phase.dataset.as_ref()?)?;
+        Some(least_space(dataset)).filter(|bytes| counts && *bytes > 0 && operation.flow() == flow)
+    };
+    let largest = plan.phases.iter().filter(|phase| bytes(phase).is_some()).max_by_key(|phase| bytes(phase));
+    largest.ok_or_else(|| {
+        let does = if is_of_reading { "reads" } else { "writes" };
+        Reason::new(
+            format!("no phase of `{}` {does} data of known size, so that no throughput of it can be bounded", question.name()),
+            "`fsverdict show vm-image` is a plan whose phases do; in a plan of yours: require = { \"write.throughput\" = \">= 200MB/s\" }",
         )
     })
 }

@@ -8,6 +8,7 @@ use fsverdict_text::{Bytes, duration_text, quoted};
 use super::asked_plan::AskedPlan;
 use super::prompt::WIDTH;
 use super::question::{AskedWork, Question};
+use super::settings::phase_of_throughput;
 
 /// Columns of the names of entries, and of the user's words.
 const NAME: usize = 12;
@@ -36,6 +37,8 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
     }
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));
+    entries.extend(throughputs(question, &asked.plan));
+    entries.extend(question.faults.iter().map(|said| entry("faults", said.value.shown().to_owned(), &said.words)));
     entries.extend(comparison(question));
     if let Some(time) = asked.plan.protocol.budget {
         let is = format!(
@@ -113,6 +116,14 @@ fn requirements(question: &Question) -> Vec<TableEntry> {
         .iter()
         .map(|said| entry("required", format!("{phase}.{}", said.value.shown()), &said.words));
     properties.chain(limits).collect()
+}
+
+fn throughputs(question: &Question, plan: &Plan) -> Vec<TableEntry> {
+    let each = question.throughputs.iter().filter_map(|said| {
+        let phase = phase_of_throughput(question, plan, said.value.is_of_reading).ok()?;
+        Some(entry("required", format!("{}.throughput {}", phase.name, said.value.bound()), &said.words))
+    });
+    each.collect()
 }
 
 fn comparison(question: &Question) -> Vec<TableEntry> {

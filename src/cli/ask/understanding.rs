@@ -8,6 +8,7 @@ use fsverdict_text::{Reason, quoted};
 use super::super::CliError;
 use super::AskArguments;
 use super::heard::{HeardQuestion, hear};
+use super::heard_faults::take_faults;
 use super::prompt::{ask_device, ask_must, ask_work, goes_on_without};
 use super::question::{AskedDevice, AskedWork, Question};
 use super::sentence::Said;
@@ -27,6 +28,7 @@ pub(super) struct Understood {
 pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Understood, CliError> {
     let mut heard = hear(&arguments.words, arguments.work.is_some());
     refuse_unavailable(&heard)?;
+    let faults = if arguments.work.is_none() { take_faults(&mut heard) } else { Vec::new() };
     // Where no work was found, that is what is said below.
     let has_work = heard.work.is_some() || arguments.work.is_some();
     let doubts = doubts(&heard);
@@ -65,6 +67,8 @@ pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Unders
         must,
         candidates: heard.candidates,
         limits: heard.limits,
+        throughputs: heard.throughputs,
+        faults,
         tolerance: heard.tolerance,
         work_words,
         time_words,

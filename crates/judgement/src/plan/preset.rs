@@ -32,6 +32,7 @@ const PRESETS: &[Preset] = presets! {
     "sqlite-app",
     "kv-store",
     "mail-spool",
+    "nextcloud",
     "vm-image",
     "luks-nvme",
     "nas",

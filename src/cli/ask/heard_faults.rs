@@ -1,0 +1,102 @@
+//! Faults that a question names besides another work: power cuts of a mail server, bit rot under photos. Where the plan of
+//! that work says what must be there after a fault, its candidates are examined for them after the trials.
+
+use fsverdict_judgement::plan::{Overrides, Preset, preset, read_with};
+
+use super::super::with_vocabulary;
+use super::heard::HeardQuestion;
+use super::heard_work::HeardWork;
+use super::sentence::Said;
+
+/// A fault that another work can be examined for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskedFault {
+    PowerCuts,
+    Rot,
+}
+
+/// States and rotten blocks of each candidate, fewer than in the presets about faults: there is other work besides.
+const POWER_CUTS: &str = "faults.power_cuts=200";
+const ROT: &str = "faults.rot=100";
+
+impl AskedFault {
+    /// The fault that a preset is about.
+    fn of_preset(preset: &Preset) -> Option<Self> {
+        match preset.name {
+            "power-cut" => Some(Self::PowerCuts),
+            "bit-rot" => Some(Self::Rot),
+            _ => None,
+        }
+    }
+
+    /// `--set` of a plan that is examined for it.
+    pub(super) const fn setting(self) -> &'static str {
+        match self {
+            Self::PowerCuts => POWER_CUTS,
+            Self::Rot => ROT,
+        }
+    }
+
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Self::PowerCuts => "power cuts: 200 states of each candidate, after its trials",
+            Self::Rot => "bit rot: 100 blocks of each candidate, after its trials",
+        }
+    }
+}
+
+/// Takes the faults out of the works that were named, if the other work can be examined for them.
+pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {
+    let Some(Said { value: HeardWork::Preset(first), .. }) = &heard.work else { return Vec::new() };
+    let named: Vec<&Preset> =
+        std::iter::once(*first).chain(heard.other_works.iter().map(|said| said.value)).collect();
+    let mut works = named.iter().filter(|preset| AskedFault::of_preset(preset).is_none());
+    let (Some(work), None) = (works.next(), works.next()) else { return Vec::new() };
+    let faults: Vec<AskedFault> = named.iter().filter_map(|preset| AskedFault::of_preset(preset)).collect();
+    if faults.is_empty() || !can_be_examined(work, &faults) {
+        return Vec::new();
+    }
+    let mut said: Vec<Said<&'static Preset>> = std::mem::take(&mut heard.other_works);
+    if let Some(Said { value: HeardWork::Preset(first), words }) = heard.work.take() {
+        said.push(Said::new(first, words));
+    }
+    let mut asked = Vec::new();
+    for one in said {
+        match AskedFault::of_preset(one.value) {
+            Some(fault) => asked.push(Said::new(fault, one.words)),
+            None => heard.work = preset(one.value.name).map(|work| Said::new(HeardWork::Preset(work), one.words)),
+        }
+    }
+    asked
+}
+
+/// Whether the plan of this work says what must be there after these faults.
+fn can_be_examined(work: &Preset, faults: &[AskedFault]) -> bool {
+    let set = faults.iter().map(|fault| fault.setting().to_owned()).collect();
+    let overrides = Overrides { set, ..Overrides::default() };
+    with_vocabulary(|vocabulary| read_with(work.toml, work.name, &overrides, vocabulary)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::heard::hear;
+    use super::super::heard_work::HeardWork;
+    use super::{AskedFault, take_faults};
+
+    #[test]
+    fn faults_are_examined_with_a_work_that_says_what_must_be_there() {
+        let both = [AskedFault::PowerCuts];
+        for (said, work, faults) in [
+            ("laptop and power cut", "laptop-root", &both[..]),
+            ("bit rot for nextcloud", "nextcloud", &[AskedFault::Rot]),
+            // Nothing of it says what must be there.
+            ("games and power cut", "games", &[]),
+            ("power cut", "power-cut", &[]),
+        ] {
+            let mut heard = hear(&[said.to_owned()], false);
+            let found: Vec<AskedFault> = take_faults(&mut heard).into_iter().map(|one| one.value).collect();
+            let Some(HeardWork::Preset(preset)) = heard.work.map(|work| work.value) else { panic!("{said}") };
+            assert_eq!((preset.name, found.as_slice()), (work, faults), "{said}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Estimates how long a trial takes before any has ended, from the sizes in the plan and the speed of this machine.
+
+use std::time::Instant;
+
+use fsverdict_judgement::plan::{Dataset, Operation, Phase, PhaseWork, Plan};
+use fsverdict_lab::lab::ChosenLab;
+
+/// What parts of a trial take.
+struct TrialRates {
+    /// Seconds for the start, mkfs, mount, the check at the end and the removal.
+    fixed: f64,
+    /// Bytes a second that are written, read or verified.
+    bytes: f64,
+    /// Seconds for each file, and for each time that something is synced.
+    file: f64,
+    sync: f64,
+}
+
+/// In simulated time, by the processors that the guests run on (docs/results/preset-times.md). The device's own time
+/// passes without waiting.
+const SIMULATED: TrialRates = TrialRates { fixed: 3.0, bytes: 80e6, file: 1e-3, sync: 4e-3 };
+/// On this machine's own disks.
+const NATIVE: TrialRates = TrialRates { fixed: 1.5, bytes: 150e6, file: 0.3e-3, sync: 5e-3 };
+
+/// Seconds that one reading of a small file in /proc took on the machine on which the rates were measured.
+const USUAL_READING: f64 = 12e-6;
+/// Readings in each of so many tries, of which the best counts.
+const READINGS: u32 = 300;
+const TRIES: u32 = 5;
+/// The slowest and the fastest machine that is believed in, as factors of the time.
+const FACTORS: [f64; 2] = [0.3, 6.0];
+
+/// Data of unknown size, in bytes: what a folder of the user's may hold where the plan does not limit it.
+const UNKNOWN_SIZE: u64 = 200_000_000;
+
+/// The seconds of a trial of this plan in this lab; phases of programs count by their datasets alone.
+pub(super) fn estimate_trial(plan: &Plan, choice: &ChosenLab) -> f64 {
+    let rates = if choice.lab.side_by_side().is_some() { SIMULATED } else { NATIVE };
+    let phases = plan.phases.iter().map(|phase| {
+        let times = f64::from(phase.repeat.unwrap_or(1));
+        times * phase_seconds(plan, phase, &rates)
+    });
+    (rates.fixed + phases.sum::<f64>()) * slowness()
+}
+
+fn phase_seconds(plan: &Plan, phase: &Phase, rates: &TrialRates) -> f64 {
+    let Some(dataset) = phase.dataset.as_ref().and_then(|name| plan.datasets.get(name)) else { return 0.0 };
+    let (bytes, files) = match dataset {
+        Dataset::Tree(shape) => (shape.size.0, shape.files),
+        Dataset::Flat { files, file_size } => (files.saturating_mul(file_size.0), *files),
+        Dataset::File { size, .. } => (size.0, 1),
+        Dataset::Folder { size, .. } => (size.map_or(UNKNOWN_SIZE, |size| size.0), 1),
+        Dataset::Trace { calls } => (calls.totals().most_bytes, calls.names().len() as u64),
+    };
+    let (bytes, files) = (bytes as f64, files as f64);
+    let each = phase.sync_every.map(f64::from);
+    let piece = phase.piece.map_or(4096.0, |piece| piece.0.max(1) as f64);
+    let syncs = match (&phase.work, each) {
+        (PhaseWork::Operation(Operation::AppendFsync | Operation::RandomWrite), Some(each)) => {
+            bytes / piece / each
+        }
+        (PhaseWork::Operation(Operation::RenameReplace), Some(each)) => files / each,
+        (PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace), _) => files,
+        _ => 0.0,
+    };
+    bytes / rates.bytes + files * rates.file + syncs * rates.sync
+}
+
+/// How much slower this machine is now than the one on which the rates were measured, by what its kernel takes over a
+/// small file.
+fn slowness() -> f64 {
+    let read = || {
+        let started = Instant::now();
+        let all = (0..READINGS).all(|_| std::fs::read("/proc/self/stat").is_ok());
+        all.then(|| started.elapsed().as_secs_f64() / f64::from(READINGS))
+    };
+    let best = (0..TRIES).filter_map(|_| read()).fold(f64::INFINITY, f64::min);
+    let [least, most] = FACTORS;
+    if best.is_finite() { (best / USUAL_READING).clamp(least, most) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SIMULATED, phase_seconds, slowness};
+    use fsverdict_judgement::plan::{Overrides, Plan, preset, read_with};
+
+    use crate::cli::with_vocabulary;
+
+    fn seconds(name: &str) -> f64 {
+        let text = preset(name).unwrap().toml;
+        let plan: Plan =
+            with_vocabulary(|vocabulary| read_with(text, name, &Overrides::default(), vocabulary)).unwrap();
+        plan.phases.iter().map(|phase| phase_seconds(&plan, phase, &SIMULATED)).sum()
+    }
+
+    #[test]
+    fn more_syncs_and_more_bytes_take_longer() {
+        // 10 029 appended records that are synced, against 200 files that are saved.
+        assert!(seconds("fsync-tail") > 10.0 * seconds("bit-rot"));
+        assert!(seconds("build-farm") > 10.0 * seconds("games"));
+        let factor = slowness();
+        assert!((0.3..=6.0).contains(&factor));
+    }
+}
