@@ -184,7 +184,7 @@ fn cut_all(
             report_unexamined(folder, "power cuts", left);
             break;
         }
-        cutting.set_deadline(time.end_of_share(left.len()));
+        cutting.set_time(time.for_one_of(left.len()));
         let tell = |CutProgress { part, parts, done, all }: CutProgress| {
             let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
             if !quiet {

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::study::{RunFolder, fault_deadline};
+use fsverdict_faults::ExaminationTime;
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::Judgement;
@@ -26,8 +27,13 @@ impl FaultTime {
         FaultTime { deadline: self.end_of_share(of) }
     }
 
+    /// The time for the first of so many candidates.
+    pub(super) fn for_one_of(self, candidates: usize) -> ExaminationTime {
+        ExaminationTime { share_ends: self.end_of_share(candidates), deadline: self.deadline }
+    }
+
     /// When the first of so many equal shares of the time ends.
-    pub(super) fn end_of_share(self, of: usize) -> Option<Instant> {
+    fn end_of_share(self, of: usize) -> Option<Instant> {
         let now = Instant::now();
         let left = self.deadline?.saturating_duration_since(now);
         now.checked_add(left / u32::try_from(of.max(1)).unwrap_or(u32::MAX))

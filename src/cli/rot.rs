@@ -63,7 +63,7 @@ pub(super) fn rot_all(
             report_unexamined(folder, "rot", left);
             break;
         }
-        cutting.set_deadline(time.end_of_share(left.len()));
+        cutting.set_time(time.for_one_of(left.len()));
         let tell = |done: usize, all: usize| {
             if !quiet {
                 print_line(&format!("rot: {}: {done} of {all} rotten blocks looked at", candidate.name));

@@ -33,10 +33,7 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["sqlite, p99 below 10 ms"],
             &["`sqlite-app` does not time single calls", "hint: these do: ", "etcd"],
         ),
-        (
-            &["samba on hdd"],
-            &["no question is known about samba", "hint: nearest: `fsverdict ask nas`"],
-        ),
+        (&["samba on hdd"], &["no question is known about samba", "hint: nearest: `fsverdict ask nas`"]),
         (&["mysql"], &["no question is known about mysql", "`fsverdict ask postgres`"]),
     ] {
         let asked = [&["ask"], arguments, &["--dry-run"]].concat();

@@ -1,6 +1,7 @@
 //! Examines states in batches, in as many guests at a time as the lab has room for, and describes how a guest died.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 use std::time::Instant;
 
@@ -12,14 +13,39 @@ use crate::error::FaultError;
 const LONGEST_DESCRIPTION: usize = 600;
 
 /// The largest batch where the time is limited: the limit may come within a batch.
-const LARGEST_LIMITED_BATCH: usize = 30;
+const LARGEST_LIMITED_BATCH: usize = 15;
 
 /// The fewest states that say something of a candidate where the time does not suffice for all: without a loss in so many,
 /// less than one state of nine loses something (Wilson's interval at 95 %).
 pub(crate) const FEWEST_STATES: usize = 30;
 
+/// The time for examining one candidate.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExaminationTime {
+    /// When this candidate's share of the time ends. Until enough states were examined, it may take longer: a sample of
+    /// some candidates says more than too small a sample of each.
+    pub share_ends: Option<Instant>,
+    /// Nothing is examined after this moment, and a guest that runs then is stopped.
+    pub deadline: Option<Instant>,
+}
+
+impl ExaminationTime {
+    pub(crate) fn is_up(self) -> bool {
+        is_past(self.deadline)
+    }
+
+    /// Whether no further batch begins when so many states are examined or under examination.
+    fn is_used(self, states: usize) -> bool {
+        self.is_up() || states >= FEWEST_STATES && is_past(self.share_ends)
+    }
+}
+
+fn is_past(moment: Option<Instant>) -> bool {
+    moment.is_some_and(|moment| moment <= Instant::now())
+}
+
 /// Calls `examine` for each batch of `states`, with the number of the guest that is to examine it, from up to `guests` threads.
-/// After `deadline` no batch begins. Each batch holds every n-th state, so that those before the deadline are a sample of all.
+/// No batch begins after the `time` is used. Each batch holds every n-th state, so that those before the deadline are a sample of all.
 ///
 /// # Errors
 /// The first error of each thread ends that thread; one of them is returned.
@@ -27,19 +53,22 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     states: &[State],
     guests: usize,
     largest_batch: usize,
-    deadline: Option<Instant>,
+    time: ExaminationTime,
     examine: impl Fn(&[State], usize) -> Result<(), FaultError> + Sync,
 ) -> Result<(), FaultError> {
     let guests = guests.max(1);
-    let largest_batch =
-        if deadline.is_some() { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
+    let is_limited = time.deadline.is_some();
+    let largest_batch = if is_limited { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
     let batch_size = states.len().div_ceil(guests).clamp(1, largest_batch);
     let batches = states.len().div_ceil(batch_size);
     let waiting = Mutex::new(0..batches);
-    let is_time_up = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+    let begun = AtomicUsize::new(0);
     let next_batch = || -> Option<Vec<State>> {
-        let first = waiting.lock().ok()?.next().filter(|_| !is_time_up())?;
-        Some(states.iter().skip(first).step_by(batches.max(1)).copied().collect())
+        let is_used = time.is_used(begun.load(Ordering::Relaxed));
+        let first = waiting.lock().ok()?.next().filter(|_| !is_used)?;
+        let batch: Vec<State> = states.iter().skip(first).step_by(batches.max(1)).copied().collect();
+        begun.fetch_add(batch.len(), Ordering::Relaxed);
+        Some(batch)
     };
     let work = |guest: usize| -> Result<(), FaultError> {
         while let Some(batch) = next_batch() {
@@ -79,7 +108,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
-    use super::{LARGEST_LIMITED_BATCH, examine_in_batches};
+    use super::{ExaminationTime, FEWEST_STATES, LARGEST_LIMITED_BATCH, examine_in_batches};
     use crate::power_cuts::to_fault_error;
 
     #[test]
@@ -91,29 +120,37 @@ mod tests {
             examined.lock().unwrap().extend_from_slice(batch);
             Ok(())
         };
-        examine_in_batches(&states, 3, 7, None, note).unwrap();
+        examine_in_batches(&states, 3, 7, ExaminationTime::default(), note).unwrap();
         let examined = examined.into_inner().unwrap();
         assert_eq!((examined.len(), examined.into_iter().collect::<BTreeSet<u32>>().len()), (100, 100));
         let fail = |_: &[u32], _: usize| Err(to_fault_error("no guest"));
-        assert!(examine_in_batches(&states, 2, 10, None, fail).is_err());
-        examine_in_batches(&[] as &[u32], 0, 10, None, fail).unwrap();
+        assert!(examine_in_batches(&states, 2, 10, ExaminationTime::default(), fail).is_err());
+        examine_in_batches(&[] as &[u32], 0, 10, ExaminationTime::default(), fail).unwrap();
     }
 
     #[test]
     fn no_batch_begins_after_the_deadline_and_those_before_it_are_a_sample_of_all_states() {
         let states: Vec<u32> = (0..300).collect();
         let examined = Mutex::new(Vec::new());
-        let deadline = Instant::now() + Duration::from_secs(3600);
+        let later = Some(Instant::now() + Duration::from_secs(3600));
+        let now = Some(Instant::now());
+        let time = ExaminationTime { share_ends: later, deadline: later };
         let note = |batch: &[u32], _: usize| {
             examined.lock().unwrap().push(batch.to_vec());
             Ok(())
         };
-        examine_in_batches(&states, 1, 250, Some(deadline), note).unwrap();
+        examine_in_batches(&states, 1, 250, time, note).unwrap();
         let batches = std::mem::take(&mut *examined.lock().unwrap());
         assert_eq!(batches.iter().map(Vec::len).sum::<usize>(), 300);
         assert!(batches.iter().all(|batch| batch.len() <= LARGEST_LIMITED_BATCH));
         assert!(batches[0][0] < 30 && *batches[0].last().unwrap() >= 270, "{:?}", batches[0]);
-        examine_in_batches(&states, 2, 250, Some(Instant::now()), note).unwrap();
+        let up = ExaminationTime { share_ends: now, deadline: now };
+        examine_in_batches(&states, 2, 250, up, note).unwrap();
         assert!(examined.lock().unwrap().is_empty());
+        // Its share has ended, and the whole time has not: as many as say something.
+        let used = ExaminationTime { share_ends: now, deadline: later };
+        examine_in_batches(&states, 2, 250, used, note).unwrap();
+        let enough: usize = examined.lock().unwrap().iter().map(Vec::len).sum();
+        assert!((FEWEST_STATES..FEWEST_STATES + 2 * LARGEST_LIMITED_BATCH).contains(&enough), "{enough}");
     }
 }

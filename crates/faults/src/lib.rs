@@ -17,6 +17,7 @@ pub mod power_cuts;
 pub mod rot;
 
 pub use error::FaultError;
+pub use guest_batches::ExaminationTime;
 pub use power_cuts::{
     CutName, CutProgress, FOLDER as CUTS, MinimisedState, PowerCutting, TRIED_IN, WrittenState,
 };

@@ -35,7 +35,7 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         return format!("{without}{withheld}");
     }
     if verdict.outcome == Outcome::Undecided {
-        return format!("{without}{}", undecided(judged));
+        return format!("{without}{}{}", undecided(judged), unevaluated::coverage(judged));
     }
     if let Some(alone) = required::alone(judged) {
         return format!("{without}{alone}");

@@ -1,7 +1,8 @@
 //! Words for a verdict that is withheld because what the plan asks about besides speed is not known of the first
 //! candidates.
 
-use super::text::listing;
+use super::text::{count, listing};
+use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Judgement, MissingEvaluation};
 
@@ -30,6 +31,21 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
         listing(&lacks, MOST_NAMES),
         next_step(judged)
     ))
+}
+
+/// How many candidates were examined for the faults that the plan asks about, for a verdict that is open for another
+/// reason; empty where all were.
+pub(super) fn coverage(judged: &Judgement<'_>) -> String {
+    let tried = judged.with_status(CandidateStatus::Ok).count();
+    let examined = examined(judged);
+    if judged.plan.faults.is_none() || tried == 0 || examined.len() >= tried {
+        return String::new();
+    }
+    let names = match examined.as_slice() {
+        [] => "none".to_owned(),
+        some => listing(some, MOST_NAMES),
+    };
+    format!(" Examined for faults, of {}: {names}.", count(tried, "candidate"))
 }
 
 /// The candidates whose faults were examined.

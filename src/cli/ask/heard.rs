@@ -8,8 +8,8 @@ use fsverdict_judgement::plan::{Preset, RequiredProperty};
 
 use super::features::Feature;
 use super::heard_bounds::{LatencyLimit, Tolerance, hear_limits, hear_time, hear_tolerance};
-use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_candidates::{HeardCandidates, hear_candidates};
+use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
 use super::sentence::{Said, Sentence};
 use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING};
@@ -50,7 +50,8 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let price = (0..sentence.len()).find_map(|at| sentence.phrase(at, COST_PHRASES));
     let is_priced = price.is_some() || tolerance.as_ref().is_some_and(|said| said.value.is_of_what_it_costs);
     let candidates = hear_candidates(sentence, is_priced);
-    let mut heard = HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
+    let mut heard =
+        HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
     heard.devices = devices(sentence);
     let must = requirements(sentence);
     let HeardWorks { work, others, near, device_of_place } = hear_works(sentence);

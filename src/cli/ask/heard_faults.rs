@@ -64,7 +64,9 @@ pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {
     for one in said {
         match AskedFault::of_preset(one.value) {
             Some(fault) => asked.push(Said::new(fault, one.words)),
-            None => heard.work = preset(one.value.name).map(|work| Said::new(HeardWork::Preset(work), one.words)),
+            None => {
+                heard.work = preset(one.value.name).map(|work| Said::new(HeardWork::Preset(work), one.words))
+            }
         }
     }
     asked

@@ -111,7 +111,8 @@ mod tests {
             ("read and write at least 50 MB/s", ">= 50MB/s", false),
         ] {
             let heard = hear_throughputs(&mut Sentence::new(&[said.to_owned()]));
-            let heard: Vec<_> = heard.iter().map(|one| (one.value.bound(), one.value.is_of_reading)).collect();
+            let heard: Vec<_> =
+                heard.iter().map(|one| (one.value.bound(), one.value.is_of_reading)).collect();
             assert_eq!(heard, [(bound.to_owned(), is_of_reading)], "{said}");
         }
         for said in ["at least 200 MB", "below 200 MB/s", "at least 10 ms"] {

@@ -22,7 +22,11 @@ pub(super) fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, 
     }
     for said in &question.throughputs {
         let phase = phase_of_throughput(question, plan, said.value.is_of_reading)?;
-        settings.push(format!("goal.require.{:?}={:?}", format!("{}.throughput", phase.name), said.value.bound()));
+        settings.push(format!(
+            "goal.require.{:?}={:?}",
+            format!("{}.throughput", phase.name),
+            said.value.bound()
+        ));
     }
     settings.extend(question.faults.iter().map(|said| said.value.setting().to_owned()));
     if let Some(said) = &question.tolerance {

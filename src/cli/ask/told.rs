@@ -38,7 +38,9 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
-    entries.extend(question.faults.iter().map(|said| entry("faults", said.value.shown().to_owned(), &said.words)));
+    entries.extend(
+        question.faults.iter().map(|said| entry("faults", said.value.shown().to_owned(), &said.words)),
+    );
     entries.extend(comparison(question));
     if let Some(time) = asked.plan.protocol.budget {
         let is = format!(

@@ -75,6 +75,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
         observer: &mut Silent,
         watcher: &mut Machine(player),
         jobs: player.tale.jobs + 1,
+        deadline: None,
         refused: Vec::new(),
     };
     study.conduct(resumed.then_some(Event::RunResumed { more: None })).unwrap();

@@ -59,7 +59,7 @@ impl PowerCutting<'_> {
         let has_programs = !asked.record.rechecks.is_empty();
         let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
-        examine_in_batches(&remaining, guests, largest_batch, self.deadline, |batch, guest| {
+        examine_in_batches(&remaining, guests, largest_batch, self.time, |batch, guest| {
             kept.add_findings(self.examine_batch(asked, batch, guest)?)?;
             report_progress(examined.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), total);
             Ok(())

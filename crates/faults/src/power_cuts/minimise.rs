@@ -153,7 +153,7 @@ impl<'a> PowerCutting<'a> {
             folder,
             narrowed,
             of_trial: self.of_trial,
-            deadline: self.deadline,
+            time: self.time,
         })
     }
 

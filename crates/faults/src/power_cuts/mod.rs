@@ -17,11 +17,10 @@ mod summary;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
-use fsverdict_judgement::journal::PowerCuts;
+use fsverdict_judgement::journal::{PowerCuts, StateFinding};
 use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{Attachments, ChosenLab};
 use fsverdict_lab::trial::{Drawn, are_drawn, draw_circumstances, sequence_bounds};
@@ -29,7 +28,7 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
 use crate::error::FaultError;
-use crate::guest_batches::FEWEST_STATES;
+use crate::guest_batches::{ExaminationTime, FEWEST_STATES};
 use examine::CutStates;
 pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
@@ -56,8 +55,8 @@ pub struct PowerCutting<'a> {
     narrowed: Narrowed,
     /// Where all is done in the circumstances of one trial, from 0.
     of_trial: Option<u32>,
-    /// Nothing is examined after this moment, and a guest that runs then is stopped.
-    pub(crate) deadline: Option<Instant>,
+    /// The time for the candidate that is examined.
+    pub(crate) time: ExaminationTime,
 }
 
 /// How far the cuts of a candidate have come.
@@ -110,17 +109,17 @@ impl<'a> PowerCutting<'a> {
             folder,
             narrowed: Narrowed::default(),
             of_trial: None,
-            deadline: None,
+            time: ExaminationTime::default(),
         })
     }
 
-    /// Sets the moment after which nothing is examined. What was examined until then counts if it is enough.
-    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
+    /// Limits the time for the next candidate. What was examined until then counts if it is enough.
+    pub fn set_time(&mut self, time: ExaminationTime) {
+        self.time = time;
     }
 
     pub(crate) fn is_time_up(&self) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+        self.time.is_up()
     }
 
     /// Checks that the states examined until the deadline say something of the candidate.
@@ -173,7 +172,11 @@ impl<'a> PowerCutting<'a> {
             self.examine_states(&looked, &findings_file, &|done, all| {
                 tell(CutProgress { part, parts, done, all });
             })?;
-            if self.is_time_up() {
+            let is_of_part = |finding: &&StateFinding| {
+                finding.state.parse::<CutName>().is_ok_and(|name| name.part == part)
+            };
+            let examined = findings_file.findings().iter().filter(is_of_part).count();
+            if self.time.deadline.is_some() && examined < states.len() {
                 traces.push(record.trace);
                 break;
             }
@@ -186,7 +189,7 @@ impl<'a> PowerCutting<'a> {
             traces.push(record.trace);
         }
         let findings = findings_file.findings();
-        if self.is_time_up() {
+        if self.time.deadline.is_some() {
             self.check_states_examined(candidate, findings.len(), chosen.max(1))?;
         }
         let lost = findings.iter().filter(|finding| finding.outcome.is_loss());

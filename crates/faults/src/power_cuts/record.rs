@@ -134,7 +134,7 @@ impl PowerCutting<'_> {
 
     pub(crate) fn trial_spec(&self, candidate: &Candidate, part: u32) -> TrialSpec {
         TrialSpec {
-            deadline: self.deadline,
+            deadline: self.time.deadline,
             datasets: self.datasets(),
             phases: self.plan.phases.clone(),
             services: self.plan.services.clone(),

@@ -31,7 +31,7 @@ impl PowerCutting<'_> {
     ) -> Result<Vec<PlacedRot>, FaultError> {
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         let findings: Mutex<Vec<PlacedRot>> = Mutex::new(Vec::with_capacity(blocks.len()));
-        examine_in_batches(blocks, guests, LARGEST_BATCH, self.deadline, |batch, guest| {
+        examine_in_batches(blocks, guests, LARGEST_BATCH, self.time, |batch, guest| {
             let of_batch = self.examine_batch_of_rot(candidate, batch, record, guest)?;
             if let Ok(mut findings) = findings.lock() {
                 findings.extend(of_batch);
