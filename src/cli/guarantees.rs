@@ -35,7 +35,8 @@ fn of_candidate(candidate: &Candidate) -> Option<Guarantees> {
     has.extend(
         ProtectionFeature::ALL
             .into_iter()
-            .filter_map(|feature| (protection.has(feature) && !feature.is_weaker()).then(|| feature.noun())),
+            .filter(|&feature| protection.has(feature) && !feature.is_weaker())
+            .map(|feature| feature.noun()),
     );
     let bare = candidate.layers.is_empty();
     Some(Guarantees {

@@ -65,7 +65,7 @@ pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {
         match AskedFault::of_preset(one.value) {
             Some(fault) => asked.push(Said::new(fault, one.words)),
             None => {
-                heard.work = preset(one.value.name).map(|work| Said::new(HeardWork::Preset(work), one.words))
+                heard.work = preset(one.value.name).map(|work| Said::new(HeardWork::Preset(work), one.words));
             }
         }
     }

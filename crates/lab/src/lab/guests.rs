@@ -242,7 +242,7 @@ impl Guests {
         let has_commands = works.into_iter().any(|work| !matches!(work, PhaseWork::Operation(_)));
         let tools: Vec<&str> =
             self.plan.candidates.iter().flat_map(tools_of).map(|tool| tool.program).collect();
-        program_folders(&once_each(tools.into_iter()), has_commands)
+        program_folders(&once_each(tools), has_commands)
     }
 
     /// The memory of its guests in bytes, the smallest first.
