@@ -206,7 +206,7 @@ fn main() -> ExitCode {
             let order = [DeviceOrder { device, files }];
             let sockets = Sockets::new(1).unwrap();
             let (backend, sockets) =
-                Backend::start(&order, Clock::Simulated, 60, possible_isolation(), sockets).unwrap();
+                Backend::start_serving(&order, Clock::Simulated, 60, possible_isolation(), sockets).unwrap();
             let mut guest = Guest::connect(&sockets, size);
             let (mut underway, mut answered) = (0, 0);
             let started = Instant::now();
@@ -222,7 +222,7 @@ fn main() -> ExitCode {
             let rate = answered as f64 / started.elapsed().as_secs_f64();
             let memory = memory_of_server();
             drop(guest);
-            let report = backend.finish().unwrap().remove(0);
+            let report = backend.wait_for_reports().unwrap().remove(0);
             println!(
                 "{model:14} {:5} GB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
                 size / 1_000_000_000,

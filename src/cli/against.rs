@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use fsverdict_disk::calibrate::{Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read, replay};
+use fsverdict_disk::calibrate::{
+    Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read_recording, replay_trace,
+};
 use fsverdict_disk::device::Model;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
@@ -38,14 +40,14 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
     let named = arguments.model.as_deref().unwrap_or_default();
     let model = Model::find(named).map_err(CliError::usage)?;
     let bytes = read_regular(trace, LONGEST_TRACE).map_err(|error| of(trace, &Reason::plain(error)))?;
-    let measured = read(&bytes).map_err(|error| of(trace, &error))?;
-    let took = replay(&model, &measured).map_err(|error| of(trace, &error))?;
+    let measured = read_recording(&bytes).map_err(|error| of(trace, &error))?;
+    let took = replay_trace(&model, &measured).map_err(|error| of(trace, &error))?;
     let whole = 0..measured.len();
     let (mut parts, mut numbers) = (vec![part("all of it", &measured, &took, whole)], Vec::new());
     if let Some(file) = &arguments.fit {
         let (text, state) = Model::file(named).map_err(CliError::usage)?;
         let fitted = fit_to_trace(&text, named, state, &measured).map_err(|error| of(trace, &error))?;
-        let better = replay(&fitted.model, &measured).map_err(|error| of(trace, &error))?;
+        let better = replay_trace(&fitted.model, &measured).map_err(|error| of(trace, &error))?;
         let (first, rest) = (0..first_fifth(&measured), first_fifth(&measured)..measured.len());
         parts = vec![
             part("the first fifth, as in the file", &measured, &took, first.clone()),
@@ -82,7 +84,8 @@ fn save(file: &Path, toml: &str) -> Result<(), CliError> {
 
 /// How far the model is off in these requests of the trace; nothing where none of them took any time.
 fn part(of: &str, measured: &[Measured], took: &[f64], range: Range<usize>) -> Option<TracePart> {
-    let TraceScore { pairs, all, operations, within, kinds } = TraceScore::of(measured, took, range)?;
+    let TraceScore { pairs, all, operations, within, kinds } =
+        TraceScore::from_latencies(measured, took, range)?;
     let kinds = kinds.into_iter().map(|(name, found)| (name, shares(&found))).collect();
     Some(TracePart { of: of.to_owned(), pairs, all: shares(&all), operations, within, kinds })
 }

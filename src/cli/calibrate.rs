@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::study::{Permission, measure_device};
-use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate, measure};
+use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate_model, measure_grid};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_linux::host::block_device::BlockDevice;
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
         called.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let titled = Titled { name: &name, device: &device, date: &date };
-    let found = calibrate(&found, size, &titled, template).map_err(CliError::failed)?;
+    let found = calibrate_model(&found, size, &titled, template).map_err(CliError::failed)?;
     for (section, key, number) in &found.numbers {
         print_line(&format!("[{section}] {key} = {number}"));
     }
@@ -140,13 +140,13 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     let path = Path::new(named);
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
-    let mut disk = Raw::open(path, false).map_err(|error| {
+    let mut disk = Raw::open_device(path, false).map_err(|error| {
         let what = format!("cannot open {}: {error}", path.display());
         CliError::failed(Reason::new(what, "only root and members of the group `disk` may read a device"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
     print_line(&format!("reading {device} about 5700 times; {erased}"));
-    let mut found = measure(&mut disk, Grid::Reading).map_err(|error| {
+    let mut found = measure_grid(&mut disk, Grid::Reading).map_err(|error| {
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
     let size = disk.size_bytes();

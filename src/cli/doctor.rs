@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::study::{Permission, Prospect};
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
-use fsverdict_lab::kernel::{KernelCache, KernelEntry, in_the_way};
-use fsverdict_lab::lab::{by_default, every};
+use fsverdict_lab::kernel::{KernelCache, KernelEntry, find_build_obstacle};
+use fsverdict_lab::lab::{by_default, list_candidacies};
 use fsverdict_report::TerminalLook;
 use fsverdict_stack::layer::usual_layers;
 use fsverdict_text::{Hinted, Reason, width, wrap_hanging};
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         Some(name) => plan_and_origin(name, &Overrides::default())?,
         None => (everything()?, PlanOrigin::Preset),
     };
-    let labs = every(&plan);
+    let labs = list_candidacies(&plan);
     let mut out = PagedOutput::new(arguments.pager);
     let columns = TerminalLook::list_width();
     writeln!(out, "Labs on this machine:")?;
@@ -92,10 +92,10 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
 /// Whether trials on modelled devices can be done here: every kernel in the cache can; and which is taken where the plan names
 /// none.
 fn simulated_time(plan: &Plan) -> String {
-    let kernels = KernelCache::of_user().list();
+    let kernels = KernelCache::of_user().list_kernels();
     let told = |kernel: &KernelEntry| format!("{} ({})", kernel.name, in_short(kernel));
     let names: Vec<String> = kernels.iter().rev().map(told).collect();
-    let (answer, text) = match (names.is_empty(), in_the_way()) {
+    let (answer, text) = match (names.is_empty(), find_build_obstacle()) {
         (false, _) => ("yes", Reason::plain(format!("kernel {}{}", names.join(", "), taken(plan)))),
         (true, None) => {
             ("no ", Reason::new("no kernel for it yet", "fsverdict kernel build: some minutes, once"))

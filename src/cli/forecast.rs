@@ -163,7 +163,7 @@ fn rough(bytes: u64) -> Bytes {
 
 fn memory_needed(plan: &Plan, choice: &ChosenLab) -> Option<String> {
     let staged = bytes_to_stage(&plan.datasets, &plan.phases).filter(|bytes| *bytes > 0);
-    let guest = choice.lab.memory().and_then(|guest| guest.each.last().copied());
+    let guest = choice.lab.guest_memory().and_then(|guest| guest.each.last().copied());
     let (needed, text) = match (guest, staged) {
         (Some(guest), _) => {
             let jobs = choice.jobs;

@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 use fsverdict_lab::kernel::{
-    Attendant, KernelCache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
+    Attendant, KernelCache, KernelEntry, KernelTrial, MissingOption, Progress, Recipe, Subject, build_kernel,
+    export_kernel, import_kernel,
 };
 use fsverdict_lab::lab::{by_default, try_kernel};
 use fsverdict_linux::host::results::result_writer;
@@ -97,7 +98,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
                 counting: *counting,
             };
             let mut keeper = Keeper::new()?;
-            let built = build(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
+            let built = build_kernel(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
             keeper.bar.finish_and_clear();
             for option in &built.entry.facts.refused {
                 print_line(&format!("{option} did not take"));
@@ -109,7 +110,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             writeln!(out, "{}", built.entry.kernel.display())?;
         }
         KernelAction::List => {
-            let entries = cache.list();
+            let entries = cache.list_kernels();
             if entries.is_empty() {
                 print_line(
                     "there is no laboratory kernel yet; `fsverdict kernel build` builds one in some minutes",
@@ -129,17 +130,17 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             say_unfinished(&cache);
         }
         KernelAction::Remove { name } => {
-            let removed = cache.remove(name).map_err(CliError::failed)?;
+            let removed = cache.remove_entry(name).map_err(CliError::failed)?;
             writeln!(out, "removed {}", removed.display())?;
         }
         KernelAction::Export { name, file } => {
-            let entry = export(&cache, name, file).map_err(CliError::failed)?;
+            let entry = export_kernel(&cache, name, file).map_err(CliError::failed)?;
             print_line(&format!("{}; `fsverdict kernel import FILE` adds it on another machine", entry.name));
             writeln!(out, "{}", file.display())?;
         }
         KernelAction::Import { file } => {
             let mut keeper = Keeper::new()?;
-            let entry = import(&cache, file, &mut keeper).map_err(CliError::failed)?;
+            let entry = import_kernel(&cache, file, &mut keeper).map_err(CliError::failed)?;
             keeper.bar.finish_and_clear();
             print_line(&in_full(&entry));
             writeln!(out, "{}", entry.kernel.display())?;
@@ -149,13 +150,13 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
 }
 
 fn say_unfinished(cache: &KernelCache) {
-    for (digest, folder) in cache.unfinished() {
+    for (digest, folder) in cache.unfinished_builds() {
         print_line(&format!(
             "unfinished: {}; the same `fsverdict kernel build` continues it, `fsverdict kernel remove {digest}` removes it",
             folder.display()
         ));
     }
-    for (digest, folder) in cache.unpacked() {
+    for (digest, folder) in cache.unpacked_packages() {
         let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
         let of = of.concat().join(", ");
         print_line(&format!(
@@ -224,7 +225,7 @@ impl Keeper {
 
 impl Attendant for Keeper {
     /// A line that moves on a terminal, and a few that stay elsewhere.
-    fn hear(&mut self, progress: &Progress) {
+    fn report_progress(&mut self, progress: &Progress) {
         let Progress { step, compiled, to_compile, file } = progress;
         if self.bar.is_hidden() {
             if self.said.replace(step) != Some(*step) {
@@ -250,9 +251,9 @@ impl Attendant for Keeper {
         self.bar.tick();
     }
 
-    fn lacks(&mut self, release: &str, lacking: &[Lack]) {
+    fn report_missing_options(&mut self, release: &str, lacking: &[MissingOption]) {
         let (mut filesystems, mut others) = (Vec::new(), Vec::new());
-        for Lack { symbol, note } in lacking {
+        for MissingOption { symbol, note } in lacking {
             let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
             let serves = |one: &&&fsverdict_stack::filesystem::Filesystem| {
                 one.drivers.iter().any(|driver| driver.config == *symbol)
@@ -276,7 +277,7 @@ impl Attendant for Keeper {
     fn try_out(&mut self, subject: Subject<'_>) -> (KernelTrial, String) {
         let plan = self.plan.clone();
         try_kernel(&plan, subject, &mut |what| {
-            self.hear(&Progress { step: "trying", file: what.to_owned(), ..Progress::default() });
+            self.report_progress(&Progress { step: "trying", file: what.to_owned(), ..Progress::default() });
         })
     }
 }

@@ -229,8 +229,8 @@ fn inner_step() -> Option<u8> {
                 if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
         }
-        "agent" => Some(fsverdict_lab::trial::agent()),
-        "stage" => Some(fsverdict_lab::trial::stage()),
+        "agent" => Some(fsverdict_lab::trial::run_agent()),
+        "stage" => Some(fsverdict_lab::trial::run_stage()),
         "guest" => Some(fsverdict_lab::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(std::env::args_os().nth(2))),
         fsverdict_stack::passthrough::COMMAND => Some(fsverdict_stack::passthrough::main(arguments)),

@@ -27,7 +27,7 @@ fn of_trial(folder: &FolderHandle, plan: &Plan, trial: &Trial) -> Option<Request
     });
     let (from, to) = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
     let id = &trial.id;
-    let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
+    let file = TraceFile::for_trial(folder, &id.candidate, id.block, id.attempt);
     let records = file.read_requests().ok()?;
     if records.len() > MOST_RECORDS {
         return None;

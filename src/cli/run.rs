@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::fleet::{FleetError, shared_run};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
-use fsverdict_lab::lab::{ChosenLab, choose, choose_to_look};
+use fsverdict_lab::lab::{ChosenLab, choose_lab, choose_to_look};
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
@@ -212,7 +212,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
             arguments.pager,
         );
     }
-    let choice = with_jobs(choose(&plan, plan.lab).map_err(CliError::failed)?)?;
+    let choice = with_jobs(choose_lab(&plan, plan.lab).map_err(CliError::failed)?)?;
     let folder = arguments.out.as_deref().map_or(FolderRequest::Unnamed(&default), FolderRequest::Named);
     let mut session = Session::begin(plan, choice, folder, &permission).map_err(|error| match error {
         SessionError::Dataset { .. } => CliError::usage(error),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::study::{FolderRequest, Permission, Session};
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
-use fsverdict_lab::lab::choose;
+use fsverdict_lab::lab::choose_lab;
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
@@ -151,7 +151,7 @@ fn carry_out(
     left: &mut Vec<LeftDevice>,
 ) -> Result<(), CliError> {
     let permission = Permission { erase: &arguments.erase, ask: &ask };
-    let choice = choose(&plan, plan.lab).map_err(CliError::failed)?;
+    let choice = choose_lab(&plan, plan.lab).map_err(CliError::failed)?;
     let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
     let session =
         Session::begin(plan, choice, FolderRequest::Named(place), &permission).map_err(CliError::failed)?;

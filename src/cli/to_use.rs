@@ -36,8 +36,8 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     let layers: Vec<&Layer> =
         candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
     let options: Vec<&str> = candidate.layers.names().map(|layer| split_layer(layer).1).collect();
-    let arrangement = Arrangement::of(candidate, devices);
-    let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses(*number)).collect();
+    let arrangement = Arrangement::for_candidate(candidate, devices);
+    let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses_device(*number)).collect();
     let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
     let mut to_use = ToUse {
         candidate: candidate.name.clone(),
@@ -84,7 +84,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     }
     let above = layers.iter().filter(|layer| layer.kind.is_above());
     to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
-    let first = arrangement.own().next()?.is;
+    let first = arrangement.filesystem_devices().next()?.is;
     let by = by(first, &opened);
     let of_device = |number: usize| {
         let top = arrangement.tops.iter().find(|top| top.device == number)?;
@@ -106,7 +106,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     }
     let mut made = filesystem.mkfs_argv_in_use(&node(first, &opened), &mkfs);
     if filesystem.takes_several {
-        made.extend(arrangement.own().skip(1).map(|top| node(top.is, &opened)));
+        made.extend(arrangement.filesystem_devices().skip(1).map(|top| node(top.is, &opened)));
     }
     to_use.add_step_of(&made);
     for number in &used {

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
             hint,
         )));
     }
-    let mut files = TraceFile::all(folder.handle()).map_err(|error| {
+    let mut files = TraceFile::list_traces(folder.handle()).map_err(|error| {
         CliError::Failed(error.reason().after(format!("{}: ", folder.handle().path_of(TRACES).display())))
     })?;
     files.retain(|file| file.candidate == arguments.candidate && file.device == arguments.device);

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, digest};
-use fsverdict_lab::lab::{ChosenLab, choose};
+use fsverdict_lab::lab::{ChosenLab, choose_lab};
 use fsverdict_lab::trial::seeds;
 
 use super::FleetError;
@@ -85,7 +85,7 @@ pub fn conduct_block(
         misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
     };
     let lab =
-        |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose(plan, plan.lab)?.with_jobs(jobs)?) };
+        |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose_lab(plan, plan.lab)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer);
     if let Some(memory) = memory.as_ref().filter(|_| !left.is_empty()) {
         memory.keep(&left)?;

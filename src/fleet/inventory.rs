@@ -1,4 +1,4 @@
-//! The machines of a laboratory: `sites.toml`, the user's own.
+//! Reads the inventory of a laboratory's machines from the user's `sites.toml`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub enum On {
 }
 
 impl On {
-    /// What becomes of the blocks under way when the head is interrupted.
+    /// What happens to the running blocks when the head is interrupted.
     pub fn interrupted(self) -> &'static str {
         match self {
             On::Slurm => "Ctrl-C leaves them to it",
@@ -32,7 +32,7 @@ impl On {
         }
     }
 
-    /// Where it is said why a site has done nothing more of the run in this folder.
+    /// Where a user finds out why a site did nothing more for the run in this folder.
     pub fn explained(self, folder: &Path) -> String {
         match self {
             On::Slurm => format!("{} says why", quoted(&folder.join("slurm-SITE.log").to_string_lossy())),
@@ -50,35 +50,35 @@ pub struct Fleet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteEntry {
-    /// One machine with one device.
+    /// The name of the site: one machine with one device.
     pub name: Site,
-    /// What Slurm calls the machine; the site's name where absent.
+    /// The machine's name in Slurm; the site's name if absent.
     pub node: Option<String>,
-    /// Where ssh finds it, `user@host`; the site's name where absent.
+    /// The machine's ssh destination, `user@host`; the site's name if absent.
     pub ssh: Option<String>,
-    /// Its device, where it is another than the plan's.
+    /// The site's device, if it differs from the plan's.
     pub device: Option<String>,
-    /// The identity of what may be erased there.
+    /// The identity of the device that may be erased there.
     pub erase: Option<String>,
-    /// fsverdict there: `fsverdict` where absent.
+    /// The path of fsverdict at the site; `fsverdict` if absent.
     pub program: Option<String>,
-    /// The run's folder there, over ssh: that of this machine where absent.
+    /// Over ssh: the run's folder at the site; the path on this machine if absent.
     pub folder: Option<PathBuf>,
-    /// How long a block may take there, over ssh: by the plan's own limits where absent.
+    /// Over ssh: the time limit of a block there; derived from the plan's own limits if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Duration>,
 }
 
-/// What an entry may say.
+/// The keys that an entry may have.
 const KEYS: [&str; 8] = ["name", "node", "ssh", "device", "erase", "program", "folder", "within"];
-/// More machines than any laboratory has.
+/// The maximum number of sites; no laboratory has more machines.
 const MOST_SITES: usize = 10_000;
 
 impl Fleet {
     /// Reads `sites.toml`.
     ///
     /// # Errors
-    /// When it cannot be read, and with all that is wrong in it, each with its place.
+    /// Fails when the file cannot be read. If the content is wrong, reports all errors at once, each with its place.
     pub fn from_inventory(path: &Path, on: On) -> Result<Self, FleetError> {
         let unread = |error: String| FleetError::Inventory {
             path: path.to_owned(),
@@ -102,7 +102,7 @@ impl Fleet {
         Ok(Fleet { on, sites })
     }
 
-    /// What is wrong with one that was kept: names that would mean something else to a program they are handed to.
+    /// Checks a stored inventory for names that a program would interpret as something else, such as an option.
     pub(super) fn check(&self) -> Result<(), Reason> {
         if self.sites.is_empty() {
             return Err(Reason::plain("it names no site"));
@@ -111,7 +111,7 @@ impl Fleet {
     }
 }
 
-/// Where ssh finds a machine.
+/// Checks an ssh destination.
 fn host(host: &str) -> Result<(), Reason> {
     let word = |word: &str| word.is_empty() || word.starts_with('-');
     if host.split('@').any(word) || !consists_of(host, "._-+@") {
@@ -126,7 +126,7 @@ fn host(host: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What Slurm calls a machine.
+/// Checks the name of a Slurm node.
 fn node(node: &str) -> Result<(), Reason> {
     if node.is_empty() || node.starts_with('-') || !consists_of(node, "._-") {
         let what = format!("`{}` is no name of a node", node.escape_debug());
@@ -135,7 +135,7 @@ fn node(node: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What is handed to programs as it is.
+/// Checks a string that is passed to programs unchanged.
 fn visible(text: &str) -> Result<(), Reason> {
     if text.is_empty() || text.chars().any(char::is_control) {
         return Err(Reason::plain("it has no letter, or one that cannot be seen"));
@@ -143,12 +143,12 @@ fn visible(text: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Letters, digits, and these signs.
+/// Whether the text contains only ASCII letters, digits, and these characters.
 fn consists_of(text: &str, signs: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
 }
 
-/// A reader of strings that pass a check.
+/// Makes a reader of strings that pass `check`.
 fn checked(check: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
     move |node| {
         let text = value::text(node)?;
@@ -172,12 +172,12 @@ impl SiteEntry {
         Some(entry)
     }
 
-    /// Where ssh finds it.
+    /// The site's ssh destination.
     pub(super) fn host(&self) -> String {
         self.ssh.clone().unwrap_or_else(|| self.name.to_string())
     }
 
-    /// What Slurm calls the machine.
+    /// The machine's name in Slurm.
     pub(super) fn node(&self) -> String {
         self.node.clone().unwrap_or_else(|| self.name.to_string())
     }
@@ -190,7 +190,8 @@ impl SiteEntry {
         found.map_err(|reason| reason.after(format!("the site {}: ", self.name)))
     }
 
-    /// The words that do a block there, of the run in `folder`, quoted for a shell; that may replace `$…` in the block.
+    /// The command line for a shell at the site that does a block of the run in `folder`, quoted; `block` is not
+    /// quoted, so that the shell may expand a `$…` in it.
     pub(super) fn block(&self, folder: &Path, block: &str, more: &[&str]) -> String {
         let program = self.program.as_deref().unwrap_or("fsverdict");
         let mut words = vec![quoted(program), "block".to_owned()];
@@ -244,7 +245,7 @@ mod tests {
             let error = read(text).unwrap_err();
             assert!(error.contains(words) && error.contains(&format!("sites.toml:{place}: ")), "{error}");
         }
-        // All that is wrong is told at once, each line underlined.
+        // All errors are reported at once, each with its line underlined.
         let both = read("[[site]]\nname = \"a\"\nnode = \"\"\nssh = \"-x\"\n").unwrap_err();
         assert!(
             both.contains("4 | ssh = \"-x\"\n  |       ^^^^\nhint: ") && both.contains("2 problems"),

@@ -1,5 +1,5 @@
-//! The blocks of all sites as one run: complete rounds in the order of their numbers, sites by name. What is concluded hangs on
-//! what is there, never on when it arrived.
+//! Merges the blocks of all sites into one run: complete rounds in numerical order, sites by name. The result depends
+//! on which blocks are present, never on when they arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -22,27 +22,28 @@ use super::site::{SITE, Site};
 pub struct Merged {
     pub records: Vec<Record>,
     pub run: Run,
-    /// Every site, with how many whole blocks it has.
+    /// Every site, with the number of its complete blocks.
     pub done: Vec<(Site, usize)>,
-    /// Complete rounds that went in.
+    /// The number of complete rounds that were merged.
     pub rounds: u32,
-    /// Files that did not.
+    /// The files that were left out.
     pub left: Vec<Left>,
-    /// Blocks that the next round lacks, where others of it or later ones are there.
+    /// The blocks that the next round lacks, if other blocks of that round or later ones are present.
     pub awaited: Vec<String>,
-    /// Why the run has ended; `None` where further blocks are wanted.
+    /// Why the run has ended; `None` if further blocks are wanted.
     pub settled: Option<String>,
-    /// Candidates that the next round does not try: they rest, or take no further part.
+    /// The candidates that the next round does not try: they rest or were dropped.
     pub out: Vec<String>,
 }
 
 impl Merged {
-    /// What of the first record of a further block of `site` would keep it from being merged, each in a sentence.
+    /// The differences that would keep a further block of `site` from being merged, by its first record, each as a
+    /// sentence.
     pub(super) fn misfits(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
         let Event::RunStarted { environment, .. } = start else { return Vec::new() };
         let mut header = self.run.header.clone();
         let mut found = Vec::new();
-        // They agree with one another, or nothing had been merged.
+        // The merged blocks agree with one another: otherwise the merge would have failed.
         let others = self.records.first().map(|record| of_start(&record.event)).unwrap_or_default();
         let have = listed(self.done.iter().filter(|(_, blocks)| *blocks > 0).map(|(site, _)| site));
         for ((what, was), is) in SAME.iter().zip(others).zip(of_start(start)) {
@@ -66,7 +67,7 @@ impl Merged {
         found
     }
 
-    /// Puts the journal into the run's folder, in one step.
+    /// Writes the journal into the run's folder, atomically.
     pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
         let journal = folder.journal();
         let write = |file: &mut dyn Write| {
@@ -82,10 +83,10 @@ impl Merged {
     }
 }
 
-/// So many records of a journal are in memory as text at one time.
+/// The number of records that are held in memory as text at once.
 const PIECE: usize = 1 << 15;
 
-/// Records as they stand in a journal.
+/// Formats records as lines of a journal.
 fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
@@ -95,7 +96,7 @@ fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// Merges what lies in the run's folder, but for these sites.
+/// Merges the blocks in the run's folder, except those of the sites in `without`.
 pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
     refuse_other_journal(folder)?;
     let (mut shards, left) = Shards::of(folder.handle()).read(plan)?;
@@ -114,7 +115,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
     merged(&folder.id(), plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
 }
 
-/// A run that was done here by itself is not to be written over.
+/// Fails if the folder holds a run that this machine did alone, which must not be overwritten.
 fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
     match first(&folder.journal()).ok().flatten().map(|record| record.event) {
         Some(start) if Beginning::of(&start).is_some_and(|beginning| beginning.sites.is_none()) => {
@@ -149,7 +150,7 @@ fn merged(
         settled: None,
         out: Vec::new(),
     };
-    // Rounds in their order, of each the sites by name.
+    // Groups the shards by round, in order; within each round, sites are sorted by name.
     let mut rounds: BTreeMap<u32, Vec<Shard>> = BTreeMap::new();
     shards.into_iter().for_each(|shard| rounds.entry(shard.block).or_default().push(shard));
     let unlimited = without_budget(plan);
@@ -199,7 +200,7 @@ fn merged(
     let beyond = places.iter().filter(|(block, _)| *block > end.rounds).count();
     let cautions = cautions(&end, beyond, &left);
     cautions.iter().cloned().for_each(|record| fold.take(record));
-    // Before its end, if it has one: nothing comes after that.
+    // The cautions go before the end record, if there is one: nothing may follow it.
     let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
     let place = end.records.iter().position(finished).unwrap_or(end.records.len());
     end.records.splice(place..place, cautions);
@@ -208,14 +209,14 @@ fn merged(
     Some(end)
 }
 
-/// Each site spends its own time.
+/// The plan without its time budget, because each site spends its own time.
 fn without_budget(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.protocol.budget = None;
     plan
 }
 
-/// The first record: what all sites have in common, and what each has by itself under its name.
+/// The first record of the merged run: the facts that all sites share, and each site's own facts under its name.
 fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Option<Record> {
     let first = shards.first()?;
     let all: Vec<(&Site, Facts)> = shards.iter().map(|shard| (&shard.site, shard.facts())).collect();
@@ -243,7 +244,7 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
         lab_reason: format!("merged from {} sites: {}", names.len(), listed(sites.iter())),
         fidelity: fidelity.clone(),
         environment,
-        // The rest is said by the facts that all sites share.
+        // The facts that all sites share hold the rest.
         beginning: Beginning { sites: Some(names), ..Beginning::default() },
     };
     Some(Record { at, trial: None, event })
@@ -255,8 +256,8 @@ fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
     same
 }
 
-/// A shard's records as those of block `number` of the whole run. Who was skipped is said once, and what must be known of
-/// a site with its name.
+/// The records of a shard, renumbered as block `number` of the whole run. A skipped candidate is reported once; a
+/// caution gets the name of its site.
 fn renumbered(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Record> {
     let place = BlockSite { site: shard.site.to_string(), round: shard.block };
     let mut first = |text: &str| said.insert(text.to_owned()).then_some(());
@@ -286,7 +287,7 @@ fn renumbered(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Rec
     shard.journal.records.into_iter().filter_map(renumber).collect()
 }
 
-/// What the reader of the whole must know: what is left out, and what is still waited for.
+/// The cautions for the merged run: what was left out, and which blocks are still missing.
 fn cautions(merged: &Merged, beyond: usize, left: &[Left]) -> Vec<Record> {
     let at = merged.records.last().map(|record| record.at).unwrap_or_default();
     let mut texts: Vec<String> =

@@ -1,8 +1,9 @@
-//! The files of a run that several sites share: `sites/NAME/block-0007.jsonl` below its folder, a whole journal for each block.
-//! One that is under way has another name, and gets its own when it is whole: whoever copies or merges never sees half a block.
+//! Reads and writes the files of a run that several sites share: `sites/NAME/block-0007.jsonl` below the run's
+//! folder, a complete journal for each block. A block in progress has a different name (`.partial`) and is renamed
+//! when it is complete, so that a reader that copies or merges never sees half a block.
 //!
-//! They may come from anybody. So what lies there is opened through the folder's descriptor, without following a link and without
-//! waiting, has to be a regular file of bounded size, and is believed as far as `believe` says.
+//! The files may come from anyone. Each is therefore opened through the folder's descriptor, without following links
+//! and without blocking, must be a regular file of bounded size, and passes the checks of `believe`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -17,7 +18,8 @@ use super::believe::{content, disbelieved};
 use super::left::Left;
 use super::site::Site;
 
-/// No block's journal is longer, in bytes: one of sixteen candidates takes a few hundred thousand.
+/// The maximum size of a block's journal in bytes (64 MiB); a block of sixteen candidates needs some hundred
+/// thousand.
 pub(super) const LONGEST_SHARD: u64 = 64 << 20;
 
 pub const FOLDER: &str = "sites";
@@ -25,11 +27,11 @@ const PREFIX: &str = "block-";
 const WHOLE: &str = ".jsonl";
 const PARTIAL: &str = ".partial";
 
-/// A block of a site, with its journal as it was read.
+/// A block of a site, with the journal that was read.
 #[derive(Debug, Clone)]
 pub struct Shard {
     pub site: Site,
-    /// From 1.
+    /// The number of the block at its site, from 1.
     pub block: u32,
     pub journal: Journal,
 }
@@ -54,12 +56,12 @@ impl Shards {
         Shards { run: run.clone() }
     }
 
-    /// The folder of a site's blocks.
+    /// Opens the folder of a site's blocks.
     fn folder(&self, site: &Site) -> io::Result<FolderHandle> {
         self.run.subfolder(FOLDER)?.subfolder(site.to_string())
     }
 
-    /// What a block's journal is called once it is whole.
+    /// The file name of a complete block's journal.
     pub fn whole_name(block: u32) -> String {
         format!("{PREFIX}{block:04}{WHOLE}")
     }
@@ -68,12 +70,12 @@ impl Shards {
         format!("{PREFIX}{block:04}{PARTIAL}")
     }
 
-    /// Whether a file has that name. A link, a pipe or a device is none.
+    /// Whether a regular file has that name; a link, a pipe or a device does not count.
     pub fn has(&self, site: &Site, block: u32) -> bool {
         self.folder(site).is_ok_and(|folder| folder.file(Self::whole_name(block)).is_there())
     }
 
-    /// The folder of a site's blocks, made where there is none; never the one that a link leads to.
+    /// Opens the folder of a site's blocks, and creates it if it does not exist. Never follows a link.
     pub(super) fn make_folder(&self, site: &Site) -> Result<FolderHandle, FleetError> {
         let made = |above: &FolderHandle, name: &str| {
             above.make_subfolder(name).map_err(|error| match error.kind() {
@@ -84,7 +86,7 @@ impl Shards {
         made(&made(&self.run, FOLDER)?, &site.to_string())
     }
 
-    /// The file for a journal that is to be written; what an earlier attempt left there goes.
+    /// The file for a new journal; removes what an earlier attempt left there.
     pub(super) fn begin(&self, site: &Site, block: u32) -> Result<FolderFile, FleetError> {
         let folder = self.make_folder(site)?;
         let whole = folder.file(Self::whole_name(block));
@@ -97,19 +99,20 @@ impl Shards {
             Some(Err(JournalError::Locked { .. })) => {
                 return Err(FleetError::UnderWay { site: site.to_string(), block });
             }
-            // Nothing of it was merged, and nothing will be.
+            // The partial journal was not merged and never will be, so it can be removed.
             Some(_) => drop(file.remove().map_err(FleetError::io(&file.path()))?),
         }
         Ok(file)
     }
 
-    /// Gives a journal that is whole, and counts, its name, for good.
+    /// Renames a complete journal of a block that counts to its final name.
     pub(super) fn end(&self, partial: &FolderFile, block: u32) -> Result<(), FleetError> {
         let whole = Self::whole_name(block);
         partial.rename_to(whole.as_ref()).map_err(FleetError::io(&partial.path()))
     }
 
-    /// All whole blocks of a run of `plan`, by site and number, and what is left out. In whatever order they came, it is the same.
+    /// Reads all complete blocks of a run of `plan`, sorted by site and number, and lists the files that are left
+    /// out. The result does not depend on the order in which the files arrived.
     pub fn read(&self, plan: &Plan) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
         let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
         let sites = match self.run.subfolder(FOLDER) {
@@ -150,7 +153,8 @@ impl Shards {
     }
 }
 
-/// The number that a file's name gives a block, and whether it is under way. A name of ours, to the letter: no block has two.
+/// The block number in a file's name, and whether the block is in progress. Only the exact spelling is accepted, so
+/// that a block has one name.
 fn block_of(name: &str) -> Option<(u32, bool)> {
     let (stem, partial) = match name.strip_suffix(WHOLE) {
         Some(stem) => (stem, false),
@@ -160,10 +164,10 @@ fn block_of(name: &str) -> Option<(u32, bool)> {
     (block > 0 && stem == format!("{PREFIX}{block:04}")).then_some((block, partial))
 }
 
-/// A file with a name of ours in a site's folder.
+/// A file in a site's folder whose name is that of a block.
 struct Found {
     file: FolderFile,
-    /// Below the run's folder.
+    /// The path below the run's folder.
     path: PathBuf,
     partial: bool,
     site: Site,
@@ -171,7 +175,7 @@ struct Found {
 }
 
 impl Found {
-    /// Its journal, if it is that of a whole block and what it says can be believed; else why not.
+    /// Reads the journal, if it is a complete block's and passes the checks; otherwise returns why not.
     fn journal(&self, plan: &Plan) -> Result<Journal, Reason> {
         let Found { file, partial, site, block, .. } = self;
         whole(file, *partial, site, *block, plan)
@@ -181,7 +185,7 @@ impl Found {
 fn whole(file: &FolderFile, partial: bool, site: &Site, block: u32, plan: &Plan) -> Result<Journal, Reason> {
     let under_way = || Err(Reason::plain("under way, or ended before it was whole"));
     let read = || {
-        // What to do about it is nothing that a caution of the whole run says.
+        // The hint is left out: a caution of the whole run states only the reason.
         let opened = file.open().map_err(Reason::plain)?;
         if opened.metadata().map_err(Reason::plain)?.len() > LONGEST_SHARD {
             return Err(Reason::plain(format!("it is longer than {} MiB", LONGEST_SHARD >> 20)));
@@ -208,8 +212,8 @@ fn whole(file: &FolderFile, partial: bool, site: &Site, block: u32, plan: &Plan)
     Ok(journal)
 }
 
-/// Without those that hold what another does to the last digit, be they called another site's or another block's. It makes
-/// no difference which of them is the first.
+/// Leaves out shards whose measurements equal another's to the last digit, even if they carry another site's or
+/// block's name. The result is the same whichever of them comes first.
 fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>) {
     let (mut known, mut own, mut left) = (BTreeMap::new(), Vec::new(), Vec::new());
     for shard in shards {
@@ -229,7 +233,7 @@ fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>
     (own, left)
 }
 
-/// What lies in an open folder, sorted; no name of ours has letters of any other kind.
+/// The file names in an open folder, sorted. Names that are not UTF-8 are left out: no block has one.
 fn names(folder: &FolderHandle) -> io::Result<Vec<String>> {
     Ok(folder.names()?.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }

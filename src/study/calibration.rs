@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_lab::lab::choose;
+use fsverdict_lab::lab::choose_lab;
 use fsverdict_lab::trial::TrialSpec;
 use fsverdict_text::{Grid, GridFindings, Reason};
 
@@ -23,7 +23,7 @@ pub fn measure_device(
 ) -> Result<GridFindings, SessionError> {
     check_limits(plan)?;
     let attachments = permission.claim(plan)?;
-    let choice = choose(plan, plan.lab)?;
+    let choice = choose_lab(plan, plan.lab)?;
     let failed =
         |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
     let candidate = plan.candidates.first().ok_or_else(|| failed(Reason::plain("no candidate")))?.clone();
@@ -35,7 +35,7 @@ pub fn measure_device(
             found = found.take().or(learnt.calibration);
         }
     };
-    let end = choice.lab.run(&spec, &attachments, 0, &mut watch)?;
+    let end = choice.lab.run_trial(&spec, &attachments, 0, &mut watch)?;
     match found.filter(|_| end.status == Status::Ok) {
         Some(found) => Ok(found),
         None => Err(failed(Reason::new(end.reason, end.hint))),

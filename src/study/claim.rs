@@ -1,5 +1,5 @@
-//! How a run's devices are attached: made, or claimed from the user, who may have to say by its identity that one can be
-//! erased.
+//! Attaches a run's devices: creates images and modelled devices, or claims the user's block devices, which may
+//! require the user to confirm by identity that a device can be erased.
 
 use std::path::Path;
 
@@ -16,16 +16,17 @@ use fsverdict_text::Hinted;
 
 use super::error::SessionError;
 
-/// What a user says to the erasing of devices.
+/// The user's permission to erase devices.
 pub struct Permission<'a> {
-    /// The identities that were given beforehand (`--erase`).
+    /// The identities given beforehand (`--erase`).
     pub erase: &'a [String],
-    /// Asks for the identity that would lift a refusal; `None` where nobody can be asked, or says nothing.
+    /// Asks the user for the identity that lifts a refusal; returns `None` if there is no user to ask or no answer.
     pub ask: &'a dyn Fn(&Refusal) -> Option<String>,
 }
 
 impl Permission<'_> {
-    /// What [`claim`](Self::claim) would find of each device, in the order of the plan. Nothing is made or held.
+    /// Predicts what [`claim`](Self::claim) would find for each device, in the order of the plan. Creates and locks
+    /// nothing.
     pub(super) fn look(&self, plan: &Plan) -> Vec<DeviceProspect> {
         (0..plan.device.count()).map(|at| self.look_at(plan, at)).collect()
     }
@@ -63,13 +64,13 @@ impl Permission<'_> {
         }
     }
 
-    /// What the plan names, attached.
+    /// Attaches the devices that the plan names.
     pub(super) fn claim(&self, plan: &Plan) -> Result<Attachments, SessionError> {
         self.claim_again(plan, None)
     }
 
-    /// The same for a run that is carried on. The device that another program has written to (`foreign`: its number, and what is told
-    /// of it) must be named whatever is on it now.
+    /// Like [`claim`](Self::claim), for a run that is resumed. A device that another program has written to
+    /// (`foreign`: its number and a description of the write) must be confirmed again, whatever it holds now.
     pub(super) fn claim_again(
         &self,
         plan: &Plan,
@@ -77,7 +78,7 @@ impl Permission<'_> {
     ) -> Result<Attachments, SessionError> {
         let told = |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, told)| told.as_str());
         let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at, told(at)));
-        // In this order: the first that is refused is the one that is told.
+        // The order matters: the first refusal is the one that is reported.
         let first = self.claim_one(plan, 0, told(0))?;
         Ok(Attachments::new(first, further.collect::<Result<_, _>>()?))
     }
@@ -86,7 +87,7 @@ impl Permission<'_> {
         match plan.device.all().nth(at).unwrap_or(&plan.device.source) {
             DeviceSource::Image(size) => {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
-                // Found out now, not in the first trial: is there room, and may we write there?
+                // Checks now, and not in the first trial, that there is room and that the folder can be written to.
                 let room = image_room(plan, size.0);
                 create_image(&folder, size.0, room).map_err(refused)?;
                 Ok(Attachment::Image { folder, size: size.0, room })
@@ -100,7 +101,7 @@ impl Permission<'_> {
                         .map_err(refused)?;
                 }
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
-                // As of an image: found out now.
+                // As for an image, a failure shows now and not in the first trial.
                 create_store(&folder).map_err(refused)?;
                 Ok(Attachment::Modelled { model: names.join(", "), size: size.0, folder, traces: None })
             }
@@ -116,25 +117,27 @@ impl Permission<'_> {
         }
     }
 
-    /// What is done with the first of the identities that is not refused: of several devices each has its own.
+    /// Tries the given identities in order and returns the first result that is not refused; each of several devices
+    /// has its own identity.
     fn first_allowed<T>(&self, act: impl Fn(Option<&str>) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let Some((first, others)) = self.erase.split_first() else { return act(None) };
         act(Some(first)).or_else(|refusal| others.iter().find_map(|one| act(Some(one)).ok()).ok_or(refusal))
     }
 }
 
-/// What a run would meet of one of its devices.
+/// What a run would find at one of its devices.
 #[derive(Debug, Default)]
 pub struct DeviceProspect {
-    /// Bytes; none where it has none, or that cannot be told.
+    /// The size in bytes; `None` if there is no such device or its size is unknown.
     pub size: Option<u64>,
-    /// Why it would be refused.
+    /// Why the run would refuse the device.
     pub refused: Option<SessionError>,
-    /// Whether only its identity is missing, without which what is on it is not erased.
+    /// Whether the device is refused only because its identity was not given, without which its content is not
+    /// erased.
     pub consent_is_missing: bool,
 }
 
-/// Where the folders are, and on what.
+/// The facts that record where the folders are and what they lie on.
 fn folders(plan: &Plan) -> Facts {
     let mut facts = Facts::from([("device.kind".to_owned(), "folders of the user's".to_owned())]);
     for candidate in &plan.candidates {
@@ -158,7 +161,7 @@ fn cleared(
     let device = cleared.device();
     let mut facts = Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());
-    // What it bears has other names after every mkfs.
+    // The identity comes from the hardware: the names of the device's content change with every mkfs.
     if let Some(name) = device.hardware.preferred() {
         facts.insert("device.identity".to_owned(), name.to_owned());
     }
@@ -174,7 +177,7 @@ fn refused(error: impl Hinted) -> SessionError {
     SessionError::Disk(error.reason())
 }
 
-/// What the most demanding filesystem of the plan needs, in bytes.
+/// The minimum device size in bytes over all candidates of the plan: what the most demanding one needs.
 fn smallest(plan: &Plan) -> u64 {
     plan.candidates.iter().map(fsverdict_stack::layer::least_device).max().unwrap_or(0)
 }

@@ -1,13 +1,13 @@
-//! What happened to this machine's clocks while a trial ran: it slept, or its time of day was set. Durations are measured by
-//! CLOCK_MONOTONIC, which neither changes; but what a sleep interrupts is not measured undisturbed, and a program that times
-//! itself by the time of day measures the jump.
+//! Detects whether the machine slept or its time of day was set while a trial ran. Durations are measured by
+//! CLOCK_MONOTONIC, which neither changes. But a measurement that a sleep interrupts is not undisturbed, and a
+//! program that times itself by the time of day measures the jump.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The clocks are not read at the same moment: no sleep and no step is shorter than this, in seconds.
+/// The shortest sleep or step that is reported, in seconds: the clocks are not read at the same moment.
 const LEAST: f64 = 0.1;
-/// By how much of the time that passes the time of day may be slewed: adjtimex(2) allows 500 ppm, and the rate of the oscillator
-/// may be off by as much.
+/// The share of the elapsed time by which the time of day may be slewed: adjtimex(2) allows 500 ppm, and the
+/// oscillator's rate may be off by as much.
 const MOST_SLEW: f64 = 1e-3;
 
 /// The clocks at one moment, in seconds (clock_gettime(2)).
@@ -15,9 +15,9 @@ const MOST_SLEW: f64 = 1e-3;
 pub(super) struct ClockReadings {
     /// The time of day, which can be set.
     pub(super) realtime: f64,
-    /// Stands still while the machine sleeps.
+    /// Does not advance while the machine sleeps.
     pub(super) monotonic: f64,
-    /// Goes on while the machine sleeps.
+    /// Advances while the machine sleeps.
     pub(super) boottime: f64,
 }
 
@@ -34,14 +34,14 @@ impl ClockReadings {
         }
     }
 
-    /// Seconds for which the machine slept since then.
+    /// The seconds for which the machine slept since `before`.
     pub(super) fn slept_since(self, before: ClockReadings) -> Option<f64> {
         let slept = (self.boottime - before.boottime) - (self.monotonic - before.monotonic);
         Some(slept).filter(|seconds| *seconds > LEAST)
     }
 
-    /// Seconds by which the time of day was set since then, negative where it was set back; what a time server's slewing does is
-    /// none.
+    /// The seconds by which the time of day was set since `before`, negative if it was set back. Slewing by a time
+    /// server is no step.
     pub(super) fn step_since(self, before: ClockReadings) -> Option<f64> {
         let passed = self.boottime - before.boottime;
         let step = (self.realtime - before.realtime) - passed;
@@ -54,7 +54,7 @@ impl ClockReadings {
 pub(super) struct ClockWatch {
     first: ClockReadings,
     last: ClockReadings,
-    /// The largest step so far: one that is undone later was there all the same.
+    /// The largest step so far; a step that is undone later still counts.
     step: Option<f64>,
 }
 
@@ -63,9 +63,9 @@ impl ClockWatch {
         ClockWatch { first, last: first, step: None }
     }
 
-    /// Takes in what the clocks show now.
+    /// Adds the current readings.
     pub(super) fn look(&mut self, now: ClockReadings) {
-        // Between two looks, and since the beginning: slow steps add up.
+        // Compares with the last readings and with the first, because slow steps add up.
         let steps = [now.step_since(self.last), now.step_since(self.first), self.step];
         self.step = steps.into_iter().flatten().max_by(|one, other| one.abs().total_cmp(&other.abs()));
         self.last = now;
@@ -84,7 +84,8 @@ impl ClockWatch {
 mod tests {
     use super::{ClockReadings, ClockWatch};
 
-    /// What the clocks show after so many seconds, of which the machine slept some, when the time of day was moved by `moved`.
+    /// The readings after this many seconds, `slept` of which the machine slept, with the time of day moved by
+    /// `moved`.
     fn after(seconds: f64, slept: f64, moved: f64) -> ClockReadings {
         let (realtime, monotonic, boottime) = (1.8e9, 5000.0, 6000.0);
         ClockReadings {

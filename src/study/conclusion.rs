@@ -1,6 +1,7 @@
-//! What follows from everything measured so far: who takes no further part, and whether the study has ended.
+//! Decides after each block which candidates are dropped and whether the study has ended.
 //!
-//! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
+//! The decision is a pure function of plan and journal, so an interrupted study continues as it would have without
+//! the interruption.
 
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
 use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
@@ -12,12 +13,12 @@ use fsverdict_judgement::verdict::{
     Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement,
 };
 
-/// What to do between two blocks.
+/// The decision between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conclusion {
-    /// Candidates that take no further part, each with the reason.
+    /// The candidates to drop, each with the reason.
     pub drop: Vec<(String, String)>,
-    /// Why the study has ended; `None` when another block is to follow.
+    /// Why the study has ended; `None` if another block follows.
     pub end: Option<(String, Ending)>,
 }
 
@@ -73,7 +74,7 @@ impl Conclusion {
     }
 }
 
-/// Conclusions after each round of a run that grows by whole rounds: what was deliberated stays so.
+/// The conclusions after each round of a run that grows by whole rounds; earlier deliberations are reused.
 #[derive(Debug)]
 pub struct Conclusions<'a> {
     plan: &'a Plan,
@@ -81,12 +82,12 @@ pub struct Conclusions<'a> {
 }
 
 impl<'a> Conclusions<'a> {
-    /// Of a run that has no block yet.
+    /// Starts with a run that has no block yet.
     pub fn of(plan: &'a Plan) -> Self {
         Conclusions { plan, deliberation: None }
     }
 
-    /// As [`Conclusion::of`] this run, which is the one of the last time or goes on from it.
+    /// Same result as [`Conclusion::of`] this run. The run must be the previous one or a continuation of it.
     pub fn next(&mut self, run: &Run) -> Conclusion {
         if !contests(self.plan, run).is_empty() || !contest(self.plan, run) {
             return Conclusion::of(self.plan, run);
@@ -156,7 +157,8 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     }
 }
 
-/// Those still in whom the rule does not let rest. A twin is there to be compared with its original, and rests with it.
+/// The remaining candidates that the stopping rule does not rest. A twin is compared with its original, so it rests
+/// when the original does.
 fn racing<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
     let rests = |name: &&str| {
         let original = |name| contestants(plan).any(|candidate| candidate.name == name);
@@ -166,7 +168,7 @@ fn racing<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>)
     still_in(plan, run).filter(|name| !rests(name)).collect()
 }
 
-/// The candidates that no event has taken out so far.
+/// The candidates that were neither dropped nor skipped so far.
 pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item = &'a str> {
     let out = |name: &str| {
         run.candidates.iter().any(|state| {
@@ -176,7 +178,7 @@ pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item =
     plan.candidates.iter().map(|candidate| candidate.name.as_str()).filter(move |name| !out(name))
 }
 
-/// Whether there is anything to decide: more than one candidate can be tried here.
+/// Whether there is anything to decide: at least two candidates can be tried here.
 fn contest(plan: &Plan, run: &Run) -> bool {
     let skipped = |name: &str| {
         run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Skipped)
@@ -184,7 +186,7 @@ fn contest(plan: &Plan, run: &Run) -> bool {
     contestants(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
 }
 
-/// Who leaves: candidates that failed, and twins without their originals.
+/// The candidates that leave: those that failed, and twins whose original leaves.
 fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     let mut leaving: Vec<(String, String)> = Vec::new();
     let mut staying: Vec<&str> = still_in(plan, run).collect();
@@ -195,7 +197,7 @@ fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
             leaving.push((state.name.clone(), "its trial failed".to_owned()));
         }
     }
-    // A twin is there to be compared with its original, and goes with it.
+    // A twin exists to be compared with its original, so it leaves with the original.
     for name in &staying {
         if name.strip_suffix(CONTROL_SUFFIX).is_some_and(|original| !staying.contains(&original)) {
             let reason = "the candidate it is the twin of is no longer tried".to_owned();
@@ -231,7 +233,8 @@ fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize)
             Some((format!("{after}, the last of them as asked for"), Ending::Blocks))
         }
         Some(_) if run.extended_to.is_some() => None,
-        // A number of blocks is that number, whatever trials are left over; and without rivals there is nothing to decide.
+        // A fixed number of blocks ends the run at that number, whatever trials remain; without rivals there is
+        // nothing to decide.
         _ if outcome.is_none() || blocks.min == blocks.max => {
             Some((format!("{after}, as planned"), Ending::Blocks))
         }

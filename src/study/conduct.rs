@@ -1,4 +1,4 @@
-//! The loop over blocks.
+//! Conducts a study: the loop over blocks, from the first one until the study is concluded.
 
 use std::time::Instant;
 
@@ -17,10 +17,10 @@ use super::schedule::{order, order_seed};
 use super::staged::{changed, mixed};
 use super::watcher::Watcher;
 
-/// A block by itself is not tried more often than this.
+/// The maximum number of attempts at a block that is conducted by itself.
 pub const BLOCK_ATTEMPTS: u32 = 3;
 
-/// A plan being carried out.
+/// A plan that is being carried out.
 pub struct Study<'a> {
     pub plan: &'a Plan,
     pub lab: &'a dyn Lab,
@@ -28,7 +28,7 @@ pub struct Study<'a> {
     pub journal: OpenJournal,
     pub observer: &'a mut dyn Observer,
     pub watcher: &'a mut dyn Watcher,
-    /// How many trials are under way at once; one where a watcher looks on.
+    /// The number of trials that run at once; 1 where a watcher observes the machine.
     pub jobs: usize,
     /// No trial begins after this, and those under way then are stopped.
     pub deadline: Option<Instant>,
@@ -37,17 +37,18 @@ pub struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// Conducts the study from where the journal stands to its end; `resumed` is the event with which it is carried on.
+    /// Conducts the study from where the journal stands to its end; `resumed` is the event with which a resumed study
+    /// continues.
     ///
     /// # Errors
-    /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
+    /// Fails when the journal cannot be written or a trial cannot be started. A failed trial is no error.
     pub fn conduct(&mut self, resumed: Option<Event>) -> Result<(), SessionError> {
         if let Some(event) = resumed {
             self.report(None, event)?;
         }
         let run = self.journal.run()?;
         let begun = !run.blocks.is_empty();
-        // The conclusion of the last block may not have come into the journal.
+        // The previous session may have ended before it recorded the conclusion of its last block.
         let between_blocks = begun && run.resume_point().is_none();
         if !begun {
             self.skip_what_cannot_be_tried()?;
@@ -76,7 +77,7 @@ impl Study<'_> {
                     (block, attempt, order)
                 }
             };
-            // What is certain to come; an adaptive run may take more.
+            // The minimum number of blocks is certain to come; an adaptive run may take more.
             let blocks_to_come = blocks.min.saturating_sub(block);
             let later = (0..blocks_to_come).flat_map(|_| candidates.iter().cloned());
             self.observer.expect(names.iter().cloned().chain(later).collect());
@@ -91,7 +92,8 @@ impl Study<'_> {
         }
     }
 
-    /// Conducts block `number` by itself, without those who are `out`, and again where it was disturbed. Whether it counts.
+    /// Conducts block `number` by itself, without the candidates that are `out`, and repeats it if it was disturbed.
+    /// Returns whether the block counts.
     pub(super) fn conduct_one(
         &mut self,
         number: u32,
@@ -117,15 +119,15 @@ impl Study<'_> {
         Ok(false)
     }
 
-    /// The candidates that are still in, as a block tries them.
+    /// The remaining candidates, in the order in which this block tries them.
     fn order(&self, seed: u64, block: u32, still_in: &[String]) -> Vec<String> {
         let names: Vec<&String> = self.plan.candidates.iter().map(|candidate| &candidate.name).collect();
         let places = order(seed, block, names.len(), |at| still_in.contains(names[at]));
         places.into_iter().map(|at| names[at].clone()).collect()
     }
 
-    /// Runs the trials of a block, or what is left of them. Whether it counts hangs on the machine, never on what was
-    /// measured.
+    /// Runs the trials of a block, or those that are left of it. Whether the block counts depends on the machine's
+    /// state, never on what was measured.
     fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         self.trials(block, attempt, names)?;
@@ -133,11 +135,12 @@ impl Study<'_> {
             return Ok(());
         }
         let run = self.journal.run()?;
-        // In simulated time nothing that happens on this machine reaches the guest.
+        // In simulated time, other load on this machine does not affect the guest.
         let limits = plan.protocol.disturbed.as_ref().filter(|_| self.lab.side_by_side().is_none());
         let disturbed = || broken_rule(limits?, run, block, attempt);
         let invalid = mixed(run, block, attempt).or_else(disturbed);
-        // Before the block ends: whoever resumes after that does not look again.
+        // The caution must be recorded before the block ends, because a session that resumes after the end does not
+        // check again.
         if let Some(text) = changed(run, block, attempt).filter(|_| invalid.is_none()) {
             self.report(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
@@ -172,7 +175,7 @@ impl Study<'_> {
         Ok(ended)
     }
 
-    /// Candidates that cannot be tried here are named once, before the first block.
+    /// Records each candidate that cannot be tried here, once, before the first block.
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), SessionError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {

@@ -1,17 +1,18 @@
-//! Whether a block counts: the rules of the plan, applied to what was seen of the machine while it ran. Results have no
-//! part in it.
+//! Decides whether a block counts: applies the plan's limits to what was observed of the machine during the block.
+//! Measured results play no part.
 
 use fsverdict_judgement::journal::{Run, Sentinel, Surroundings, Trial};
 use fsverdict_judgement::plan::Disturbance;
 use fsverdict_judgement::statistics::median;
 use fsverdict_text::Bytes;
 
-/// Bytes of others that are never a disturbance: our own journal and reports are among them.
+/// Foreign bytes below this number (16 MiB) are never a disturbance: fsverdict's own journal and reports are among
+/// them.
 const FEW_BYTES: u64 = 16 << 20;
-/// From so many blocks that do not count on, when they are more than those that do, a run is given up.
+/// A run is given up when at least this many blocks do not count and they outnumber those that do.
 const MANY: usize = 3;
 
-/// The rule that a block broke, as a sentence; `None` when it counts.
+/// The rule that a block broke, as a sentence; `None` if the block counts.
 pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: u32) -> Option<String> {
     let of_block = |trial: &&Trial| (trial.id.block, trial.id.attempt) == (block, attempt);
     let (mine, others): (Vec<&Trial>, Vec<&Trial>) = run.trials.iter().partition(of_block);
@@ -21,7 +22,7 @@ pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: 
     broken(limits, &seen(&mine), &seen(&others))
 }
 
-/// Likewise, from what was seen during its trials and during those before.
+/// Like [`broken_rule`], from what was observed during the block's trials and during all earlier ones.
 fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
     if seen.iter().any(|one| one.stopped) {
         return Some("a trial was stopped and went on later: its times hold the pause".to_owned());
@@ -57,7 +58,7 @@ fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) 
     foreign.or_else(steal).or_else(|| bytes(limits, seen)).or_else(|| drift(limits, seen, before))
 }
 
-/// The sum over trials; `None` unless it was read in each.
+/// The sum over trials; `None` unless every trial has the value.
 fn sum(seen: &[Surroundings], of: fn(&Surroundings) -> Option<f64>) -> Option<f64> {
     seen.iter().map(of).sum::<Option<f64>>().filter(|_| !seen.is_empty())
 }
@@ -71,7 +72,7 @@ fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
     let (foreign, own) = of(|one| one.foreign_bytes).zip(of(|one| one.own_bytes))?;
     let share = foreign as f64 / own.max(1) as f64;
     (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
-        // Two digits suffice.
+        // Rounds to two digits.
         let step = 10_u64.pow(foreign.ilog10().saturating_sub(1));
         let trials = match own {
             0 => "where the trials moved nothing".to_owned(),
@@ -85,8 +86,8 @@ fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
     })
 }
 
-/// The median over the block's sentinels against that over all of the run so far: one that met a short interruption is
-/// no drift.
+/// Compares the median of the block's sentinel times with the median of the whole run so far. The median ignores a
+/// single short interruption, which is no drift.
 fn drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
     let usual = |of: fn(&Sentinel) -> f64| {
         let all = |seen: &[Surroundings]| -> Vec<f64> {
@@ -136,7 +137,7 @@ mod tests {
         }
     }
 
-    /// After a quiet block, one in which the first of two trials was disturbed.
+    /// The rule broken by a block whose first of two trials is disturbed, after a quiet block.
     fn told(first: Surroundings) -> Option<String> {
         broken(&Disturbance::default(), &[first, quiet()], &[quiet(), quiet()])
     }
@@ -176,7 +177,7 @@ mod tests {
             set_back.as_deref(),
             Some("the clock of this machine was set back by 3600.0 s during a trial")
         );
-        // Many times what the trials did, but next to nothing.
+        // Many times what the trials moved, but next to nothing in bytes.
         let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
         assert_eq!(broken(&Disturbance::default(), &[few, few], &[]), None);
     }

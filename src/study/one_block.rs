@@ -1,4 +1,4 @@
-//! One block by itself, in a journal of its own: for machines that do a run's blocks between them.
+//! Conducts one block by itself, in its own journal: for a run whose blocks are shared among several machines.
 
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
@@ -14,38 +14,39 @@ use super::prospect::check_datasets;
 use super::session::{begin_journal, check_limits, facts, refusals_of, start, watcher};
 
 pub struct OneBlock<'a> {
-    /// The plan of the run, whose digest is recorded.
+    /// The plan of the run; its digest is recorded.
     pub plan: &'a Plan,
     pub run: String,
-    /// From 1.
+    /// The number of the block, from 1.
     pub number: u32,
-    /// Of the order of the candidates.
+    /// The seed for the order of the candidates.
     pub order_seed: u64,
-    /// Of what is drawn within trials, in place of the plan's.
+    /// The seed for what is drawn within trials, instead of the plan's.
     pub seed: u64,
-    /// Candidates that rest or take no further part.
+    /// The candidates that rest or were dropped.
     pub out: Vec<String>,
-    /// The device, where it is another than the plan's.
+    /// The device, if it differs from the plan's.
     pub device: Option<DeviceSource>,
-    /// The journal that is to be begun; traces of modelled devices lie beside it.
+    /// The journal to begin; traces of modelled devices lie beside it.
     pub journal: &'a FolderFile,
-    /// What is recorded besides the facts about machine, lab and device.
+    /// Facts to record besides those about machine, lab and device.
     pub facts: Facts,
-    /// How the block before it left the devices, where this one goes by the same permission; then how this one has.
+    /// In: how the previous block left the devices, if this block uses the same permission. Out: how this block left
+    /// them.
     pub left: &'a mut Vec<LeftDevice>,
-    /// What is done when all checks are over and nothing was written to a device yet.
+    /// Runs after all checks, before anything is written to a device.
     pub before_first_write: &'a dyn Fn() -> Result<(), SessionError>,
-    /// What of the first record does not fit those of other blocks, each in a sentence.
+    /// Compares the first record with those of other blocks; returns each difference as a sentence.
     pub misfits: &'a dyn Fn(&Event) -> Vec<String>,
 }
 
 impl OneBlock<'_> {
-    /// Conducts it in the lab that `choose` finds for the plan as it is carried out here. Whether it counts: a machine may be
-    /// too busy.
+    /// Conducts the block in the lab that `choose` finds for the plan as this machine carries it out. Returns whether
+    /// the block counts: it does not if the machine was too busy.
     ///
     /// # Errors
-    /// Before anything is written to the device: when it may not be, or a dataset or the journal cannot be used. Then: as
-    /// [`Study::conduct`].
+    /// Before anything is written to the device: fails when writing is not permitted, or when a dataset or the
+    /// journal cannot be used. After that: as [`Study::conduct`].
     pub fn conduct(
         self,
         choose: impl FnOnce(&Plan) -> Result<ChosenLab, SessionError>,

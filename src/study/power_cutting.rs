@@ -2,7 +2,7 @@
 
 use fsverdict_faults::PowerCutting;
 use fsverdict_judgement::plan::Plan;
-use fsverdict_lab::lab::choose;
+use fsverdict_lab::lab::choose_lab;
 use fsverdict_text::FolderHandle;
 
 use super::claim::Permission;
@@ -18,6 +18,6 @@ pub fn power_cutting<'a>(plan: &'a Plan, run: &FolderHandle) -> Result<PowerCutt
         check_limits(plan)?;
         let permission = Permission { erase: &[], ask: &|_| None };
         let attachments = permission.claim(plan)?;
-        Ok((choose(plan, plan.lab)?, attachments))
+        Ok((choose_lab(plan, plan.lab)?, attachments))
     })
 }

@@ -1,5 +1,5 @@
-//! What the computing of a run's candidates takes, which trials in simulated time took as free: their phases are done once more,
-//! natively, on an image in memory; what ciphers compute of each byte is measured by itself.
+//! Measures the CPU time of a run's candidates, which trials in simulated time treat as free: repeats their phases
+//! natively on an image in memory. Measures separately what ciphers compute for each byte.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use fsverdict_judgement::journal::{
 use fsverdict_judgement::plan::{
     Candidate, DeviceSource, Environment, LabChoice, Layers, Plan, bytes_written, image_room, split_layer,
 };
-use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose};
+use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose_lab};
 use fsverdict_lab::trial::TrialSpec;
 use fsverdict_linux::host::procfs::{cpu_info, kernel_threads};
 use fsverdict_linux::host::root::Root;
@@ -20,24 +20,25 @@ use super::cipher::{CipherPrice, cipher_price};
 use super::error::SessionError;
 use super::session::check_limits;
 
-/// How often each is done: others on the machine only ever add to what the kernel's threads take, so the least counts.
+/// The number of trials for each candidate. Other load only adds to the time of the kernel's threads, so the minimum
+/// counts.
 const TRIALS: u32 = 3;
-/// A filesystem in memory that every user of a machine has.
+/// A tmpfs that every user of a machine can write to.
 const MEMORY: &str = "/dev/shm";
-/// As large as the image is at least, sparse: a small device makes some filesystems work otherwise.
+/// The minimum size of the sparse image in bytes (4 GiB): some filesystems behave differently on a small device.
 const SMALLEST: u64 = 4 << 30;
 
-/// Options that make another cipher of a layer's own.
+/// Layer options that select another cipher than the layer's default.
 const OF_CIPHERS: [&str; 2] = ["cipher=", "key="];
 
-/// Seconds of one processor by phase, in the order of the plan.
+/// Seconds of one processor for each phase, in the order of the plan.
 type WorkPrices = Vec<(String, f64)>;
 
-/// Measures them; `tell` hears what is under way.
+/// Measures the prices; `tell` receives what is in progress.
 ///
 /// # Errors
-/// Where there are no native trials here (it takes root), or memory does not hold them. A candidate that cannot be had natively has no
-/// price, and that is said of it.
+/// Fails where native trials are impossible (they need root), or where memory does not hold them. A candidate that
+/// cannot run natively gets no price, and the result says so.
 pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPrices, SessionError> {
     if run.is_merged() {
         return Err(SessionError::Merged);
@@ -94,7 +95,7 @@ pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPr
     Ok(found)
 }
 
-/// The candidate without what lies below its filesystem, and without what it is tried under.
+/// The candidate without the layers below its filesystem and without its environment.
 fn work_alone(candidate: &Candidate) -> Candidate {
     Candidate {
         layers: Layers::default(),
@@ -104,14 +105,14 @@ fn work_alone(candidate: &Candidate) -> Candidate {
     }
 }
 
-/// What a layer, with its options behind its name, computes of each byte; `None` for one that computes nothing.
+/// The CPU time per byte of a layer, given by name with its options; `None` for a layer that computes nothing.
 fn layer_price(
     name: &str,
     known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
 ) -> Result<Option<CipherPrice>, String> {
     let cannot = || format!("what {name} computes cannot be measured here");
     let layer = fsverdict_stack::layer::find_layer(name).ok_or_else(cannot)?;
-    // The description's cipher is the default one.
+    // The description's cipher is the layer's default.
     if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
         return Err(cannot());
     }
@@ -124,7 +125,7 @@ fn layer_price(
     }
 }
 
-/// The mean over a candidate's trials; nothing where nobody counted.
+/// The mean of a metric over a candidate's trials that count; 0 if no trial measured it.
 fn mean(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
     let of = |trial: &&Trial| trial.counts() && trial.id.candidate == candidate;
     let values: Vec<f64> =
@@ -132,7 +133,7 @@ fn mean(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// What the work is done on.
+/// The lab and the attachments on which the work is done.
 struct Bench<'a> {
     plan: &'a Plan,
     lab: Box<dyn Lab>,
@@ -149,7 +150,7 @@ impl<'a> Bench<'a> {
         native.device.fails = None;
         native.candidates = plan.candidates.iter().map(work_alone).collect();
         check_limits(&native)?;
-        let lab = choose(&native, LabChoice::Native)?.lab;
+        let lab = choose_lab(&native, LabChoice::Native)?.lab;
         let image =
             Attachment::Image { folder: PathBuf::from(MEMORY), size, room: image_room(&native, size) };
         Ok(Bench { plan, lab, attachments: Attachments::new(image, Vec::new()) })
@@ -165,9 +166,9 @@ impl<'a> Bench<'a> {
         )
     }
 
-    /// The least that each phase took; or why there is no telling.
+    /// The minimum time of each phase over all trials, or why it cannot be measured.
     fn work(&self, candidate: &Candidate) -> Result<WorkPrices, String> {
-        if let Some(reason) = self.lab.obstacle(candidate) {
+        if let Some(reason) = self.lab.find_obstacle(candidate) {
             return Err(reason.what);
         }
         let mut least: BTreeMap<String, f64> = BTreeMap::new();
@@ -181,7 +182,7 @@ impl<'a> Bench<'a> {
         Ok(phases.filter_map(|name| Some((name.clone(), *least.get(name)?))).collect())
     }
 
-    /// One trial: what the work of each phase took of a processor, the kernel's threads included.
+    /// Runs one trial. Returns the CPU time of each phase, including the kernel's threads.
     fn trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, String> {
         let plan = self.plan;
         let bare = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout);
@@ -213,7 +214,7 @@ impl<'a> Bench<'a> {
         };
         let end = self
             .lab
-            .run(&spec, &self.attachments, 0, &mut watch)
+            .run_trial(&spec, &self.attachments, 0, &mut watch)
             .map_err(|error| format!("not done natively: {error}"))?;
         match end.status {
             Status::Ok => Ok(work.into_iter().collect()),

@@ -94,7 +94,7 @@ pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: 
         });
         not_installed(adapters)
     };
-    lab.obstacle(candidate).or_else(programs).or_else(unable).or_else(short).or_else(short_if_drawn)
+    lab.find_obstacle(candidate).or_else(programs).or_else(unable).or_else(short).or_else(short_if_drawn)
 }
 
 /// A property that the goal requires and the candidate lacks; no measurement can change that.

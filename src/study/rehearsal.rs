@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, Plan};
-use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose};
+use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose_lab};
 use fsverdict_lab::trial::TrialSpec;
 use fsverdict_linux::host::image::scratch_folder;
 use fsverdict_text::{Bytes, Reason};
@@ -90,7 +90,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     bare.phases.clear();
     bare.datasets.clear();
     bare.candidates = vec![candidate.clone()];
-    let lab = choose(&bare, bare.lab).ok()?.lab;
+    let lab = choose_lab(&bare, bare.lab).ok()?.lab;
     let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
     let bare_spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let spec = TrialSpec { devices: plan.device.count(), ..bare_spec };
@@ -104,7 +104,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     };
     let image = || Attachment::Image { folder: folder.clone(), size, room: ROOM };
     let further = (1..plan.device.count()).map(|_| image()).collect();
-    let end = lab.run(&spec, &Attachments::new(image(), further), 0, &mut watch).ok()?;
+    let end = lab.run_trial(&spec, &Attachments::new(image(), further), 0, &mut watch).ok()?;
     let refused = end.status == Status::Failed && !end.killed && ["mkfs", "mount"].contains(&last.as_str());
     refused.then(|| (last, without_device(&end.reason)))
 }

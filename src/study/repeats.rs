@@ -1,9 +1,9 @@
-//! How many times a short phase is done within a trial, by a rule that is fixed beforehand.
+//! Decides how often a short phase is repeated within a trial, by a rule that is fixed beforehand.
 //!
-//! Repeating what is short within a trial is cheaper than repeating trials. The number that gives the most for its time is
-//! √(time of a trial ∕ time of the phase) where trials differ among each other as much as repetitions do (Kalibera and Jones,
-//! Rigorous Benchmarking in Reasonable Time, 2013). It is taken from the first block that counts, is the same for all
-//! candidates and all later blocks, and is kept to a tenth of a trial's time.
+//! Repeating a short phase within a trial is cheaper than repeating trials. The most efficient number of repetitions
+//! is √(time of a trial ∕ time of the phase), if trials vary among each other as much as repetitions do (Kalibera and
+//! Jones, Rigorous Benchmarking in Reasonable Time, 2013). The number is computed from the first block that counts,
+//! is the same for all candidates and all later blocks, and is limited to a tenth of a trial's time.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use fsverdict_judgement::plan::{Operation, Phase, PhaseWork, Plan};
 use fsverdict_judgement::statistics::median;
 use fsverdict_lab::trial::Repeats;
 
-/// Beyond so many repetitions the differences between trials are all that is left.
+/// The maximum number of repetitions: beyond it, only the variation between trials remains.
 const MOST: f64 = 10.0;
-/// What repetitions of a phase may take of a trial, as a share.
+/// The largest share of a trial's time that the repetitions of a phase may take.
 const SHARE: f64 = 0.1;
 /// The check that ends every trial.
 const LAST_CHECK: &str = "fsck";
 
-/// Whether a service goes on while the phase does: it would have to be stopped each time.
+/// Whether a service runs during the phase: it would have to be stopped for each repetition.
 fn in_service(plan: &Plan, phase: &Phase) -> bool {
     let place = |name: &str| plan.phases.iter().position(|one| one.name == name);
     let at = place(&phase.name);
     plan.services.iter().any(|service| place(&service.from) <= at && at <= place(&service.to))
 }
 
-/// For the trials of the next block. In simulated time only what the plan asks for: what varies there is where things lie,
-/// which a repetition does not change.
+/// The repetitions for trials of the next block. In simulated time, only those that the plan asks for: there the
+/// layout on the device varies, and a repetition does not change it.
 pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<String, Repeats> {
     let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !simulated;
     let first = run.trials.iter().filter(counts).map(|trial| trial.id.block).min();
@@ -35,7 +35,8 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();
     let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
         PhaseWork::Operation(operation) if operation.leaves_all_as_it_was() => {
-            // One that finds in memory what it read before is not the same a second time; and a rebuild takes longer than the phase.
+            // A warm read finds its data in memory the second time, so it does not repeat; and a rebuild takes longer
+            // than the phase.
             let alone =
                 phase.state.is_none() && phase.lines_around().next().is_none() && !in_service(plan, phase);
             let same_again = (phase.cold || operation == Operation::Fsck) && alone;
@@ -53,7 +54,7 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
         .collect()
 }
 
-/// By the rule, from the median of the shares of their trials that the phase took.
+/// Applies the rule to the median share of their trials' time that the phase took.
 fn times(pilot: &[&Trial], phase: &str) -> u32 {
     let share = |trial: &&Trial| {
         let all: f64 =
@@ -63,7 +64,7 @@ fn times(pilot: &[&Trial], phase: &str) -> u32 {
     let shares: Vec<f64> = pilot.iter().filter_map(share).collect();
     let Some(median) = median(&shares).filter(|share| *share > 0.0) else { return 1 };
     let times = median.recip().sqrt().min(SHARE / median).min(MOST);
-    // At most ten, and a negative one is none.
+    // The value is at most 10, and a negative one becomes 0.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
     let times = times as u32;
     times.max(1)
@@ -113,7 +114,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A run of one block, each candidate with these seconds of writing, warm reading, cold reading and checking.
+    /// A run of one block; each candidate has these seconds for write, warm read, cold read and check.
     fn run(plan: &Plan, seconds: [[f64; 4]; 2]) -> Run {
         let names = ["ext4", "xfs"];
         let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &names))];

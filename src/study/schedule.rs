@@ -1,4 +1,5 @@
-//! The random order of a block, a function of seed and block number alone: a resumed run goes on as it would have.
+//! Draws the random order of a block from the seed and the block number alone, so that a resumed run continues with
+//! the same order.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -9,30 +10,31 @@ use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::trial::seeds;
 
-/// The fact that shows a run's seed of the order.
+/// The name of the fact that records the seed of a run's order.
 pub(super) const ORDER_SEED: &str = "order.seed";
 
-/// The seed with which a run is to begin: the plan's, or one that is drawn. In simulated time everything is to come out
-/// the same again, and the order with it.
+/// The order seed with which a run begins: the plan's, or a random one. In simulated time results must be
+/// reproducible, so the plan's general seed is used there.
 pub(super) fn draw_order_seed(plan: &Plan) -> u64 {
-    // Few digits are enough, and can be typed.
+    // Six digits are enough and easy to type.
     let drawn = || RandomState::new().hash_one(0_u8) % 1_000_000;
     plan.protocol
         .order
         .unwrap_or_else(|| if plan.device.source.is_modelled() { plan.protocol.seed } else { drawn() })
 }
 
-/// The seed of a run's order, as it was recorded; earlier versions had the plan's.
+/// The recorded seed of a run's order; earlier versions used the plan's seed.
 pub(super) fn order_seed(plan: &Plan, run: &Run) -> u64 {
     run.header.beginning.order_seed.unwrap_or(plan.protocol.seed)
 }
 
-/// The places in `candidates` of those who are `still_in`, in the order in which a block tries them: drawn anew for
-/// every block with an odd number, and turned round in the one after, so that whatever grows or shrinks within blocks
-/// favours nobody.
+/// The indices in `candidates` of the candidates that are `still_in`, in the order in which a block tries them. The
+/// order is drawn for every odd block and reversed in the following even block, so that a drift within blocks favours
+/// no candidate.
 ///
-/// Fisher-Yates with draws that are free of modulo bias (rejection), from a stream of its own per pair of blocks. All are
-/// drawn for, so that somebody's leaving between two blocks leaves the others' order as it was.
+/// Uses Fisher-Yates with draws that are free of modulo bias (rejection sampling), from a separate random stream for
+/// each pair of blocks. The draw includes all candidates, so that the order of the others stays the same when one
+/// leaves between two blocks.
 pub fn order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seeds::of_order(seed, block));
     let mut order: Vec<usize> = (0..candidates).collect();
@@ -46,7 +48,7 @@ pub fn order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) 
     order
 }
 
-/// A number below `limit`, each equally likely.
+/// A number below `limit`, uniformly distributed.
 fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
     let fair = u64::MAX - u64::MAX % limit;
     loop {
@@ -91,7 +93,7 @@ mod tests {
             order.sort_unstable();
             assert_eq!(order, [0, 1, 2, 3]);
         }
-        // 1000 expected, standard deviation 27; six of those allow for no seed that matters.
+        // 1000 are expected with a standard deviation of 27; six of those cover every seed that matters.
         assert!(firsts.values().all(|&count| (840..1160).contains(&count)), "{firsts:?}");
     }
 }

@@ -7,7 +7,9 @@ use fsverdict_judgement::journal::{
     Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
 };
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, Lab, LabError, choose, lacking};
+use fsverdict_lab::lab::{
+    Attachment, Attachments, ChosenLab, Lab, LabError, choose_lab, list_missing_content,
+};
 use fsverdict_lab::trial::{CIRCUMSTANCES_FACT, are_drawn};
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::limits::{LimitError, check_file_size_limit};
@@ -100,7 +102,7 @@ impl Session {
         }
         let lab = &run.header.lab;
         let lab = lab.parse().map_err(|_| SessionError::UnknownLab(lab.clone()))?;
-        let choice = choose(&plan, lab)?.with_jobs(jobs)?;
+        let choice = choose_lab(&plan, lab)?.with_jobs(jobs)?;
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
@@ -196,7 +198,7 @@ pub(super) fn begin_journal(
     attachments: &Attachments,
 ) -> Result<OpenJournal, JournalError> {
     let mut journal = OpenJournal::begin(plan, place, start)?;
-    let lacking = lacking(plan).into_iter().map(|text| Caution { phase: String::new(), text });
+    let lacking = list_missing_content(plan).into_iter().map(|text| Caution { phase: String::new(), text });
     for caution in attachments.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;
     }
@@ -215,7 +217,7 @@ pub(super) fn start(
     let drawn = are_drawn(plan, choice.lab.side_by_side().is_some());
     environment.extend(order_seed.map(|seed| (ORDER_SEED.to_owned(), seed.to_string())));
     environment.insert(CIRCUMSTANCES_FACT.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
-    let guest = choice.lab.memory();
+    let guest = choice.lab.guest_memory();
     let here = || Some(read_memory(&Root::default()).ok()?.total);
     let beginning = Beginning {
         order_seed,
@@ -223,9 +225,9 @@ pub(super) fn start(
         memory: guest.as_ref().and_then(|guest| guest.each.first().copied()).or_else(here),
         memory_of_datasets: guest.map(|guest| guest.datasets),
         device_size: Some(attachments.size())
-            .filter(|_| !matches!(attachments.first(), Attachment::Folders { .. })),
+            .filter(|_| !matches!(attachments.first_device(), Attachment::Folders { .. })),
         sites: None,
-        processors: choice.lab.processors(),
+        processors: choice.lab.processor_models(),
     };
     Event::RunStarted {
         schema: SCHEMA,

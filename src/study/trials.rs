@@ -109,7 +109,7 @@ impl Study<'_> {
                     underway.insert(job, task);
                     scope.spawn(move || {
                         let mut watch = |event| tell(&sender, job, LabMessage::Event(event));
-                        let end = lab.run(&spec, &attachments, job, &mut watch);
+                        let end = lab.run_trial(&spec, &attachments, job, &mut watch);
                         tell(&sender, job, LabMessage::End(end));
                     });
                 }

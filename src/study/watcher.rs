@@ -1,9 +1,10 @@
-//! What the machine did besides, while a trial ran: other programs' CPU time, the hypervisor's, others' bytes on the
-//! disk, and whether the machine became slower.
+//! Watches the machine while a trial runs: CPU time of other programs and of the hypervisor, bytes that others move
+//! on the disk, and whether the machine became slower.
 //!
-//! *Foreign CPU* is user-mode time of the machine less that of this process and of all it has waited for: between trials
-//! nothing of ours runs. Time in the kernel is left out on purpose, since kworkers, journal and loop threads work on
-//! our behalf and are nobody's children. In user mode nobody works for us but our children.
+//! *Foreign CPU* is the machine's user-mode time minus the user-mode time of this process and of all children that it
+//! has waited for; between trials nothing of fsverdict's runs. Kernel time is left out on purpose: kworkers, journal
+//! threads and loop threads work on behalf of the trial and are no children of this process. In user mode, only the
+//! children of this process work for the trial.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -25,13 +26,13 @@ use super::sentinel::sentinel;
 /// Watches the machine while a trial runs.
 pub trait Watcher {
     fn begin(&mut self);
-    /// Looks at what can be undone before the trial ends.
+    /// Reads what may change back before the trial ends.
     fn look(&mut self) {}
-    /// It has ended, and may have moved so many bytes at most. What cannot be read here is left out.
+    /// Ends the watch. The trial itself moved at most `own_bytes`. A value that cannot be read is left out.
     fn end(&mut self, own_bytes: u64) -> Surroundings;
 }
 
-/// Sees nothing: every block counts.
+/// A watcher that observes nothing, so that every block counts.
 #[derive(Debug, Default)]
 pub struct Unwatched;
 
@@ -49,15 +50,15 @@ pub struct Machine {
     shared: Option<SharedDisk>,
     before: Option<WatcherReadings>,
     clocks: Option<ClockWatch>,
-    /// Set when this process goes on after it was stopped: nobody can keep a process from being told (signal(7)).
+    /// Set when this process continues after a stop: SIGCONT cannot be kept from a process (signal(7)).
     continued: Arc<AtomicBool>,
 }
 
-/// A disk that others use as well.
+/// A disk that other programs use as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SharedDisk {
     disks: Vec<String>,
-    /// The part that is the run's alone, where its bytes are counted apart.
+    /// The partition that only the run uses, if its bytes are counted separately.
     own: Option<String>,
 }
 
@@ -72,8 +73,9 @@ struct WatcherReadings {
 impl Machine {
     pub fn new(attachments: &Attachments) -> Self {
         let root = Root::default();
-        // Of several of one kind: images share a folder, and others' work on the first of several disks is told.
-        let shared = match attachments.first() {
+        // Only the first device is examined: images share one folder, and of several disks only the first is watched
+        // for foreign bytes.
+        let shared = match attachments.first_device() {
             Attachment::Image { folder, .. } | Attachment::Modelled { folder, .. } => {
                 below_folder(&root, folder)
             }
@@ -81,7 +83,8 @@ impl Machine {
             Attachment::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
         let continued = Arc::default();
-        // Where the signal cannot be had, a stop of this process is not seen; those of the trial's are.
+        // If the handler cannot be registered, a stop of this process goes unnoticed; stops of the trial's processes
+        // are still seen.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&continued));
         Self { root, shared, before: None, clocks: None, continued }
     }
@@ -143,14 +146,15 @@ fn all(times: &CpuTimes) -> u64 {
     times.busy_ticks() + times.idle + times.io_wait + times.steal
 }
 
-/// Ticks in user mode that were not ours. Both are rounded: ours may come out larger.
+/// User-mode ticks that were not this process's own. Both counters are rounded, so the own ticks may exceed the
+/// total.
 fn foreign(first: &CpuTimes, last: &CpuTimes, own: (u64, u64)) -> u64 {
     let user = (last.user + last.nice).saturating_sub(first.user + first.nice);
     user.saturating_sub(own.1.saturating_sub(own.0))
 }
 
 impl SharedDisk {
-    /// Bytes moved so far by others, where they can be told apart, else by all.
+    /// The bytes moved so far by others, if the run's own partition is counted separately; otherwise by all.
     fn bytes(&self, root: &Root) -> Option<u64> {
         let of = |name: &String| {
             let stat = device_stat(root, name).ok()?;
@@ -164,8 +168,8 @@ impl SharedDisk {
     }
 }
 
-/// The disks that the folder of a scratch image lies on; `None` where it is on no block device of its own (tmpfs,
-/// btrfs, a network).
+/// The disks below the folder of a scratch image; `None` if the folder is on no block device of its own (tmpfs,
+/// btrfs, a network filesystem).
 fn below_folder(root: &Root, folder: &Path) -> Option<SharedDisk> {
     let number = DeviceNumber::from_raw(std::fs::metadata(folder).ok()?.dev());
     let link = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
@@ -179,7 +183,7 @@ fn below_folder(root: &Root, folder: &Path) -> Option<SharedDisk> {
     (!disks.is_empty()).then_some(SharedDisk { disks, own: None })
 }
 
-/// The disk of a partition, whose other partitions others may use. A whole disk is the run's alone.
+/// The disk of a partition: other programs may use its other partitions. A whole disk belongs to the run alone.
 fn beside_partition(root: &Root, path: &Path) -> Option<SharedDisk> {
     let name = path.canonicalize().ok()?.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     let disk = partition_parent(root, &name)?;
@@ -198,7 +202,7 @@ mod tests {
         let first = CpuTimes { user: 100, system: 50, idle: 1000, ..CpuTimes::default() };
         let last = CpuTimes { user: 160, nice: 20, system: 350, idle: 1560, io_wait: 10, steal: 50, ..first };
         assert_eq!(all(&last) - all(&first), 1000);
-        // 80 in user mode, of which 30 ours.
+        // 80 ticks in user mode, of which 30 are this process's own.
         assert_eq!(foreign(&first, &last, (7, 37)), 50);
         assert_eq!(foreign(&first, &last, (0, 500)), 0);
     }

@@ -67,7 +67,7 @@ pub fn inputs(place: &Place, into: &Path) {
     exported(place);
     let run = place.path().join("run");
     fs::create_dir(run.join("traces")).unwrap();
-    let file = TraceFile::of(&FolderHandle::open(&run).unwrap(), "ext3", 1, 1);
+    let file = TraceFile::for_trial(&FolderHandle::open(&run).unwrap(), "ext3", 1, 1);
     let mut writer = TraceWriter::new(fs::File::create(file.path()).unwrap(), u64::MAX).unwrap();
     for id in 0..1000 {
         let request = Request { id, operation: Action::Write, sector: id * 64, sectors: 8 };

@@ -16,7 +16,8 @@ use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{CallTrace, Overrides, Plan, digest, presets, read_with};
 use fsverdict_judgement::verdict::Deliberation;
 use fsverdict_lab::kernel::{
-    Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
+    Attendant, KernelCache, KernelProof, KernelTrial, MissingOption, Progress, Subject, export_kernel,
+    import_kernel,
 };
 use fsverdict_lab::lab::is_kernel_package;
 use fsverdict_report::{Format, Report, plan_in_page, write};
@@ -254,7 +255,7 @@ targets! {
     };
     exported_kernel: vec![exported()], |bytes: &[u8]| {
         let cache = tempfile::tempdir_in("/dev/shm").unwrap();
-        let taken = in_file(&compressed(bytes), |path| import(&KernelCache::at(cache.path()), path, &mut Tryer));
+        let taken = in_file(&compressed(bytes), |path| import_kernel(&KernelCache::with_folder(cache.path()), path, &mut Tryer));
         // What is whole passes here without being tried; of all else nothing stays.
         let left = std::fs::read_dir(cache.path()).unwrap().count();
         assert_eq!(left, usize::from(taken.is_ok()));
@@ -331,7 +332,7 @@ fn exported() -> Vec<u8> {
         std::fs::write(folder.join(name), text).unwrap();
     }
     let file = place.path().join("kernel.tar.gz");
-    export(&KernelCache::at(place.path()), "6.12", &file).unwrap();
+    export_kernel(&KernelCache::with_folder(place.path()), "6.12", &file).unwrap();
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_end(&mut bytes).unwrap();
     bytes
@@ -341,9 +342,9 @@ fn exported() -> Vec<u8> {
 struct Tryer;
 
 impl Attendant for Tryer {
-    fn hear(&mut self, _: &Progress) {}
+    fn report_progress(&mut self, _: &Progress) {}
 
-    fn lacks(&mut self, _: &str, _: &[Lack]) {}
+    fn report_missing_options(&mut self, _: &str, _: &[MissingOption]) {}
 
     fn try_out(&mut self, _: Subject<'_>) -> (KernelTrial, String) {
         let proof = KernelProof {
@@ -401,7 +402,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict_disk::backend::{Clock, DeviceToServe, Served, serve};
+    use fsverdict_disk::backend::{Clock, DeviceToServe, Served, serve_devices};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
@@ -488,7 +489,7 @@ mod guest {
             let device = Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0, fails_after: None };
             let device =
                 DeviceToServe { device, store: file("store"), trace: None, log: None, socket: listening };
-            serve(vec![device], Clock::Real, Duration::ZERO, &socket())
+            serve_devices(vec![device], Clock::Real, Duration::ZERO, &socket())
         });
         for trouble in told.into_iter().filter_map(|report| report.trouble) {
             assert!(trouble.to_string().len() < 1000);

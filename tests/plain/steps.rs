@@ -61,8 +61,9 @@ fn layers_are_told_from_the_device_up_and_closed_from_the_top_down() {
 
 /// A step in the words of its acts; a cold start in brackets, since not every phase has one.
 fn words(step: &Step<'_>) -> String {
-    let acts: Vec<Act<'_>> = step.acts().collect();
-    let join = |acts: &[Act<'_>]| acts.iter().filter_map(|act| act.words()).collect::<Vec<_>>().join(" ► ");
+    let acts: Vec<Act<'_>> = step.all_acts().collect();
+    let join =
+        |acts: &[Act<'_>]| acts.iter().filter_map(|act| act.describe_act()).collect::<Vec<_>>().join(" ► ");
     let at = acts.iter().position(|act| matches!(act, Act::Timed(Timed::Phase(_), _)));
     match at {
         Some(at) if at > 0 => format!("[cold: {}] ► {}", join(&acts[..at]), join(&acts[at..])),
@@ -105,8 +106,8 @@ fn outline(text: &str) -> String {
     let spec = spec(&plan, 0);
     let mut lines: Vec<String> = Vec::new();
     let mut open = false;
-    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
-        let label = step.acts().find_map(|act| match act {
+    for step in TrialCourse::for_trial(&spec).all_steps().filter(|step| step.name != Some("again")) {
+        let label = step.all_acts().find_map(|act| match act {
             Act::Timed(Timed::Phase(_), _) => Some("  each phase: "),
             Act::Timed(Timed::Raw(_), _) => Some("  each phase on the bare device: "),
             Act::Timed(Timed::Check("check"), _) => Some("  each phase that checks: "),
@@ -141,7 +142,7 @@ fn table(text: &str) -> String {
     let plan = plan(text);
     let spec = spec(&plan, 0);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
+    for step in TrialCourse::for_trial(&spec).all_steps().filter(|step| step.name != Some("again")) {
         let own = |name: &str| match name {
             "raw" => "each phase on the bare device".to_owned(),
             "write" => "each phase".to_owned(),

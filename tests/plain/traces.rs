@@ -20,7 +20,7 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
         .exits(1)
         .says(&["has no such trace", "hint: traces are kept of trials on a modelled device"]);
     for (block, sectors) in [(1, 8), (2, 16)] {
-        let file = TraceFile::of(&handle, "ext3", block, 1);
+        let file = TraceFile::for_trial(&handle, "ext3", block, 1);
         let mut writer = TraceWriter::new(std::fs::File::create(file.path()).unwrap(), u64::MAX).unwrap();
         for index in 0..100 {
             let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
@@ -56,7 +56,7 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
         .fsverdict(&["trace", run_name, "ext7"])
         .exits(2)
         .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
-    std::fs::write(TraceFile::of(&handle, "xfs", 1, 1).path(), "rubbish").unwrap();
+    std::fs::write(TraceFile::for_trial(&handle, "xfs", 1, 1).path(), "rubbish").unwrap();
     place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }
 

@@ -1,4 +1,4 @@
-//! Which words of a plan and a journal may name somebody, and which are our own.
+//! Decides which words of a plan and a journal may name a person or machine, and removes those from a bundle.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::DATASET_FACT;
 use super::names::{HiddenKind, NameReplacer, is_public};
 use fsverdict_judgement::plan::{Tells, axis};
 
-/// Words of the schemas besides those of axes: whatever they are, nobody chose them.
+/// Words of the schemas besides those of axes: fixed words, which no user chose.
 const OURS: [&str; 16] = [
     "at",
     "event",
@@ -26,24 +26,26 @@ const OURS: [&str; 16] = [
     "until",
     "plan_digest",
 ];
-/// Names that the plan gives and the journal repeats: they lose known names, but nothing that only looks like one.
+/// Names that the plan gives and the journal repeats: registered names are replaced in them, but nothing that only
+/// looks like a name.
 const CHOSEN: [&str; 9] =
     ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
 /// Keys of a plan whose values are command lines.
 const COMMANDS: [&str; 2] = ["command", "options"];
 /// Keys of a plan whose values are paths, besides those of axes.
 const PATHS: [&str; 2] = ["folder", "reads"];
-/// What a plan says of somebody's published work.
+/// Keys in which a plan cites published work.
 const CITED: [&str; 2] = ["finding", "source"];
-/// How facts begin that say where a folder lies, and on what, in brackets: of a network, the name of its server.
+/// The prefix of facts that say where a folder lies, and in brackets on what: for a network filesystem, the server's
+/// name.
 const LIES: &str = "folder.";
-/// How facts begin whose values are versions and numbers.
+/// Prefixes of facts whose values are versions and numbers.
 const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
-/// What a trial learnt of its datasets.
+/// The key of what a trial found in its datasets.
 const HELD: &str = "held";
-/// Names of the sites of a run.
+/// The key of the names of a run's sites.
 const SITES: &str = "sites";
-/// How facts end that are nothing but a name.
+/// Last parts of the names of facts whose value is nothing but a private name, with its kind.
 const NAMING: [(&str, HiddenKind); 16] = [
     ("label", HiddenKind::Other),
     ("partlabel", HiddenKind::Other),
@@ -63,18 +65,18 @@ const NAMING: [(&str, HiddenKind); 16] = [
     ("site", HiddenKind::Site),
 ];
 
-/// What a fact names, by its own name; below `folder.` are folders of the user's.
+/// The kind of private name that a fact holds, by the last part of the fact's name.
 fn named_by(fact: &str) -> Option<HiddenKind> {
     let last = fact.rsplit('.').next().unwrap_or(fact);
     NAMING.iter().find(|(known, _)| *known == last).map(|(_, kind)| *kind)
 }
 
-/// Whom a candidate's axis of this key tells of.
+/// The kind of information that a candidate's axis of this key gives.
 fn told_by(key: &str) -> Option<Tells> {
     axis(key).map(|axis| axis.tells)
 }
 
-/// Makes known what a plan or a record names in so many words.
+/// Registers the names that a plan or a record gives explicitly.
 pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
     match value {
         Value::Object(map) => {
@@ -91,7 +93,7 @@ pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
                             names.know(source, HiddenKind::Address);
                         }
                         names.know_homes(text);
-                        // Cautions quote it, and it looks like the name of a device.
+                        // Cautions quote the digest, and it looks like the name of a device.
                         if let Some((_, digest)) = held(text) {
                             names.know(digest, HiddenKind::Content);
                         }
@@ -117,10 +119,10 @@ pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
     }
 }
 
-/// Takes all names out, in place. `key` is that of the value.
+/// Replaces all names in `value`, in place. `key` is the value's key.
 pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
     match value {
-        // What each dataset held: as the facts say it.
+        // The content of each dataset is written as in the facts.
         Value::Object(map) if key == HELD => {
             for (dataset, mut value) in std::mem::take(map) {
                 hide(&format!("{DATASET_FACT}{dataset}"), &mut value, names);
@@ -146,7 +148,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
             *text = names.without_any(text);
             names.cites = false;
         }
-        // It may hold anything, and is a path all the same.
+        // A path may contain anything, so the whole path is replaced.
         Value::String(text)
             if (PATHS.contains(&key) || told_by(key) == Some(Tells::Path))
                 && text.starts_with('/')
@@ -165,13 +167,14 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
     }
 }
 
-/// Where a folder lies, and what is mounted there: a server's share, a pool.
+/// Splits the value of a folder's fact into where the folder lies and what is mounted there: a server's share, a
+/// pool.
 fn lies<'a>(fact: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
     let (before, rest) = text.rsplit_once(" (").filter(|_| fact.starts_with(LIES))?;
     Some((before, rest.strip_suffix(')')?))
 }
 
-/// Where a folder lies and on what, without what is mounted there: a server, a share, a pool.
+/// Replaces what is mounted (a server, a share, a pool) in the text that says where a folder lies.
 fn without_source(text: &str, names: &mut NameReplacer) -> String {
     match lies(LIES, text) {
         Some((before, source)) => {
@@ -182,7 +185,7 @@ fn without_source(text: &str, names: &mut NameReplacer) -> String {
     }
 }
 
-/// What a folder held, with another digest: the digest says whether two have the same files.
+/// Replaces the digest of a folder's content: a true digest would show whether two folders hold the same files.
 fn content(text: &str, names: &mut NameReplacer) -> String {
     match held(text) {
         Some((before, digest)) => {
@@ -192,19 +195,19 @@ fn content(text: &str, names: &mut NameReplacer) -> String {
     }
 }
 
-/// What a folder held, and its digest.
+/// Splits a folder's content description into the text and the digest.
 fn held(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_once("(digest ")?;
     Some((before, rest.strip_suffix(')')?))
 }
 
-/// Takes out what commands said, unless it is wanted of those that failed; with it the reasons of failed trials, which quote it.
-/// What was left out, in the plural.
+/// Removes the output of commands, except of failed ones if it is wanted, and the reasons of failed trials, which
+/// quote it. Returns what was removed, as a plural noun.
 pub(super) fn leave_out(record: &mut Map<String, Value>, names: &NameReplacer) -> Option<&'static str> {
     let went_well = record.get("exit").and_then(Value::as_i64) == Some(0);
     let of =
         |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    // Files of the user's may be named in it, by names that look like nobody's.
+    // Output may mention the user's files, whose names look like ordinary words.
     let quoted = names.failed_output && !names.own_files;
     match of(record, "event").as_deref() {
         Some("command") if went_well || !quoted => {

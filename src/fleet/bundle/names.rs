@@ -1,5 +1,5 @@
-//! What names a machine, a person or a thing they own, and what stands in its place: a pseudonym that is the same wherever the
-//! name is, and that nobody can guess the name from.
+//! Replaces the names of machines, people and their property by pseudonyms. A name gets the same pseudonym wherever
+//! it occurs, and the name cannot be guessed from the pseudonym.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
@@ -16,21 +16,21 @@ pub(super) enum HiddenKind {
     Host,
     User,
     Path,
-    /// UUID of whatever has one.
+    /// A UUID, whatever it identifies.
     Uuid,
-    /// Of a network: hardware, Internet, mail.
+    /// A network address: hardware, Internet or mail.
     Address,
-    /// What a user's folder held.
+    /// The content of a user's folder.
     Content,
-    /// What opens something: keys, tokens, words to pass by.
+    /// A secret: a key, a token or a password.
     Secret,
-    /// What the user named besides.
+    /// Any other name that the user gave.
     Other,
     Run,
 }
 
 impl HiddenKind {
-    /// For people, in the singular and in the plural.
+    /// The kind's name for messages, in the singular and in the plural.
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             HiddenKind::Device => ("name of a device", "names of devices"),
@@ -65,22 +65,22 @@ impl HiddenKind {
     }
 }
 
-/// How a path begins that stands for another.
+/// The prefix of a path's pseudonym.
 const HIDDEN: &str = "/hidden/";
-/// Folders of the system, whose paths say nothing about whose it is.
+/// System folders, whose paths say nothing about their owner.
 const PUBLIC: [&str; 11] =
     ["usr", "bin", "sbin", "lib", "lib32", "lib64", "etc", "boot", "proc", "sys", "hidden"];
-/// Device nodes that the kernel names by their number.
+/// Prefixes of the device nodes that the kernel names by number.
 const NODES: [&str; 16] = [
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "ram", "zram", "ubd", "nbd", "null",
     "zero", "random",
 ];
-/// Names that everybody has.
+/// Names that every machine has.
 const NOBODY: [&str; 3] = ["root", "localhost", "localdomain"];
 
-/// Sites of ours and of distributions, which hints name: whoever is sent there is not named by it.
+/// Sites of fsverdict and of distributions that hints mention; they identify no user.
 const KNOWN_SITES: [&str; 4] = ["kernel.org", "debian.org", "rustup.rs", "example.invalid"];
-/// How words with dots begin that are ours, not names of machines.
+/// Prefixes of dotted words that are fsverdict's own and not names of machines.
 const FACTS: [&str; 12] = [
     "device.",
     "kernel.",
@@ -96,14 +96,15 @@ const FACTS: [&str; 12] = [
     "site.",
 ];
 
-/// What a name looks like wherever it stands; each group is a kind. Of several that begin at the same place the first counts.
+/// The regular expression for everything that looks like a name; each group is a kind. Of several matches that begin
+/// at the same place, the first alternative wins.
 const PATTERNS: &str = concat!(
-    // What opens something, by how it looks …
+    // Secrets, recognised by their form …
     r"(?P<secret>-----BEGIN [A-Z ]*-----(?:[^-]|-[^-])*(?:-----END [A-Z ]*-----)?",
     r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9-]+)\s+[A-Za-z0-9+/=]+(?:[ \t]+\S+)?",
     r"|\b(?:SHA256|MD5):[A-Za-z0-9+/:=]{16,}",
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|AKIA|ASIA|AIza|hf_|npm_|pypi-|eyJ)[A-Za-z0-9_.=-]{8,}",
-    // … and by what it is called.
+    // … and by the word before them.
     r"|(?i:[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|auth)[\w-]*['\x22]?\s*[=:]\s*(?:(?:bearer|basic)\s+)?['\x22]?[^\s'\x22`,;&]+)",
     r"|(?i:--?[\w-]*(?:password|passphrase|secret|token|api-key)[\w-]*\s+\S+)",
     r"|(?i:\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{6,})",
@@ -120,7 +121,7 @@ const PATTERNS: &str = concat!(
     r"|(?P<path>/[^\s'\x22`,;:()\[\]{}<>|&=]+)",
 );
 
-/// The kind of each group.
+/// The kind of each group of the expression.
 const GROUPS: [(&str, HiddenKind); 10] = [
     ("secret", HiddenKind::Secret),
     ("uuid", HiddenKind::Uuid),
@@ -134,23 +135,23 @@ const GROUPS: [(&str, HiddenKind); 10] = [
     ("path", HiddenKind::Path),
 ];
 
-/// Replaces names, and remembers how many there were.
+/// Replaces names by pseudonyms, and counts the replacements.
 pub(super) struct NameReplacer {
     key: [u8; 16],
     known: Vec<(String, HiddenKind)>,
     patterns: Regex,
-    /// Whether files of the user's are worked with, whose names and content may stand anywhere.
+    /// Whether the run works with the user's own files, whose names and content may occur anywhere.
     pub(super) own_files: bool,
-    /// Whether what is looked at cites somebody's work: where that is to be found names nobody of here.
+    /// Whether the current value cites published work, whose location identifies nobody here.
     pub(super) cites: bool,
-    /// Whether what failed commands said is kept, but for names.
+    /// Whether the output of failed commands is kept, without names.
     pub(super) failed_output: bool,
-    /// Each kind with its different names, and in how many places they stood.
+    /// For each kind, the distinct names and the number of places in which they occurred.
     pub(super) found: BTreeMap<HiddenKind, (BTreeSet<String>, usize)>,
 }
 
 impl NameReplacer {
-    /// With this key for pseudonyms. `None` should the patterns be wrong.
+    /// Creates a replacer with this key for pseudonyms; `None` if the patterns do not compile.
     pub(super) fn new(key: [u8; 16]) -> Option<Self> {
         let patterns = Regex::new(PATTERNS).ok()?;
         Some(NameReplacer {
@@ -164,7 +165,7 @@ impl NameReplacer {
         })
     }
 
-    /// From here on this is a name wherever it stands; what everybody is called is none.
+    /// Registers a name, to be replaced wherever it occurs from here on. A name that every machine has is ignored.
     pub(super) fn know(&mut self, name: &str, kind: HiddenKind) {
         let name = name.trim();
         let of_all = NOBODY.contains(&name) || kind == HiddenKind::Path && is_public(name);
@@ -175,7 +176,7 @@ impl NameReplacer {
         }
     }
 
-    /// Whoever has a home, or a medium of theirs mounted, in this text.
+    /// Registers the users whose home or mounted medium the text mentions.
     pub(super) fn know_homes(&mut self, text: &str) {
         for folder in ["/home/", "/Users/", "/media/"] {
             for (at, _) in text.match_indices(folder) {
@@ -194,8 +195,8 @@ impl NameReplacer {
         }
     }
 
-    /// What the words of a command name together: what follows an option that gives a filesystem its name, and what several
-    /// words open something with.
+    /// Registers names that only several words of a command show together: the value after an option that names a
+    /// filesystem, and secrets that span words.
     pub(super) fn know_words(&mut self, options: &[&str]) {
         if options.len() < 2 {
             return;
@@ -220,10 +221,10 @@ impl NameReplacer {
         }
     }
 
-    /// What stands for `name`.
+    /// The pseudonym of `name`.
     pub(super) fn pseudonym(&mut self, name: &str, kind: HiddenKind) -> String {
         let mut hasher = SipHasher24::new_with_key(&self.key);
-        // By-id names may be written as their path.
+        // A by-id name may also be written as its path.
         let bare = name.rsplit('/').next().filter(|_| kind == HiddenKind::Device).unwrap_or(name);
         hasher.write(bare.to_ascii_lowercase().as_bytes());
         let (names, places) = self.found.entry(kind).or_default();
@@ -232,7 +233,7 @@ impl NameReplacer {
         kind.pseudonym(&format!("{:016x}", hasher.finish()))
     }
 
-    /// The text without names that are known.
+    /// Replaces the registered names in the text.
     pub(super) fn without_known(&mut self, text: &str) -> String {
         let lower = text.to_ascii_lowercase();
         let known: Vec<_> = self.known.iter().filter(|(name, _)| lower.contains(name)).cloned().collect();
@@ -252,10 +253,10 @@ impl NameReplacer {
         text
     }
 
-    /// The text without names that are known, nor anything that looks like one.
+    /// Replaces the registered names in the text, and everything that looks like a name.
     pub(super) fn without_any(&mut self, text: &str) -> String {
         let text = self.without_known(text);
-        // A word of a command, or a path in the plan: it may hold spaces.
+        // The text is one word of a command, or a path in the plan, and may contain spaces.
         if text.starts_with('/') && !is_public(&text) && !text.contains(['\n', '\'', '"', ';', '|', ':']) {
             return self.pseudonym(&text, HiddenKind::Path);
         }
@@ -297,12 +298,12 @@ impl NameReplacer {
     }
 }
 
-/// Whether any pattern could be found in it: most words of a journal are short, and ours.
+/// Whether any pattern could match. Most strings in a journal are short and fsverdict's own, so this test saves time.
 fn may_hold_names(text: &str) -> bool {
     text.len() > 11 || text.contains(['/', '@', ':', '.', '=', '-'])
 }
 
-/// Whether what looks like a name of this group is none: a site that everybody knows, a word of ours, a pseudonym.
+/// Whether a match of this group is no private name: a well-known site, a word of fsverdict's, or a pseudonym.
 fn is_nobodys(group: &str, found: &str, cites: bool) -> bool {
     match group {
         "site" | "host" | "path" if cites && !found.contains(['@', '?']) => true,
@@ -326,7 +327,7 @@ fn is_known_site(host: &str) -> bool {
         .any(|known| host == *known || host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
 }
 
-/// Whether these bytes are no part of a longer word.
+/// Whether these bytes are a whole word and not part of a longer one.
 fn is_word(text: &str, start: usize, end: usize) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let inside = &text[start..end];
@@ -335,7 +336,7 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
         && !joins(inside.chars().next_back(), text[end..].chars().next())
 }
 
-/// Whether it is a path of the system.
+/// Whether the path belongs to the system.
 pub(super) fn is_public(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match (parts.next(), parts.next()) {
@@ -348,8 +349,8 @@ pub(super) fn is_public(path: &str) -> bool {
     }
 }
 
-/// Where the path that was found ends, if it is one and somebody's: names of files may hold spaces, which are part of it
-/// within quotes, and of what lies below a path that is hidden already.
+/// Where the path that was found ends; `None` if it is no path or no private one. File names may contain spaces,
+/// which belong to the path within quotes and below a path that is already hidden.
 fn path_end(text: &str, start: usize, end: usize) -> Option<usize> {
     let before = text[..start].chars().next_back();
     let of_home = ["$HOME", "${HOME}", "~"].iter().any(|home| text[..start].ends_with(home));

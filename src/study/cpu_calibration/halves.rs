@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use fsverdict_judgement::journal::{Event, Observation, Status, TrialId};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, image_room};
 use fsverdict_lab::kernel::CPU_CLASSES;
-use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose};
+use fsverdict_lab::lab::{Attachment, Attachments, Lab, choose_lab};
 use fsverdict_lab::trial::TrialSpec;
 use fsverdict_linux::host::procfs::kernel_thread_times;
 use fsverdict_linux::host::root::Root;
@@ -54,7 +54,7 @@ struct Half {
 
 impl Half {
     fn obstacle(&self, candidate: &Candidate) -> Option<String> {
-        self.lab.obstacle(candidate).map(|reason| reason.what)
+        self.lab.find_obstacle(candidate).map(|reason| reason.what)
     }
 
     /// Does the work of a plan on a candidate; `watch` hears its events.
@@ -72,7 +72,7 @@ impl Half {
             phases: self.plan.phases.clone(),
             ..bare
         };
-        let end = self.lab.run(&spec, &self.attachments, 0, watch)?;
+        let end = self.lab.run_trial(&spec, &self.attachments, 0, watch)?;
         match end.status {
             Status::Ok => Ok(()),
             Status::Failed => {
@@ -101,7 +101,7 @@ impl NativeHalf {
         plan.lab = LabChoice::Native;
         plan.device.replace(&[DeviceSource::Image(size)]);
         check_limits(&plan)?;
-        let lab = choose(&plan, LabChoice::Native)?.lab;
+        let lab = choose_lab(&plan, LabChoice::Native)?.lab;
         let room = image_room(&plan, size.0);
         let image = Attachment::Image { folder: PathBuf::from(MEMORY), size: size.0, room };
         Ok(NativeHalf(Half { plan, lab, attachments: Attachments::new(image, Vec::new()) }))
@@ -167,7 +167,7 @@ impl GuestHalf {
         check_limits(&plan)?;
         let never = |_: &fsverdict_linux::guard::Refusal| None;
         let attachments = Permission { erase: &[], ask: &never }.claim(&plan)?;
-        let lab = choose(&plan, LabChoice::Uml)?.lab;
+        let lab = choose_lab(&plan, LabChoice::Uml)?.lab;
         Ok(GuestHalf { half: Half { plan, lab, attachments }, _folder: folder })
     }
 

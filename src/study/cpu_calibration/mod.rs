@@ -1,5 +1,5 @@
-//! Calibrates a processor: the same pieces of work are done natively, where their processor time is measured, and in a guest, whose
-//! kernel counts what it computes. Prices are fitted so that counts times prices give the times.
+//! Calibrates a processor: runs the same work natively, measuring its CPU time, and in a guest whose kernel counts
+//! what it computes. Then fits prices such that counts times prices give the measured times.
 
 mod halves;
 mod prior;
@@ -17,21 +17,23 @@ use self::prior::{LOOP_PRIORS, prior_of};
 use super::cipher::cipher_price;
 use super::error::SessionError;
 
-/// How often the native half is done. Whatever else runs on the machine only adds to a time, so the least of each counts.
+/// The number of native rounds. Other load on the machine only adds to a time, so the minimum counts.
 const NATIVE_ROUNDS: u32 = 4;
-/// Work that took less natively tells more of what else the kernel's threads do than of the work.
+/// The minimum native time of a piece of work that is used, in seconds: in a shorter one, other work of the kernel's
+/// threads dominates.
 const SHORTEST_SECONDS: f64 = 10e-3;
 
-/// A piece of work on a filesystem: the candidate's name, and the phase's.
+/// Identifies a piece of work on a filesystem: the names of the candidate and of the phase.
 type WorkKey = (String, String);
 
-/// The prices of a processor, and how far off they are.
+/// The prices of a processor, and their error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuCalibration {
-    /// Picoseconds of each class, in the order of [`CPU_CLASSES`], and whether work was measured that it is part of.
+    /// The price of each class in picoseconds, in the order of [`CPU_CLASSES`], and whether measured work contained
+    /// that class.
     pub prices: Vec<CalibratedPrice>,
     pub held_out: HeldOutError,
-    /// Priced time by native time, of each candidate and piece of work.
+    /// Priced time divided by native time, for each candidate and piece of work.
     pub ratios: Vec<(String, String, f64)>,
 }
 
@@ -42,16 +44,18 @@ pub struct CalibratedPrice {
     pub measured: bool,
 }
 
-/// A plan of the same work in both halves, whose phases have as metrics what that half prints.
+/// Two plans of the same work, one for each half; the metrics of their phases are those that the half prints.
 pub struct CalibrationPlans {
     pub native: Plan,
     pub guest: Plan,
 }
 
-/// Does the work of both plans, natively and in guests of a counting kernel, and fits the prices. `tell` hears what is under way.
+/// Does the work of both plans, natively and in guests with a counting kernel, and fits the prices. `tell` receives
+/// what is in progress.
 ///
 /// # Errors
-/// Where there are no native trials here (it takes root), no candidate can be had in both halves, or work failed.
+/// Fails where native trials are impossible (they need root), where no candidate can run in both halves, or where
+/// work failed.
 pub fn calibrate_cpu(
     plans: &CalibrationPlans,
     counting_kernel: &Path,
@@ -83,7 +87,7 @@ pub fn calibrate_cpu(
     }
     let seconds = seconds.into_iter().map(|(key, took)| (key, took.seconds())).collect();
     let mut found = fit(&counts, &seconds)?;
-    // No filesystem computes it by itself.
+    // No filesystem computes AES by itself, so it is measured separately.
     if let Some(seconds) = aes_byte_seconds() {
         found.set_measured("aes_byte", seconds);
     }
@@ -98,20 +102,21 @@ impl CpuCalibration {
     }
 }
 
-/// Seconds for a byte of the cipher of LUKS, as cryptsetup or openssl measures it; none where neither does.
+/// The seconds per byte of the LUKS cipher, as cryptsetup or openssl measures it; `None` if neither can.
 fn aes_byte_seconds() -> Option<f64> {
     let cipher = fsverdict_stack::layer::find_layer("luks2")?.cipher?;
     let price = cipher_price(cipher).ok()?;
     Some(f64::midpoint(price.written, price.read))
 }
 
-/// A price as models have it: whole, and never nothing.
+/// Converts a price to a whole number of picoseconds, at least 1, as models store it.
 fn picoseconds(seconds: f64) -> u64 {
-    // Prices are milliseconds at most.
+    // Prices are milliseconds at most, so the cast does not overflow.
     ((seconds * 1e12).round() as u64).max(1)
 }
 
-/// Fits the prices of the classes and, beside them, of the loop device that the native half lies on, which is no part of them.
+/// Fits the prices of the classes, together with the prices of the loop device below the native half, which are not
+/// part of the result.
 fn fit(
     counts: &BTreeMap<WorkKey, Vec<f64>>,
     seconds: &BTreeMap<WorkKey, f64>,
@@ -163,7 +168,7 @@ mod tests {
             seconds.insert(key.clone(), row[0] * 1e-9 + row[3] * 1e-10);
             counts.insert(key, row);
         }
-        // Too short to be told.
+        // This time is too short to be used.
         seconds.insert(("ext4".to_owned(), "piece0".to_owned()), 1e-4);
         let found = fit(&counts, &seconds).unwrap();
         assert!(found.held_out.median < 0.05, "{:?}", found.held_out);

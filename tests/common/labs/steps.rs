@@ -183,7 +183,8 @@ pub fn told_is_done(lab: &str, text: &str) {
         let spec = spec(&plan, number);
         let steps = journal.all("step_started").filter(of).map(|event| event["step"].as_str().unwrap());
         let steps: Vec<&str> = steps.filter(|step| !step.starts_with("stage")).collect();
-        let declared: Vec<&str> = TrialCourse::of(&spec).all().filter_map(|step| step.name).collect();
+        let declared: Vec<&str> =
+            TrialCourse::for_trial(&spec).all_steps().filter_map(|step| step.name).collect();
         assert_eq!(declared, steps);
     }
 }

@@ -86,7 +86,7 @@ impl Lab for Player {
         Facts::new()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let missing = self.tale.missing.contains(&candidate.name.as_str());
         missing.then(|| Reason::new("not recorded", "record it"))
     }
@@ -95,7 +95,7 @@ impl Lab for Player {
         Vec::new()
     }
 
-    fn run(
+    fn run_trial(
         &self,
         spec: &TrialSpec,
         _: &Attachments,

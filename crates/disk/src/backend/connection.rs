@@ -28,7 +28,7 @@ impl Connection {
 
     /// Starts a message: closes the descriptors of earlier messages that were not taken, unless bytes of this message
     /// have arrived already.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_message(&mut self) {
         if self.bytes.is_empty() {
             self.descriptors.clear();
         }
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     /// Fills `message`; returns false if the other end hung up.
-    pub(super) fn receive(&mut self, message: &mut [u8]) -> io::Result<bool> {
+    pub(super) fn receive_message(&mut self, message: &mut [u8]) -> io::Result<bool> {
         while self.bytes.len() < message.len() {
             if !self.fill_buffer()? {
                 return Ok(false);
@@ -84,7 +84,7 @@ impl Connection {
     }
 
     /// Sends a whole message; returns false if the other end hung up.
-    pub(super) fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<bool> {
+    pub(super) fn send_message(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<bool> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !descriptors.is_empty() {

@@ -86,7 +86,7 @@ impl ServedDisk {
         trace: Option<TraceWriter<File>>,
         fails_after: Option<Duration>,
     ) -> Result<Self, BackendError> {
-        let queue = Queue::new(RING).map_err(BackendError::ring)?;
+        let queue = Queue::new(RING).map_err(BackendError::ring_error)?;
         let pending = (0..RING).map(|_| PendingRequest::default()).collect();
         let tally = Tally::new(trace);
         Ok(ServedDisk {
@@ -128,10 +128,10 @@ impl ServedDisk {
     }
 
     /// Takes every request that the guest has put into the ring.
-    pub(super) fn submit(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<(), BackendError> {
+    pub(super) fn submit_requests(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<(), BackendError> {
         self.last_used_ns = now;
         loop {
-            let Some(chain) = self.queue.iter(memory).map_err(BackendError::ring)?.next() else {
+            let Some(chain) = self.queue.iter(memory).map_err(BackendError::ring_error)?.next() else {
                 return Ok(());
             };
             let id = chain.head_index();
@@ -149,7 +149,7 @@ impl ServedDisk {
             slot.buffers.remove(0);
             slot.status = status;
             let mut words = [0; HEADER_BYTES];
-            memory.read_slice(&mut words, header).map_err(BackendError::memory)?;
+            memory.read_slice(&mut words, header).map_err(BackendError::memory_error)?;
             slot.kind = u32_at(&words, offset_of!(Header, type_));
             slot.submitter = Submitter::told(u32_at(&words, offset_of!(Header, ioprio)));
             let sector = u64_at(&words, offset_of!(Header, sector));
@@ -163,14 +163,14 @@ impl ServedDisk {
                     let operation = if is_discard { Action::Discard } else { Action::WriteZeroes };
                     let range = slot.buffers.first().ok_or(BackendError::Chain("it names no range"))?.0;
                     let mut words = [0; RANGE_BYTES];
-                    memory.read_slice(&mut words, range).map_err(BackendError::memory)?;
+                    memory.read_slice(&mut words, range).map_err(BackendError::memory_error)?;
                     let sector = u64_at(&words, offset_of!(Range, sector));
                     let sectors = u32_at(&words, offset_of!(Range, num_sectors));
                     Ok(build_request(id, operation, sector, u64::from(sectors)))
                 }
                 VIRTIO_BLK_T_GET_ID => {
                     let mut name = *SERIAL;
-                    let status = match self.contents.named(&mut self.store) {
+                    let status = match self.contents.enter_next_state(&mut self.store) {
                         Ok(None) => OK,
                         Ok(Some(serial)) => {
                             name = [0; SERIAL.len()];
@@ -178,13 +178,13 @@ impl ServedDisk {
                             OK
                         }
                         Err(error) => {
-                            self.tally.trouble(&error);
+                            self.tally.record_error(&error);
                             FAILED
                         }
                     };
                     if let Some((address, length)) = slot.buffers.first() {
                         let name = name.get(..SERIAL.len().min(*length as usize)).unwrap_or_default();
-                        memory.write_slice(name, *address).map_err(BackendError::memory)?;
+                        memory.write_slice(name, *address).map_err(BackendError::memory_error)?;
                     }
                     Err(status)
                 }
@@ -197,7 +197,8 @@ impl ServedDisk {
                 }
                 // The comparison is in sectors, because the byte offset of a place far beyond the end may overflow.
                 Ok(request)
-                    if request.end() > self.store.size_bytes() / SECTOR || bytes > MAX_REQUEST_BYTES =>
+                    if request.end_sector() > self.store.size_bytes() / SECTOR
+                        || bytes > MAX_REQUEST_BYTES =>
                 {
                     self.immediate.push((id, FAILED));
                 }
@@ -209,7 +210,7 @@ impl ServedDisk {
 
     /// Advances the device to `now`, and answers the requests that are done by then; returns true if the guest is to
     /// be called.
-    pub(super) fn advance(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<bool, BackendError> {
+    pub(super) fn advance_to(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<bool, BackendError> {
         self.last_used_ns = now;
         let mut has_answers = !self.immediate.is_empty();
         for (id, status) in std::mem::take(&mut self.immediate) {
@@ -219,10 +220,10 @@ impl ServedDisk {
         self.device.advance(now, &mut completions);
         for completion in completions.drain(..) {
             let failed = self.complete_request(&completion, memory)?;
-            self.tally.answered(&completion, now);
+            self.tally.record_lateness(&completion, now);
             let flags = if failed { Flags::FAILED } else { Flags::default() };
             let by = self.find_submitter(&completion.request);
-            self.tally.record(&Traced { by, ..Traced::done(&completion, flags) });
+            self.tally.record_request(&Traced { by, ..Traced::done(&completion, flags) });
             has_answers = true;
         }
         self.completions = completions;
@@ -239,7 +240,7 @@ impl ServedDisk {
         let Some(slot) = self.pending.get_mut(usize::from(id)) else {
             return Err(BackendError::Chain("no such slot"));
         };
-        if self.contents.fails(&completion.request) {
+        if self.contents.does_fail(&completion.request) {
             self.answer_request(id, FAILED, 0, memory)?;
             return Ok(true);
         }
@@ -248,7 +249,7 @@ impl ServedDisk {
         let result = match completion.request.operation {
             Action::Flush => Ok(()),
             Action::Discard | Action::WriteZeroes => {
-                self.store.discard(offset, u64::from(completion.request.sectors) * SECTOR)
+                self.store.discard_bytes(offset, u64::from(completion.request.sectors) * SECTOR)
             }
             operation @ (Action::Read | Action::Write) => {
                 // Buffers that are contiguous, as those of large files are, are moved in one piece.
@@ -264,10 +265,10 @@ impl ServedDisk {
                     result = if operation == Action::Read {
                         written += length;
                         let read = self.store.read_at(&mut self.buffer, offset);
-                        memory.write_slice(&self.buffer, address).map_err(BackendError::memory)?;
+                        memory.write_slice(&self.buffer, address).map_err(BackendError::memory_error)?;
                         read
                     } else {
-                        memory.read_slice(&mut self.buffer, address).map_err(BackendError::memory)?;
+                        memory.read_slice(&mut self.buffer, address).map_err(BackendError::memory_error)?;
                         self.contents.take_in(&self.buffer);
                         self.store.write_at(&self.buffer, offset)
                     };
@@ -277,10 +278,10 @@ impl ServedDisk {
             }
         };
         let result = result.map_err(BackendError::from);
-        let status = match result.and_then(|()| self.contents.completed(completion)) {
+        let status = match result.and_then(|()| self.contents.record_completion(completion)) {
             Ok(()) => OK,
             Err(error) => {
-                self.tally.trouble(&error);
+                self.tally.record_error(&error);
                 FAILED
             }
         };
@@ -289,17 +290,17 @@ impl ServedDisk {
     }
 
     /// Puts the requests that are still pending into the trace, and finishes trace and log.
-    pub(super) fn end(&mut self) {
-        for (submitted_ns, request) in self.device.underway() {
+    pub(super) fn finish_trace(&mut self) {
+        for (submitted_ns, request) in self.device.pending_requests() {
             let by = self.find_submitter(request);
-            self.tally.record(&Traced { by, ..Traced::underway(submitted_ns, request) });
+            self.tally.record_request(&Traced { by, ..Traced::underway(submitted_ns, request) });
         }
-        self.tally.worn(self.device.wear());
-        match self.contents.end() {
+        self.tally.record_wear(self.device.wear());
+        match self.contents.finish_log() {
             Ok(is_whole) => self.tally.log_is_whole(is_whole),
-            Err(error) => self.tally.trouble(&error),
+            Err(error) => self.tally.record_error(&error),
         }
-        self.tally.end();
+        self.tally.finish_trace();
     }
 
     /// The process that submitted a pending request.
@@ -315,8 +316,8 @@ impl ServedDisk {
         memory: &GuestMemoryMmap,
     ) -> Result<(), BackendError> {
         let address = self.pending.get(usize::from(id)).map(|slot| slot.status).unwrap_or_default();
-        memory.write_obj(status, address).map_err(BackendError::memory)?;
-        self.queue.add_used(memory, id, written + 1).map_err(BackendError::ring)
+        memory.write_obj(status, address).map_err(BackendError::memory_error)?;
+        self.queue.add_used(memory, id, written + 1).map_err(BackendError::ring_error)
     }
 
     /// Space that the store takes up on the host's disk, in bytes.
@@ -330,7 +331,7 @@ fn build_request(id: u16, operation: Action, sector: u64, sectors: u64) -> Reque
 }
 
 /// The feature bits that the device offers.
-pub(super) fn features(limits: &Limits) -> u64 {
+pub(super) fn offered_features(limits: &Limits) -> u64 {
     let features = [
         (VIRTIO_BLK_F_SEG_MAX, true),
         (VIRTIO_BLK_F_BLK_SIZE, true),
@@ -343,7 +344,7 @@ pub(super) fn features(limits: &Limits) -> u64 {
 }
 
 /// Builds the device's configuration space.
-pub(super) fn configuration(limits: &Limits) -> [u8; 256] {
+pub(super) fn configuration_space(limits: &Limits) -> [u8; 256] {
     /// The largest range of zeroes in one request, in sectors: 2 GiB.
     const MAX_ZEROES_SECTORS: u32 = 1 << 22;
     let mut space = [0; 256];

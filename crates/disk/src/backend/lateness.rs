@@ -23,7 +23,7 @@ impl Lateness {
         Some(Lateness { histogram: Histogram::new(2).ok()?, sum_ns: 0, modelled_ns: 0 })
     }
 
-    pub(super) fn record(&mut self, completion: &Completion, now: u64) {
+    pub(super) fn record_completion(&mut self, completion: &Completion, now: u64) {
         let late = now.saturating_sub(completion.completed_ns);
         // The histogram grows as wide as it must, so that this does not fail.
         let _ = self.histogram.record(late);
@@ -33,7 +33,7 @@ impl Lateness {
     }
 
     /// The sum of the lateness as a share of the time that the model gives.
-    pub(super) fn share(&self) -> f64 {
+    pub(super) fn lateness_share(&self) -> f64 {
         self.sum_ns as f64 / self.modelled_ns.max(1) as f64
     }
 
@@ -43,8 +43,8 @@ impl Lateness {
     }
 
     /// Why the times of a trial differ too much from those of the model, if they do.
-    pub(super) fn trouble(&self) -> Option<Reason> {
-        let share = self.share();
+    pub(super) fn find_trouble(&self) -> Option<Reason> {
+        let share = self.lateness_share();
         (share > MAX_LATENESS_SHARE).then(|| {
             let reason = format!(
                 "the device did not keep its pace in real time: requests took {:.0} % longer than its model says \
@@ -68,9 +68,11 @@ mod tests {
         let mut lateness = Lateness::new().unwrap();
         let request = Request { id: 0, operation: Action::Read, sector: 0, sectors: 8 };
         let mut answer = |late: u64| {
-            lateness
-                .record(&Completion { request, submitted_ns: 5, completed_ns: 1_000_005 }, 1_000_005 + late);
-            (lateness.trouble(), lateness.share(), lateness.quantiles_ns()[2])
+            lateness.record_completion(
+                &Completion { request, submitted_ns: 5, completed_ns: 1_000_005 },
+                1_000_005 + late,
+            );
+            (lateness.find_trouble(), lateness.lateness_share(), lateness.quantiles_ns()[2])
         };
         assert_eq!(answer(0), (None, 0.0, 0));
         assert_eq!(answer(390_000).0, None);

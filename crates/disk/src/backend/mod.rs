@@ -112,11 +112,11 @@ impl BackendError {
         }
     }
 
-    fn memory(error: impl std::fmt::Display) -> Self {
+    fn memory_error(error: impl std::fmt::Display) -> Self {
         BackendError::Memory(error.to_string())
     }
 
-    fn ring(error: impl std::fmt::Display) -> Self {
+    fn ring_error(error: impl std::fmt::Display) -> Self {
         BackendError::Ring(error.to_string())
     }
 }
@@ -182,7 +182,7 @@ pub struct DeviceToServe<'a> {
 /// Returns a report of each device, in their order; an error of the guest is in the first. `silence` bounds the wall
 /// time for which a guest in simulated time may send nothing. If a device cannot be prepared, the only report is
 /// about that.
-pub fn serve(
+pub fn serve_devices(
     devices: Vec<DeviceToServe<'_>>,
     clock: Clock,
     silence: Duration,
@@ -190,25 +190,25 @@ pub fn serve(
 ) -> Vec<BackendReport> {
     let (mut disks, mut drivers) = (Vec::new(), Vec::new());
     for DeviceToServe { device, store, trace, log, socket } in devices {
-        match prepare(device, store, trace, log) {
+        match prepare_disk(device, store, trace, log) {
             Ok(disk) => disks.push(disk),
-            Err(error) => return vec![BackendReport::of(&error)],
+            Err(error) => return vec![BackendReport::from_error(&error)],
         }
         drivers.push(socket);
     }
     let result = match clock {
-        Clock::Simulated => simulated::serve(&mut disks, &drivers, clock_socket, silence),
+        Clock::Simulated => simulated::serve_in_simulated_time(&mut disks, &drivers, clock_socket, silence),
         Clock::Real => serve_in_real_time(&mut disks, &drivers).map(|()| 0),
     };
     let simulated_ns = result.unwrap_or_else(|error| {
         if let Some(disk) = disks.first_mut() {
-            disk.tally.trouble(&error);
+            disk.tally.record_error(&error);
         }
         0
     });
     let finish = |disk: &mut ServedDisk| {
-        disk.end();
-        BackendReport { simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+        disk.finish_trace();
+        BackendReport { simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.to_report() }
     };
     disks.iter_mut().map(finish).collect()
 }
@@ -217,7 +217,7 @@ pub fn serve(
 fn serve_in_real_time(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), BackendError> {
     std::thread::scope(|scope| {
         let serve_one = |(disk, driver): (&'_ mut ServedDisk, &'_ OwnedFd)| {
-            connection(driver).and_then(|connection| real::serve(disk, connection))
+            connection(driver).and_then(|connection| real::serve_in_real_time(disk, connection))
         };
         let mut pairs = disks.iter_mut().zip(drivers);
         let first = pairs.next();
@@ -237,7 +237,7 @@ fn is_out_of_resources(error: &std::io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| exhausted.contains(&errno))
 }
 
-fn prepare(
+fn prepare_disk(
     Served { model, draw, size_bytes, seed, fails_after }: Served<'_>,
     store: File,
     trace: Option<(File, u64)>,
@@ -250,7 +250,7 @@ fn prepare(
     let contents = match log {
         None => Contents::Kept,
         Some(LogToServe::Record { file, bound }) => {
-            Contents::recorded(LogWriter::new(file, bound).map_err(BackendError::WritingLog)?)
+            Contents::new_recorded(LogWriter::new(file, bound).map_err(BackendError::WritingLog)?)
         }
         Some(LogToServe::Enter { file, states, rule }) => {
             Contents::Entered(ServedStates::new(file, rule, states)?)

@@ -12,7 +12,7 @@ use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
 
 /// Serves one guest until it hangs up. A silent guest is not ended here, because a trial has a time limit of its own.
-pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<(), BackendError> {
+pub(super) fn serve_in_real_time(disk: &mut ServedDisk, connection: OwnedFd) -> Result<(), BackendError> {
     // By default the kernel may prolong a sleep by 50 µs to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
@@ -22,29 +22,29 @@ pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<(), Ba
         let time_ns = monotonic_ns() - start_ns;
         let due = disk.next_event(time_ns);
         if due.is_some_and(|due| due <= time_ns) {
-            if disk.advance(time_ns, session.memory()?)? {
-                session.notify()?;
+            if disk.advance_to(time_ns, session.guest_memory()?)? {
+                session.notify_guest()?;
             }
             continue;
         }
         if !session.connection.holds_any() {
             let ready = wait_for_guest(&session, due.map(|due| due - time_ns))?;
             if ready.kick && disk.is_ready() {
-                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
+                disk.submit_requests(monotonic_ns() - start_ns, session.guest_memory()?)?;
             }
             if !ready.message {
                 continue;
             }
         }
-        match session.serve(disk)? {
+        match session.serve_message(disk)? {
             GuestAsks::Kick => {
-                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
-                session.acknowledge()?;
+                disk.submit_requests(monotonic_ns() - start_ns, session.guest_memory()?)?;
+                session.acknowledge_kick()?;
             }
             GuestAsks::End => return Ok(()),
             // The guest may have kicked before its ring was set up.
             GuestAsks::Nothing if session.kick.is_some() && disk.is_ready() => {
-                disk.submit(monotonic_ns() - start_ns, session.memory()?)?;
+                disk.submit_requests(monotonic_ns() - start_ns, session.guest_memory()?)?;
             }
             GuestAsks::Nothing => {}
         }

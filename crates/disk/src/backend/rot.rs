@@ -19,25 +19,25 @@ pub(super) struct ServedRot {
 
 impl ServedRot {
     pub(super) fn new(log: File, blocks: Vec<Option<RottenBlock>>) -> Result<Self, BackendError> {
-        let image = RottenImage::new(WriteLog::read(log)?);
+        let image = RottenImage::new(WriteLog::read_log(log)?);
         Ok(ServedRot { image, remaining: blocks.into_iter().enumerate(), current: None })
     }
 
     /// Restores the block before and makes the next one rot; returns its number, or `None` when there are no more.
     pub(super) fn next(&mut self, store: &mut Store) -> Result<Option<usize>, BackendError> {
         let Some((number, rotten)) = self.remaining.next() else { return Ok(None) };
-        self.image.enter(store, rotten)?;
+        self.image.enter_block(store, rotten)?;
         self.current = rotten;
         Ok(Some(number))
     }
 
     /// Whether the medium cannot carry out a request. An unreadable block can be read again once it is completely
     /// overwritten or discarded, because drives remap the sector then.
-    pub(super) fn fails(&mut self, request: &Request) -> bool {
+    pub(super) fn does_fail(&mut self, request: &Request) -> bool {
         let Some(RottenBlock { block, decay }) = self.current else { return false };
         let rotten_sectors =
             block.saturating_mul(SECTORS_OF_BLOCK)..block.saturating_add(1).saturating_mul(SECTORS_OF_BLOCK);
-        let request_sectors = request.sector..request.end();
+        let request_sectors = request.sector..request.end_sector();
         if !ranges_overlap(&rotten_sectors, &request_sectors) {
             return false;
         }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_medium_refuses_what_it_cannot_do_and_no_more() {
         let file = tempfile::tempfile().unwrap();
-        LogWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap().finish().unwrap();
+        LogWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap().flush_buffer().unwrap();
         let file = {
             use std::io::Seek;
             let mut file = file;
@@ -79,11 +79,11 @@ mod tests {
         };
         let blocks = ["rot-2-unreadable", "rot-2-unwritable", "rot-2-zero"];
         let blocks: Vec<Option<RottenBlock>> = blocks.iter().map(|name| name.parse().ok()).collect();
-        let image = RottenImage::new(WriteLog::read(file).unwrap());
+        let image = RottenImage::new(WriteLog::read_log(file).unwrap());
         let mut rot = ServedRot { image, remaining: blocks.into_iter().enumerate(), current: None };
         let mut store = Store::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let ask = |rot: &mut ServedRot, operation, sector, sectors| {
-            rot.fails(&Request { id: 0, operation, sector, sectors })
+            rot.does_fail(&Request { id: 0, operation, sector, sectors })
         };
         assert!(!ask(&mut rot, Action::Read, 16, 8), "nothing is rotten yet");
         assert_eq!(rot.next(&mut store).unwrap(), Some(0));

@@ -101,15 +101,15 @@ impl GuestSession {
     ///
     /// # Errors
     /// If the guest has not passed its memory yet.
-    pub(super) fn memory(&self) -> Result<&GuestMemoryMmap, BackendError> {
+    pub(super) fn guest_memory(&self) -> Result<&GuestMemoryMmap, BackendError> {
         self.memory.as_ref().ok_or(BackendError::Chain("the guest has not shown its memory"))
     }
 
     /// Receives one message and answers it, unless it is a kick.
-    pub(super) fn serve(&mut self, disk: &mut ServedDisk) -> Result<GuestAsks, BackendError> {
+    pub(super) fn serve_message(&mut self, disk: &mut ServedDisk) -> Result<GuestAsks, BackendError> {
         let mut header = [0; HEADER_BYTES];
-        self.connection.begin();
-        if !self.connection.receive(&mut header)? {
+        self.connection.begin_message();
+        if !self.connection.receive_message(&mut header)? {
             return Ok(GuestAsks::End);
         }
         let (request, flags, length) = (u32_at(&header, 0), u32_at(&header, 4), u32_at(&header, 8) as usize);
@@ -117,12 +117,12 @@ impl GuestSession {
             return Err(BackendError::Protocol { request, what: "it is too long" });
         }
         let mut payload = vec![0; length];
-        if !self.connection.receive(&mut payload)? {
+        if !self.connection.receive_message(&mut payload)? {
             return Ok(GuestAsks::End);
         }
         let answer = match request {
             VHOST_USER_GET_FEATURES => {
-                Some((FEATURES | disk::features(disk.limits())).to_le_bytes().to_vec())
+                Some((FEATURES | disk::offered_features(disk.limits())).to_le_bytes().to_vec())
             }
             VHOST_USER_GET_PROTOCOL_FEATURES => Some(PROTOCOL_FEATURES.to_le_bytes().to_vec()),
             VHOST_USER_GET_CONFIG => Some(build_configuration_reply(&payload, disk)),
@@ -198,18 +198,18 @@ impl GuestSession {
     }
 
     /// Lets the guest go on after a kick.
-    pub(super) fn acknowledge(&self) -> Result<(), BackendError> {
+    pub(super) fn acknowledge_kick(&self) -> Result<(), BackendError> {
         self.send_reply(VHOST_USER_VRING_KICK, &0u64.to_le_bytes())
     }
 
     /// Tells the guest that the ring holds answers. It replies on the socket for calls.
-    pub(super) fn call(&self) -> Result<(), BackendError> {
+    pub(super) fn call_guest(&self) -> Result<(), BackendError> {
         self.send_call(VERSION | NEEDS_REPLY)
     }
 
     /// As `call_guest`, without a reply, because in real time the guest may be waiting for this process at the same
     /// time.
-    pub(super) fn notify(&self) -> Result<(), BackendError> {
+    pub(super) fn notify_guest(&self) -> Result<(), BackendError> {
         self.send_call(VERSION)
     }
 
@@ -225,18 +225,18 @@ impl GuestSession {
             return Err(BackendError::Chain("the guest gave no socket to be called on"));
         };
         // The ring's index and its state are both 0.
-        backend.send(&build_message(VHOST_USER_BACKEND_VRING_CALL, flags, &[0; 8]), &[])?;
+        backend.send_message(&build_message(VHOST_USER_BACKEND_VRING_CALL, flags, &[0; 8]), &[])?;
         Ok(())
     }
 
     /// Receives the reply to a call; returns false if the guest hung up.
-    pub(super) fn called(&mut self) -> Result<bool, BackendError> {
+    pub(super) fn receive_call_reply(&mut self) -> Result<bool, BackendError> {
         let mut reply = [0; HEADER_BYTES + 8];
-        Ok(self.backend.as_mut().is_some_and(|backend| backend.receive(&mut reply).unwrap_or(false)))
+        Ok(self.backend.as_mut().is_some_and(|backend| backend.receive_message(&mut reply).unwrap_or(false)))
     }
 
     fn send_reply(&self, request: u32, payload: &[u8]) -> Result<(), BackendError> {
-        self.connection.send(&build_message(request, VERSION | REPLY, payload), &[])?;
+        self.connection.send_message(&build_message(request, VERSION | REPLY, payload), &[])?;
         Ok(())
     }
 }
@@ -254,7 +254,7 @@ fn build_message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 /// empty, which the protocol defines as an error, if the space is shorter.
 fn build_configuration_reply(payload: &[u8], disk: &ServedDisk) -> Vec<u8> {
     let (offset, size) = (u32_at(payload, 0) as usize, u32_at(payload, 4) as usize);
-    let space = disk::configuration(disk.limits());
+    let space = disk::configuration_space(disk.limits());
     let requested = offset.checked_add(size).and_then(|end| space.get(offset..end));
     match (payload.get(..HEADER_BYTES), requested) {
         (Some(head), Some(requested)) => [head, requested].concat(),
@@ -291,12 +291,12 @@ fn map_memory(payload: &[u8], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, Ba
         let file_bytes =
             u64::try_from(rustix::fs::fstat(&file).map_err(std::io::Error::from)?.st_size).unwrap_or(0);
         if offset.checked_add(size).is_none_or(|end| end > file_bytes) {
-            return Err(BackendError::memory(format!(
+            return Err(BackendError::memory_error(format!(
                 "{size} bytes from {offset} on of a file of {file_bytes}"
             )));
         }
         Ok((GuestAddress(address), size as usize, Some(FileOffset::new(File::from(file), offset))))
     };
     let regions = files.into_iter().enumerate().map(region).collect::<Result<Vec<_>, _>>()?;
-    GuestMemoryMmap::from_ranges_with_files(regions).map_err(BackendError::memory)
+    GuestMemoryMmap::from_ranges_with_files(regions).map_err(BackendError::memory_error)
 }

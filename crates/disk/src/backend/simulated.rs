@@ -24,7 +24,7 @@ const MAX_IDLE_NS: u64 = 3600 * 1_000_000_000;
 ///
 /// `silence` bounds the wall time for which the guest may compute without sending anything: a program that spins
 /// without reading a clock makes no time pass, and would spin forever.
-pub(super) fn serve(
+pub(super) fn serve_in_simulated_time(
     disks: &mut [ServedDisk],
     drivers: &[OwnedFd],
     clock_socket: &OwnedFd,
@@ -35,7 +35,7 @@ pub(super) fn serve(
     let mut simulated_ns = 0;
     loop {
         if let Some(clock) = clock.as_mut() {
-            simulated_ns = clock.now();
+            simulated_ns = clock.now_ns();
             match take_turn(disks, clock, &mut sessions)? {
                 Turn::Taken => continue,
                 Turn::WaitForGuest => {}
@@ -85,7 +85,7 @@ fn serve_clock(clock: &mut Option<SimulationClock>, socket: &OwnedFd) -> Result<
             *clock = Some(SimulationClock::new(super::connection(socket)?)?);
             Ok(true)
         }
-        Some(clock) => clock.serve(),
+        Some(clock) => clock.serve_message(),
     }
 }
 
@@ -102,15 +102,15 @@ fn serve_driver(
         return Ok(true);
     };
     let Some(disk) = disks.get_mut(index) else { return Ok(true) };
-    match (session.serve(disk)?, clock) {
+    match (session.serve_message(disk)?, clock) {
         (GuestAsks::Kick, Some(clock)) => {
-            let now = clock.now();
-            disk.submit(now, session.memory()?)?;
+            let now = clock.now_ns();
+            disk.submit_requests(now, session.guest_memory()?)?;
             let next = first_event(disks, now).map(|event| event.at_ns);
             if !clock.free_until(next.unwrap_or(now.saturating_add(MAX_FREE_RUN_NS)))? {
                 return Ok(false);
             }
-            session.acknowledge()?;
+            session.acknowledge_kick()?;
             Ok(true)
         }
         (GuestAsks::Kick, None) => Err(BackendError::Chain("the guest uses the disk before its clock")),
@@ -150,14 +150,14 @@ fn take_turn(
     if !clock.waiting {
         return Ok(Turn::WaitForGuest);
     }
-    let (event, guest) = (first_event(disks, clock.now()), clock.wanted());
+    let (event, guest) = (first_event(disks, clock.now_ns()), clock.wanted_ns());
     if let Some(DiskEvent { disk, at_ns }) = event
         && guest.is_none_or(|guest| at_ns <= guest)
         && let (Some(disk), Some(Some(session))) = (disks.get_mut(disk), sessions.get_mut(disk))
     {
         clock.device_runs(at_ns);
-        if disk.advance(at_ns, session.memory()?)? {
-            session.call()?;
+        if disk.advance_to(at_ns, session.guest_memory()?)? {
+            session.call_guest()?;
             return await_reply(session, clock);
         }
         return Ok(Turn::Taken);
@@ -177,11 +177,11 @@ fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Resul
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
         let sources = [WaitSource::Connection(&clock.connection), WaitSource::Connection(backend)];
         let readable = wait_for_sources(sources.into_iter(), Duration::from_secs(60))?;
-        if readable.contains(&0) && !clock.serve()? {
+        if readable.contains(&0) && !clock.serve_message()? {
             return Ok(Turn::End);
         }
         if readable.contains(&1) {
-            return Ok(if session.called()? { Turn::Taken } else { Turn::End });
+            return Ok(if session.receive_call_reply()? { Turn::Taken } else { Turn::End });
         }
         if readable.is_empty() {
             return Err(BackendError::Silent { seconds: 60, doing: "took no notice of its disk" });

@@ -83,7 +83,7 @@ impl SimulationClock {
     }
 
     /// The time, in nanoseconds since the guest was started.
-    pub(super) fn now(&mut self) -> u64 {
+    pub(super) fn now_ns(&mut self) -> u64 {
         if self.shared.is_in_use() {
             self.now = self.now.max(self.shared.read_field(offset::NOW));
         }
@@ -91,16 +91,16 @@ impl SimulationClock {
     }
 
     /// The time at which the guest wants to run next, in nanoseconds; `None` if it waits for the devices alone.
-    pub(super) fn wanted(&self) -> Option<u64> {
+    pub(super) fn wanted_ns(&self) -> Option<u64> {
         let requested_ns =
             if self.shared.is_in_use() { self.shared.requested_ns() } else { self.requested_ns };
         requested_ns.filter(|time| *time < FOREVER)
     }
 
     /// Receives one message and answers it; returns false if the guest hung up.
-    pub(super) fn serve(&mut self) -> Result<bool, BackendError> {
+    pub(super) fn serve_message(&mut self) -> Result<bool, BackendError> {
         let mut message = [0; MESSAGE_BYTES];
-        if !self.connection.receive(&mut message)? {
+        if !self.connection.receive_message(&mut message)? {
             return Ok(false);
         }
         self.messages += 1;
@@ -114,7 +114,7 @@ impl SimulationClock {
                 let memory = [self.shared.file.as_fd(), self.shared.file.as_fd()];
                 return Ok(self
                     .connection
-                    .send(&build_message(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
+                    .send_message(&build_message(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
             }
             REQUEST => {
                 self.requested_ns = Some(time);
@@ -136,7 +136,7 @@ impl SimulationClock {
             GET_TIME_OF_DAY => 0,
             _ => return Err(BackendError::Calendar { operation }),
         };
-        Ok(self.connection.send(&build_message(ACKNOWLEDGE, sequence, answer), &[])?)
+        Ok(self.connection.send_message(&build_message(ACKNOWLEDGE, sequence, answer), &[])?)
     }
 
     /// Gives the turn to a device, at this time in nanoseconds.
@@ -157,7 +157,7 @@ impl SimulationClock {
             self.shared.write_field(offset::FREE_UNTIL, until);
             self.shared.write_field(offset::RUNNING, GUEST);
             self.sequence += 1;
-            return Ok(self.connection.send(&build_message(RUN, self.sequence, self.now), &[])?);
+            return Ok(self.connection.send_message(&build_message(RUN, self.sequence, self.now), &[])?);
         }
         Ok(self.send_and_await(RUN, self.now)? && self.send_and_await(FREE_UNTIL, until)?)
     }
@@ -176,11 +176,11 @@ impl SimulationClock {
     fn send_and_await(&mut self, operation: u32, time: u64) -> Result<bool, BackendError> {
         self.sequence += 1;
         self.acknowledged = false;
-        if !self.connection.send(&build_message(operation, self.sequence, time), &[])? {
+        if !self.connection.send_message(&build_message(operation, self.sequence, time), &[])? {
             return Ok(false);
         }
         while !self.acknowledged {
-            if !self.serve()? {
+            if !self.serve_message()? {
                 return Ok(false);
             }
         }
@@ -211,7 +211,7 @@ impl SharedClock {
             File::from(memfd_create("fsverdict-clock", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
         file.set_len(length as u64)?;
         let memory = MmapRegion::from_file(FileOffset::new(file.try_clone()?, 0), length)
-            .map_err(BackendError::memory)?;
+            .map_err(BackendError::memory_error)?;
         let shared = SharedClock { file, memory };
         shared.write_field(offset::VERSION, SHARED_VERSION);
         shared.write_field(offset::LENGTH, length as u32);

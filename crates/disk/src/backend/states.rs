@@ -29,26 +29,26 @@ pub(super) struct ServedStates {
 
 impl ServedStates {
     pub(super) fn new(log: File, rule: LossRule, states: Vec<CrashState>) -> Result<Self, BackendError> {
-        let image = StateImage::new(WriteLog::read(log)?, rule);
+        let image = StateImage::new(WriteLog::read_log(log)?, rule);
         Ok(ServedStates { image, remaining: states.into_iter().enumerate() })
     }
 
     /// Enters the next state; returns its number, or `None` when there are no more.
     fn enter_next(&mut self, store: &mut Store) -> Result<Option<usize>, BackendError> {
         let Some((number, state)) = self.remaining.next() else { return Ok(None) };
-        self.image.enter(store, state)?;
+        self.image.enter_state(store, state)?;
         Ok(Some(number))
     }
 }
 
 impl Contents {
-    pub(super) fn recorded(log: LogWriter) -> Self {
+    pub(super) fn new_recorded(log: LogWriter) -> Self {
         Contents::Recorded { log, data: Vec::new() }
     }
 
     /// Answers a request for the disk's serial: enters the next state or block, and returns its number, or an empty
     /// text when there are no more. `None` stands for the serial that every other disk has.
-    pub(super) fn named(&mut self, store: &mut Store) -> Result<Option<String>, BackendError> {
+    pub(super) fn enter_next_state(&mut self, store: &mut Store) -> Result<Option<String>, BackendError> {
         let number = match self {
             Contents::Entered(states) => states.enter_next(store)?,
             Contents::Rotten(rot) => rot.next(store)?,
@@ -58,8 +58,8 @@ impl Contents {
     }
 
     /// Whether the medium cannot carry out a request, which is then answered with an error.
-    pub(super) fn fails(&mut self, request: &Request) -> bool {
-        if let Contents::Rotten(rot) = self { rot.fails(request) } else { false }
+    pub(super) fn does_fail(&mut self, request: &Request) -> bool {
+        if let Contents::Rotten(rot) = self { rot.does_fail(request) } else { false }
     }
 
     /// Collects a piece of the data of a write.
@@ -70,19 +70,19 @@ impl Contents {
     }
 
     /// Records a request that is done and whose data is in the store.
-    pub(super) fn completed(&mut self, completion: &Completion) -> Result<(), BackendError> {
+    pub(super) fn record_completion(&mut self, completion: &Completion) -> Result<(), BackendError> {
         let Contents::Recorded { log, data } = self else { return Ok(()) };
-        let result = log.record(completion, data).map_err(BackendError::WritingLog);
+        let result = log.append_completion(completion, data).map_err(BackendError::WritingLog);
         data.clear();
         result
     }
 
     /// Finishes the log; returns whether it holds every write.
-    pub(super) fn end(&mut self) -> Result<bool, BackendError> {
+    pub(super) fn finish_log(&mut self) -> Result<bool, BackendError> {
         match std::mem::replace(self, Contents::Kept) {
             Contents::Recorded { log, .. } => {
                 let is_whole = !log.is_full();
-                log.finish().map_err(BackendError::WritingLog)?;
+                log.flush_buffer().map_err(BackendError::WritingLog)?;
                 Ok(is_whole)
             }
             Contents::Kept | Contents::Entered(_) | Contents::Rotten(_) => Ok(true),

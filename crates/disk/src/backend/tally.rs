@@ -30,7 +30,7 @@ pub(super) struct Tally {
 
 impl std::fmt::Debug for Tally {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.report().fmt(formatter)
+        self.to_report().fmt(formatter)
     }
 }
 
@@ -77,7 +77,7 @@ pub struct BackendReport {
 
 impl BackendReport {
     /// The report of a device that could not be served at all.
-    pub(super) fn of(error: &BackendError) -> Self {
+    pub(super) fn from_error(error: &BackendError) -> Self {
         BackendReport {
             trouble: Some(error.reason()),
             of_machine: error.is_of_machine(),
@@ -108,14 +108,14 @@ impl Tally {
     }
 
     /// Records the lateness of a request in real time.
-    pub(super) fn answered(&mut self, completion: &Completion, now: u64) {
+    pub(super) fn record_lateness(&mut self, completion: &Completion, now: u64) {
         if let Some(lateness) = &mut self.lateness {
-            lateness.record(completion, now);
+            lateness.record_completion(completion, now);
         }
     }
 
     /// Adds a request to digest and trace.
-    pub(super) fn record(&mut self, record: &Traced) {
+    pub(super) fn record_request(&mut self, record: &Traced) {
         self.requests += 1;
         for number in [record.submitted_ns, record.completed_ns.unwrap_or(u64::MAX), record.sector] {
             self.digest.update(&number.to_le_bytes());
@@ -124,12 +124,12 @@ impl Tally {
         self.digest.update(record.operation.name().as_bytes());
         if let Some(Err(error)) = self.trace.as_mut().map(|trace| trace.record(record)) {
             self.trace = None;
-            self.trouble(&BackendError::Trace(error));
+            self.record_error(&BackendError::Trace(error));
         }
     }
 
     /// Stores the wear of the medium.
-    pub(super) fn worn(&mut self, wear: Wear) {
+    pub(super) fn record_wear(&mut self, wear: Wear) {
         self.wear = wear;
     }
 
@@ -139,31 +139,31 @@ impl Tally {
     }
 
     /// Finishes the trace.
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish_trace(&mut self) {
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
-            Some(Err(error)) => self.trouble(&BackendError::Trace(error)),
+            Some(Err(error)) => self.record_error(&BackendError::Trace(error)),
             None => {}
         }
     }
 
     /// Records an error; the first one is reported.
-    pub(super) fn trouble(&mut self, error: &BackendError) {
+    pub(super) fn record_error(&mut self, error: &BackendError) {
         if self.trouble.is_none() {
             self.trouble = Some(error.reason());
             self.of_machine = error.is_of_machine();
         }
     }
 
-    pub(super) fn report(&self) -> BackendReport {
+    pub(super) fn to_report(&self) -> BackendReport {
         BackendReport {
             requests: self.requests,
             left_out: self.left_out,
             refused: self.refused,
             digest: self.digest.digest(),
             lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
-            lateness_share: self.lateness.as_ref().map(Lateness::share),
-            late: self.lateness.as_ref().and_then(Lateness::trouble),
+            lateness_share: self.lateness.as_ref().map(Lateness::lateness_share),
+            late: self.lateness.as_ref().and_then(Lateness::find_trouble),
             wear: self.wear,
             log_is_full: self.log_is_full,
             trouble: self.trouble.clone(),

@@ -11,7 +11,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::connection::{Connection, u32_at};
-use super::{BackendError, BackendReport, Served, prepare, real};
+use super::{BackendError, BackendReport, Served, prepare_disk, real};
 
 const SIZE: u64 = 1_000_000_000;
 /// Bytes of the guest's memory, and the addresses in it.
@@ -53,9 +53,9 @@ impl Guest {
         memory.set_len(MEMORY).unwrap();
         let (model, file) = (model.to_owned(), store.try_clone().unwrap());
         let device = std::thread::spawn(move || {
-            let mut disk = prepare(served(&model), file, None, None)?;
-            real::serve(&mut disk, theirs)?;
-            Ok(disk.tally.report())
+            let mut disk = prepare_disk(served(&model), file, None, None)?;
+            real::serve_in_real_time(&mut disk, theirs)?;
+            Ok(disk.tally.to_report())
         });
         let call = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let guest = Guest { connection: Connection::new(ours), memory, store, call, device };
@@ -68,15 +68,15 @@ impl Guest {
     }
 
     fn say(&self, message: &[u8], descriptors: &[std::os::fd::BorrowedFd<'_>]) {
-        assert!(self.connection.send(message, descriptors).unwrap());
+        assert!(self.connection.send_message(message, descriptors).unwrap());
     }
 
     /// Receives the next reply; returns its payload.
     fn reply(&mut self) -> Vec<u8> {
         let mut head = [0; 12];
-        assert!(self.connection.receive(&mut head).unwrap());
+        assert!(self.connection.receive_message(&mut head).unwrap());
         let mut payload = vec![0; u32_at(&head, 8) as usize];
-        assert!(self.connection.receive(&mut payload).unwrap());
+        assert!(self.connection.receive_message(&mut payload).unwrap());
         payload
     }
 

@@ -25,7 +25,7 @@ pub struct Demerit {
 impl Demerit {
     /// Computes the errors from pairs of a measured and a predicted time; `None` where there are none, or all
     /// measured times are 0.
-    pub fn of(pairs: &[(f64, f64)]) -> Option<Demerit> {
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Option<Demerit> {
         let [mut measured, mut predicted]: [Vec<f64>; 2] =
             [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
         let n = pairs.len() as f64;
@@ -54,7 +54,7 @@ impl Demerit {
 
     /// Root mean square of the shares of several kinds of requests, weighted by the number of requests. It shows
     /// errors that cancel between kinds in the figure of all requests.
-    pub fn within<'a>(kinds: impl IntoIterator<Item = &'a Demerit>) -> f64 {
+    pub fn weighted_mean<'a>(kinds: impl IntoIterator<Item = &'a Demerit>) -> f64 {
         let (squares, n) = kinds.into_iter().fold((0.0, 0.0), |(squares, n), kind| {
             (squares + kind.share.powi(2) * kind.n as f64, n + kind.n as f64)
         });
@@ -69,25 +69,25 @@ mod tests {
     #[test]
     fn distributions_hide_what_requests_show() {
         // The times are the same, but at the wrong requests.
-        let found = Demerit::of(&[(1.0, 3.0), (3.0, 1.0), (2.0, 2.0)]).unwrap();
+        let found = Demerit::from_pairs(&[(1.0, 3.0), (3.0, 1.0), (2.0, 2.0)]).unwrap();
         assert_eq!((found.share, found.bias), (0.0, 0.0));
         assert!((found.error - 4.0 / 3.0 / 2.0).abs() < 1e-12 && (found.constant - 1.0 / 3.0).abs() < 1e-12);
         // All times are 10 % too long: the distance of each quantile is a tenth of it.
         let times = [1.0, 2.0, 5.0].map(|time| (time, time * 1.1));
-        let found = Demerit::of(&times).unwrap();
+        let found = Demerit::from_pairs(&times).unwrap();
         let expected = 0.1 * (30.0_f64 / 3.0).sqrt() / (8.0 / 3.0);
         assert!((found.share - expected).abs() < 1e-12 && (found.bias - 0.1).abs() < 1e-12);
-        assert_eq!(Demerit::of(&[]), None);
-        assert_eq!(Demerit::of(&[(0.0, 1.0)]), None);
+        assert_eq!(Demerit::from_pairs(&[]), None);
+        assert_eq!(Demerit::from_pairs(&[(0.0, 1.0)]), None);
     }
 
     #[test]
     fn kinds_count_as_often_as_they_come() {
         let of = |share: f64, n: usize| {
             let pairs = vec![(1.0, 1.0 + share); n];
-            Demerit::of(&pairs).unwrap()
+            Demerit::from_pairs(&pairs).unwrap()
         };
-        assert!((Demerit::within(&[of(0.1, 3), of(0.3, 1)]) - (0.12_f64 / 4.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Demerit::within(&[]), 0.0);
+        assert!((Demerit::weighted_mean(&[of(0.1, 3), of(0.3, 1)]) - (0.12_f64 / 4.0).sqrt()).abs() < 1e-9);
+        assert_eq!(Demerit::weighted_mean(&[]), 0.0);
     }
 }

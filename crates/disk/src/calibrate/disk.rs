@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::{Errno, pread, pwrite};
 
-use crate::device::random::mix;
+use crate::device::random::mix_bits;
 use crate::device::{Action, Device, Model, ModelError, Request};
 
 /// Buffers, offsets and lengths are multiples of this, in bytes, which is a multiple of any device's block.
@@ -23,13 +23,13 @@ pub trait TimedDisk {
     fn size_bytes(&self) -> u64;
 
     /// Reads `bytes` from `offset` on; returns the time that this took.
-    fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
+    fn time_read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
     /// Writes `bytes` of arbitrary data from `offset` on; returns the time that this took.
-    fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
+    fn time_write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
     /// Makes written data durable; returns the time that this took.
-    fn flush(&mut self) -> std::io::Result<u64>;
+    fn time_flush(&mut self) -> std::io::Result<u64>;
 }
 
 /// A block device, or a file, used with `O_DIRECT`.
@@ -41,12 +41,12 @@ pub struct Raw {
 }
 
 impl Raw {
-    pub fn open(path: &Path, write: bool) -> std::io::Result<Raw> {
+    pub fn open_device(path: &Path, write: bool) -> std::io::Result<Raw> {
         let direct = OFlags::DIRECT.bits().cast_signed();
         let mut file = File::options().read(true).write(write).custom_flags(direct).open(path)?;
         let size_bytes = file.seek(SeekFrom::End(0))?;
         // The data is not compressible and not zero, because some devices treat such data specially.
-        let buffer = (0..MAX_LENGTH + ALIGNMENT).map(|index| mix(index as u64) as u8).collect();
+        let buffer = (0..MAX_LENGTH + ALIGNMENT).map(|index| mix_bits(index as u64) as u8).collect();
         Ok(Raw { file, size_bytes, buffer })
     }
 
@@ -79,15 +79,15 @@ impl TimedDisk for Raw {
         self.size_bytes
     }
 
-    fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
+    fn time_read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
         self.time_call(offset, bytes, |file, buffer, offset| pread(file, buffer, offset))
     }
 
-    fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
+    fn time_write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
         self.time_call(offset, bytes, |file, buffer, offset| pwrite(file, buffer, offset))
     }
 
-    fn flush(&mut self) -> std::io::Result<u64> {
+    fn time_flush(&mut self) -> std::io::Result<u64> {
         let start = Instant::now();
         self.file.sync_data()?;
         Ok(start.elapsed().as_nanos() as u64)
@@ -135,15 +135,15 @@ impl TimedDisk for ModelledDisk {
         self.device.limits().size_bytes
     }
 
-    fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
+    fn time_read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
         self.time_request(Action::Read, offset, bytes)
     }
 
-    fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
+    fn time_write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64> {
         self.time_request(Action::Write, offset, bytes)
     }
 
-    fn flush(&mut self) -> std::io::Result<u64> {
+    fn time_flush(&mut self) -> std::io::Result<u64> {
         // A kernel sends no flush to a device that reports no volatile cache.
         if self.device.limits().volatile_cache { self.time_request(Action::Flush, 0, 0) } else { Ok(0) }
     }

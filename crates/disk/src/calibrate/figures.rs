@@ -15,7 +15,7 @@ const SLOW_STREAM_RATIO: f64 = 2.0;
 
 impl Figures {
     /// Fits straight lines through the cells of the fitted half.
-    pub(super) fn of(found: &GridFindings) -> Figures {
+    pub(super) fn from_grid(found: &GridFindings) -> Figures {
         let points = |kind: GridKind| -> Vec<(f64, f64)> {
             let points_of_cell =
                 |cell: &GridCell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ fn fit_line(points: &[(f64, f64)]) -> (f64, f64) {
 
 /// Errors of a model on the half of the grid that it was not fitted to: the mean of the cells' errors, as shares, by
 /// kind of access.
-pub(super) fn errors(device: &GridFindings, model: &GridFindings) -> Vec<(&'static str, f64)> {
+pub(super) fn model_errors(device: &GridFindings, model: &GridFindings) -> Vec<(&'static str, f64)> {
     let error = |(kind, cells): (&GridKind, &Vec<GridCell>)| {
         let pairs = half_of(cells, true).zip(half_of(model.of(*kind), true));
         let shares: Vec<f64> = pairs

@@ -1,9 +1,9 @@
 //! Calibrates a model: moves its numbers until it answers the grid as the device did.
 
 use super::disk::ModelledDisk;
-use super::figures::errors;
-use super::grid::measure;
-use super::text::{number, rounded, value, with, without};
+use super::figures::model_errors;
+use super::grid::measure_grid;
+use super::text::{find_number, find_value, format_rounded, with_value, without_section};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
 use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
@@ -63,7 +63,7 @@ pub struct Titled<'a> {
 
 /// Fits the model in the file `template` to the grid that was measured on a device of `size` bytes. Numbers that the
 /// grid does not show keep the template's values.
-pub fn calibrate(
+pub fn calibrate_model(
     found: &GridFindings,
     size: u64,
     titled: &Titled<'_>,
@@ -72,25 +72,25 @@ pub fn calibrate(
     let Titled { name, device, date } = titled;
     let size = size / 4096 * 4096;
     let has_writes = found.has(Grid::Writing);
-    let measured_figures = Figures::of(found);
-    let template_name = value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
+    let measured_figures = Figures::from_grid(found);
+    let template_name = find_value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
     let mut text = template
         .lines()
         .skip_while(|line| line.starts_with('#'))
         .fold(String::new(), |text, line| text + line + "\n");
     // Words for a kind of device do not mean this one.
-    text = without(&text, "ask");
+    text = without_section(&text, "ask");
     for (section, key, value) in [
         ("", "name", format!("{name:?}")),
         ("", "version", "1".to_owned()),
         ("", "summary", format!("{:?}", format!("measured on {device}, {date}"))),
         ("device", "capacity", format!("\"{size}B\"")),
     ] {
-        text = with(&text, section, key, &value);
+        text = with_value(&text, section, key, &value);
     }
     let run_grid = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
         let model = Model::read(text, name, None)?;
-        let run_half = |grid| Ok(measure(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
+        let run_half = |grid| Ok(measure_grid(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
         if writing { run_half(Grid::Writing) } else { run_half(Grid::Reading) }
     };
     let knobs = Model::read(&text, name, None)?.knobs();
@@ -99,17 +99,17 @@ pub fn calibrate(
     for (index, step) in steps.iter().enumerate() {
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         for _ in 0..ROUNDS {
-            let model_figures = Figures::of(&run_grid(&text, index >= read_steps)?);
+            let model_figures = Figures::from_grid(&run_grid(&text, index >= read_steps)?);
             for Knob(section, key, figure, effect) in *step {
-                let old = number(&text, section, key).unwrap_or(0.0);
+                let old = find_number(&text, section, key).unwrap_or(0.0);
                 let new = effect.corrected_number(old, figure(&measured_figures), figure(&model_figures));
                 // A number that the device does not show stays the template's.
                 if new.is_finite() {
-                    text = with(&text, section, key, &rounded(new));
+                    text = with_value(&text, section, key, &format_rounded(new));
                 }
             }
             text = order_pairs(text);
-            let values = step.iter().map(|Knob(section, key, ..)| number(&text, section, key));
+            let values = step.iter().map(|Knob(section, key, ..)| find_number(&text, section, key));
             let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
             if rounds.last() == Some(&values) {
                 rounds.clear();
@@ -123,7 +123,7 @@ pub fn calibrate(
             let late: Vec<f64> = rounds.iter().skip(ROUNDS / 2).map(|values| values[index]).collect();
             let mean = late.iter().sum::<f64>() / late.len() as f64;
             if mean.is_finite() && !matches!(effect, Effect::Counts | Effect::Speed) {
-                text = with(&text, section, key, &rounded(mean));
+                text = with_value(&text, section, key, &format_rounded(mean));
             }
         }
     }
@@ -131,12 +131,12 @@ pub fn calibrate(
     if has_writes {
         predicted = predicted.and(run_grid(&text, true)?);
     }
-    let errors = errors(found, &predicted);
+    let errors = model_errors(found, &predicted);
     let numbers: Vec<_> = steps
         .iter()
         .copied()
         .flatten()
-        .filter_map(|Knob(section, key, ..)| Some((*section, *key, number(&text, section, key)?)))
+        .filter_map(|Knob(section, key, ..)| Some((*section, *key, find_number(&text, section, key)?)))
         .collect();
     let measuring = if has_writes { "measuring" } else { "reading" };
     let mut toml = format!(
@@ -149,7 +149,7 @@ pub fn calibrate(
         );
     }
     for (section, key, value) in &numbers {
-        text = with(&text, section, key, &format!("{}  # measured", rounded(*value)));
+        text = with_value(&text, section, key, &format!("{}  # measured", format_rounded(*value)));
     }
     Ok(Calibrated { toml: toml + &text, numbers, errors })
 }
@@ -159,8 +159,8 @@ pub fn calibrate(
 fn order_pairs(text: String) -> String {
     let pairs = [("platter.seek", "minimum_ms", "average_ms"), ("platter", "inner_mb_s", "outer_mb_s")];
     pairs.iter().fold(text, |text, (section, less, more)| {
-        match (number(&text, section, less), number(&text, section, more)) {
-            (Some(low), Some(high)) if low > high => with(&text, section, more, &rounded(low)),
+        match (find_number(&text, section, less), find_number(&text, section, more)) {
+            (Some(low), Some(high)) if low > high => with_value(&text, section, more, &format_rounded(low)),
             _ => text,
         }
     })
@@ -191,9 +191,9 @@ impl Effect {
 #[cfg(test)]
 mod tests {
     use super::super::disk::ModelledDisk;
-    use super::super::grid::measure;
-    use super::super::text::with;
-    use super::{Calibrated, Titled, calibrate};
+    use super::super::grid::measure_grid;
+    use super::super::text::with_value;
+    use super::{Calibrated, Titled, calibrate_model};
     use crate::device::{Model, built_in};
     use fsverdict_text::Grid;
 
@@ -203,13 +203,13 @@ mod tests {
         let template = built_in().iter().find(|model| model.name == like).unwrap().toml;
         let text = planted
             .iter()
-            .fold(template.to_owned(), |text, (section, key, value)| with(&text, section, key, value));
-        let text = with(&text, "device", "capacity", &format!("\"{gib}GiB\""));
+            .fold(template.to_owned(), |text, (section, key, value)| with_value(&text, section, key, value));
+        let text = with_value(&text, "device", "capacity", &format!("\"{gib}GiB\""));
         let model = Model::read(&text, like, None).unwrap();
-        let on = |grid| measure(&mut ModelledDisk::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
+        let on = |grid| measure_grid(&mut ModelledDisk::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
         let found = on(Grid::Reading).and(on(Grid::Writing));
         let titled = Titled { name: "found", device: "/dev/sdx", date: "2026-01-01" };
-        calibrate(&found, gib << 30, &titled, template).unwrap()
+        calibrate_model(&found, gib << 30, &titled, template).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Measures the grid of calibration: selects the reads and writes that are timed, and measures them.
 
 use super::disk::TimedDisk;
-use crate::device::random::below;
+use crate::device::random::uniform_below;
 use fsverdict_text::{Grid, GridFindings, GridKind};
 
 const KIB: u64 = 1 << 10;
@@ -37,7 +37,7 @@ const ROUNDS: u64 = 8;
 ///
 /// # Errors
 /// When the disk is smaller than 512 MiB, or a read or write fails.
-pub fn measure(disk: &mut dyn TimedDisk, grid: Grid) -> std::io::Result<GridFindings> {
+pub fn measure_grid(disk: &mut dyn TimedDisk, grid: Grid) -> std::io::Result<GridFindings> {
     let size = disk.size_bytes() / 4096 * 4096;
     if size < 4 * PLACES * PLACE {
         let message = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
@@ -56,7 +56,7 @@ fn random_offsets(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut drawn = 0;
     move |limit, step| {
         drawn += 1;
-        below(seed, drawn, limit / step) * step
+        uniform_below(seed, drawn, limit / step) * step
     }
 }
 
@@ -68,19 +68,19 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
     let mut random_offset = random_offsets(0);
     let middle = size / 2 / MIB * MIB;
     for _ in 0..4 {
-        disk.read(middle, 128 * KIB)?;
+        disk.time_read(middle, 128 * KIB)?;
     }
     for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
-            times_ns.push(disk.read(middle, length)? as f64);
+            times_ns.push(disk.time_read(middle, length)? as f64);
         }
         findings.add(GridKind::Again, length as f64, times_ns);
     }
     for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
-            times_ns.push(disk.read(random_offset(size - length, 4096), length)? as f64);
+            times_ns.push(disk.time_read(random_offset(size - length, 4096), length)? as f64);
         }
         findings.add(GridKind::Anywhere, length as f64, times_ns);
     }
@@ -88,7 +88,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
         let from = (size - PLACE) / (PLACES - 1) * place / MIB * MIB;
         let mut times_ns = Vec::new();
         for offset in (from..from + PLACE).step_by(MIB as usize) {
-            times_ns.push(disk.read(offset, MIB)? as f64);
+            times_ns.push(disk.time_read(offset, MIB)? as f64);
         }
         // The first read includes a seek.
         times_ns.remove(0);
@@ -104,8 +104,8 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
             let distance = distance + random_offset(DISTANCE_VARIATION, 4096);
             let near = random_offset(size - distance - 4096, 4096);
             let (from, to) = if sample % 2 == 0 { (near, near + distance) } else { (near + distance, near) };
-            disk.read(from, 4096)?;
-            times_ns.push(disk.read(to, 4096)? as f64);
+            disk.time_read(from, 4096)?;
+            times_ns.push(disk.time_read(to, 4096)? as f64);
         }
         findings.add(GridKind::Jumps, root, times_ns);
     }
@@ -118,21 +118,21 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
     for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
-            times_ns.push(disk.write(offset, length)? as f64);
+            times_ns.push(disk.time_write(offset, length)? as f64);
             offset += length;
         }
         findings.add(GridKind::WritesOn, length as f64, times_ns);
     }
-    disk.flush()?;
+    disk.time_flush()?;
     for burst in (1..=BURSTS).map(|number| 2 * number * MIB) {
         let mut times_ns = Vec::new();
         for _ in 0..BURST_SAMPLES {
             let from = random_offset(size - burst, UNIT);
             let mut write_ns = 0;
             for offset in (from..from + burst).step_by(MIB as usize) {
-                write_ns += disk.write(offset, MIB)?;
+                write_ns += disk.time_write(offset, MIB)?;
             }
-            times_ns.push((write_ns + disk.flush()?) as f64);
+            times_ns.push((write_ns + disk.time_flush()?) as f64);
         }
         findings.add(GridKind::Bursts, burst as f64, times_ns);
     }
@@ -141,16 +141,16 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
         for _ in 0..SCATTERED_WRITES / number {
             let mut write_ns = 0;
             for _ in 0..number {
-                write_ns += disk.write(random_offset(size - 4096, 4096), 4096)?;
+                write_ns += disk.time_write(random_offset(size - 4096, 4096), 4096)?;
             }
-            times_ns.push((write_ns + disk.flush()?) as f64);
+            times_ns.push((write_ns + disk.time_flush()?) as f64);
         }
         findings.add(GridKind::Scattered, number as f64, times_ns);
     }
     // Once every unit holds data, a stream beyond the number of open units makes the device copy the rest of a unit
     // for each write.
     for offset in (0..STREAMS * UNIT).step_by(MIB as usize) {
-        disk.write(offset, MIB)?;
+        disk.time_write(offset, MIB)?;
     }
     for streams in 1..=STREAMS {
         // Each number of streams is measured twice: once to fit to, and once to compare with.
@@ -158,7 +158,7 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             let mut times_ns = Vec::new();
             for round in 0..ROUNDS {
                 for stream in 0..streams {
-                    times_ns.push(disk.write(stream * UNIT + round * STREAMED, STREAMED)? as f64);
+                    times_ns.push(disk.time_write(stream * UNIT + round * STREAMED, STREAMED)? as f64);
                 }
             }
             // The first write to each stream closes the units that were open before.
@@ -166,6 +166,6 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             findings.add(GridKind::Streams, streams as f64, settled);
         }
     }
-    disk.flush()?;
+    disk.time_flush()?;
     Ok(())
 }

@@ -13,12 +13,12 @@ mod fit;
 mod grid;
 mod text;
 
-pub use against::fit as fit_to_trace;
+pub use against::fit_model as fit_to_trace;
 pub use against::{
     Durability, Fitted, Measured, RecordForm, ReplayError, RequestAccount, RequestRecord, TraceFault,
-    TraceScore, UnreadRequests, first_fifth, read, read_record, replay,
+    TraceScore, UnreadRequests, first_fifth, read_record, read_recording, replay_trace,
 };
 pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};
-pub use fit::{CalibrateError, Calibrated, Titled, calibrate};
-pub use grid::measure;
+pub use fit::{CalibrateError, Calibrated, Titled, calibrate_model};
+pub use grid::measure_grid;

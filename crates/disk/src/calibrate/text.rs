@@ -1,19 +1,19 @@
 //! Edits a model's TOML text: reads and replaces single values, and keeps comments that still hold.
 
 /// Finds the value of a key as it is written; sections are named as in `[platter.seek]`, the top level is empty.
-pub(super) fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
+pub(super) fn find_value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
     let line_index = find_key(text, section, key)?;
     let line = text.lines().nth(line_index)?;
     Some(line.split_once('=')?.1.split('#').next()?.trim())
 }
 
 /// The value of a key as a number.
-pub(super) fn number(text: &str, section: &str, key: &str) -> Option<f64> {
-    value(text, section, key)?.replace('_', "").parse().ok()
+pub(super) fn find_number(text: &str, section: &str, key: &str) -> Option<f64> {
+    find_value(text, section, key)?.replace('_', "").parse().ok()
 }
 
 /// Returns the text with the value of a key replaced, or added on a new line after the section's heading.
-pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String {
+pub(super) fn with_value(text: &str, section: &str, key: &str, value: &str) -> String {
     let line = format!("{key} = {value}");
     let line_index = find_key(text, section, key);
     let mut lines: Vec<&str> = text.lines().collect();
@@ -31,7 +31,7 @@ pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String 
 }
 
 /// Returns the text without a section.
-pub(super) fn without(text: &str, section: &str) -> String {
+pub(super) fn without_section(text: &str, section: &str) -> String {
     let mut current = "";
     let kept = text.lines().filter(|line| {
         current = section_name(line).unwrap_or(current);
@@ -59,7 +59,7 @@ fn find_key(text: &str, section: &str, key: &str) -> Option<usize> {
 }
 
 /// Formats a number with four significant digits.
-pub(super) fn rounded(number: f64) -> String {
+pub(super) fn format_rounded(number: f64) -> String {
     if number.fract() == 0.0 {
         return number.to_string();
     }

@@ -23,9 +23,9 @@ const DISCARD: u64 = 1 << 2;
 ///
 /// # Errors
 /// When the log cannot be read or the output cannot be written.
-pub fn export(log: &WriteLog, output: &mut impl Write) -> Result<(), LogError> {
+pub fn export_log(log: &WriteLog, output: &mut impl Write) -> Result<(), LogError> {
     let mut entries: Vec<&LoggedRequest> =
-        log.requests().iter().filter(|logged| logged.changes() || logged.is_flush()).collect();
+        log.requests().iter().filter(|logged| logged.changes_content() || logged.is_flush()).collect();
     entries.sort_by_key(|logged| match logged.is_flush() {
         true => (logged.submitted_ns, true),
         false => (logged.completed_ns, false),
@@ -42,7 +42,7 @@ pub fn export(log: &WriteLog, output: &mut impl Write) -> Result<(), LogError> {
         // `data_len` is used by marks only; the number of sectors gives the length of the data of a write.
         write_sector(output, &[logged.request.sector, u64::from(logged.request.sectors), flags, 0])?;
         if has_data {
-            log.content(logged, &mut bytes)?;
+            log.read_content(logged, &mut bytes)?;
             output.write_all(&bytes)?;
         }
     }

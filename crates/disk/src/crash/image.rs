@@ -43,14 +43,14 @@ impl StateImage {
     ///
     /// # Errors
     /// When the log cannot be read, or the store cannot be written.
-    pub fn enter(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
+    pub fn enter_state(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         self.write_durable(store, state)?;
         store.lay_over();
         self.write_survivors(store, state)
     }
 
     /// As `enter_state`, but permanently: no other state can follow.
-    pub fn write(mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
+    pub fn write_state(mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         self.write_durable(store, state)?;
         self.write_survivors(store, state)
     }
@@ -58,9 +58,9 @@ impl StateImage {
     /// Writes the requests that are durable in this state, from an empty store if it holds too many.
     fn write_durable(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
         store.drop_overlay();
-        let durable = self.log.durable(state.cut, self.rule);
+        let durable = self.log.durable_count(state.cut, self.rule);
         if durable < self.applied {
-            store.clear()?;
+            store.clear_content()?;
             self.applied = 0;
         }
         while self.applied < durable {
@@ -74,9 +74,9 @@ impl StateImage {
 
     /// Writes the requests, or their first sectors, that survive in this state without being durable.
     fn write_survivors(&mut self, store: &mut Store, state: CrashState) -> Result<(), ImageStateError> {
-        for (number, request) in (0..).zip(self.log.uncertain(state.cut, self.rule)) {
+        for (number, request) in (0..).zip(self.log.uncertain_requests(state.cut, self.rule)) {
             let Some(logged) = self.log.requests().get(request).copied() else { continue };
-            if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
+            if let Some(sectors) = state.survivors.surviving_sectors(number, logged.request.sectors) {
                 self.apply_request(store, &logged, sectors)?;
             }
         }
@@ -93,9 +93,9 @@ impl StateImage {
         let (offset, length) = (logged.request.sector * SECTOR, u64::from(sectors) * SECTOR);
         match logged.request.operation {
             Action::Read | Action::Flush => {}
-            Action::Discard | Action::WriteZeroes => store.discard(offset, length)?,
+            Action::Discard | Action::WriteZeroes => store.discard_bytes(offset, length)?,
             Action::Write => {
-                self.log.content(logged, &mut self.bytes)?;
+                self.log.read_content(logged, &mut self.bytes)?;
                 let bytes = self.bytes.get(..usize::try_from(length).unwrap_or(usize::MAX));
                 store.write_at(bytes.unwrap_or(&self.bytes), offset)?;
             }

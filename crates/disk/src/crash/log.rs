@@ -49,7 +49,7 @@ pub struct LoggedRequest {
 
 impl LoggedRequest {
     /// Whether it changes the content of the device.
-    pub fn changes(&self) -> bool {
+    pub fn changes_content(&self) -> bool {
         !matches!(self.request.operation, Action::Read | Action::Flush)
     }
 
@@ -59,7 +59,7 @@ impl LoggedRequest {
 }
 
 /// Encodes the header of a request.
-pub(super) fn encode(logged: &LoggedRequest) -> [u8; HEADER] {
+pub(super) fn encode_header(logged: &LoggedRequest) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let numbers = [logged.submitted_ns, logged.completed_ns, logged.request.sector, logged.content];
     for (slot, number) in header.chunks_exact_mut(8).zip(numbers) {
@@ -101,7 +101,7 @@ pub struct WriteLog {
 impl WriteLog {
     /// Reads a log up to its last whole request, because a writer that was killed leaves no end. It takes 56 bytes of
     /// memory for each request.
-    pub fn read(file: File) -> Result<WriteLog, LogError> {
+    pub fn read_log(file: File) -> Result<WriteLog, LogError> {
         let length = file.metadata()?.len();
         let mut input = BufReader::with_capacity(1 << 20, file.try_clone()?);
         let mut magic = [0; MAGIC.len()];
@@ -140,7 +140,7 @@ impl WriteLog {
     }
 
     /// Reads the data of a write into `bytes`; the data is zeroes for requests that write zeroes.
-    pub fn content(&self, logged: &LoggedRequest, bytes: &mut Vec<u8>) -> Result<(), LogError> {
+    pub fn read_content(&self, logged: &LoggedRequest, bytes: &mut Vec<u8>) -> Result<(), LogError> {
         bytes.clear();
         bytes.resize(logged.request.sectors as usize * SECTOR as usize, 0);
         if logged.content > 0 {
@@ -152,7 +152,7 @@ impl WriteLog {
     /// Number of requests at the beginning of the log that are durable when `cut` requests are completed: they were
     /// completed before one of the completed flushes was submitted. A device without a volatile cache loses no
     /// completed request.
-    pub(super) fn durable(&self, cut: usize, rule: LossRule) -> usize {
+    pub(super) fn durable_count(&self, cut: usize, rule: LossRule) -> usize {
         /// A faulty device has written all but its last requests without a flush.
         const CACHED_REQUESTS: usize = 64;
         let completed = self.requests.get(..cut).unwrap_or(&self.requests);
@@ -175,17 +175,17 @@ impl WriteLog {
 
     /// The requests that may or may not have reached the medium when `cut` are completed.
     pub fn uncertain_at(&self, cut: usize, rule: LossRule) -> Vec<LoggedRequest> {
-        let numbers = self.uncertain(cut, rule);
+        let numbers = self.uncertain_requests(cut, rule);
         numbers.into_iter().filter_map(|number| self.requests.get(number).copied()).collect()
     }
 
     /// The uncertain requests that a state lacks, wholly or in part.
-    pub fn lost(&self, state: CrashState, rule: LossRule) -> Vec<LoggedRequest> {
+    pub fn lost_requests(&self, state: CrashState, rule: LossRule) -> Vec<LoggedRequest> {
         let uncertain = self.uncertain_at(state.cut, rule);
         let is_lost = |(number, logged): &(u32, LoggedRequest)| {
             state
                 .survivors
-                .keeps(*number, logged.request.sectors)
+                .surviving_sectors(*number, logged.request.sectors)
                 .is_none_or(|sectors| sectors < logged.request.sectors)
         };
         (0..).zip(uncertain).filter(is_lost).map(|(_, logged)| logged).collect()
@@ -193,15 +193,17 @@ impl WriteLog {
 
     /// The indices of the requests that may or may not have reached the medium when `cut` are completed: completed
     /// requests that no flush has made durable, and requests in flight.
-    pub(super) fn uncertain(&self, cut: usize, rule: LossRule) -> Vec<usize> {
+    pub(super) fn uncertain_requests(&self, cut: usize, rule: LossRule) -> Vec<usize> {
         /// A device takes fewer requests at once.
         const MAX_IN_FLIGHT: usize = 1024;
         let now_ns = self.moment_ns(cut);
-        let completed = self.durable(cut, rule)..cut.min(self.requests.len());
+        let completed = self.durable_count(cut, rule)..cut.min(self.requests.len());
         let in_flight = cut..self.requests.len().min(cut.saturating_add(MAX_IN_FLIGHT));
         let is_in_flight =
             |number: &usize| self.requests.get(*number).is_some_and(|request| request.submitted_ns <= now_ns);
         let candidates = completed.chain(in_flight.filter(is_in_flight));
-        candidates.filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes)).collect()
+        candidates
+            .filter(|number| self.requests.get(*number).is_some_and(LoggedRequest::changes_content))
+            .collect()
     }
 }

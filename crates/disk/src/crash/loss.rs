@@ -22,7 +22,7 @@ pub struct LossRule {
 
 impl LossRule {
     /// Derives the rule of a model.
-    pub fn of(model: &Model) -> LossRule {
+    pub fn from_model(model: &Model) -> LossRule {
         let limits = model.limits(model.capacity());
         LossRule {
             volatile: limits.volatile_cache,

@@ -21,12 +21,12 @@ mod rot_tests;
 #[cfg(test)]
 mod tests;
 
-pub use export::export;
+pub use export::export_log;
 pub use image::{ImageStateError, StateImage};
 pub use log::{LogError, LoggedRequest, WriteLog};
 pub use loss::LossRule;
 pub use rot::{Decay, ROT_BLOCK, RotNameError, RottenBlock};
 pub use rotten_image::RottenImage;
-pub use sample::{CutWindow, sample};
+pub use sample::{CutWindow, sample_states};
 pub use state::{CrashState, StateNameError, Survivors};
 pub use writer::LogWriter;

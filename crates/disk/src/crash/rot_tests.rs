@@ -18,7 +18,7 @@ fn writes() -> Vec<Completion> {
 fn build_image() -> (Store, RottenImage) {
     let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
     let mut image = RottenImage::new(log_of(&writes()).1);
-    image.enter(&mut store, None).unwrap();
+    image.enter_block(&mut store, None).unwrap();
     (store, image)
 }
 
@@ -49,11 +49,11 @@ fn a_block_rots_as_its_name_says_and_the_next_finds_it_whole() {
     ] {
         let rotten: RottenBlock = name.parse().unwrap();
         assert_eq!(rotten.to_string(), name);
-        image.enter(&mut store, Some(rotten)).unwrap();
+        image.enter_block(&mut store, Some(rotten)).unwrap();
         assert_eq!(counts(&store, block), expected, "{name}");
         // What is written in the meantime is dropped with the rotten block.
         store.write_at(&[9; 8192], 4096).unwrap();
-        image.enter(&mut store, None).unwrap();
+        image.enter_block(&mut store, None).unwrap();
         assert_eq!([counts(&store, 1), counts(&store, 2)], whole, "{name}");
     }
 }
@@ -61,12 +61,12 @@ fn a_block_rots_as_its_name_says_and_the_next_finds_it_whole() {
 #[test]
 fn what_is_the_same_as_before_has_not_rotted() {
     let (store, image) = build_image();
-    let changes = |name: &str| image.decayed(&store, name.parse().unwrap()).unwrap().is_some();
+    let changes = |name: &str| image.decayed_content(&store, name.parse().unwrap()).unwrap().is_some();
     assert!(changes("rot-1-zero") && changes("rot-5-flip0"));
     assert!(
         !changes("rot-5-zero") && !changes("rot-5-lost") && !changes("rot-1-from1") && !changes("rot-3-zero")
     );
-    assert!(image.decayed(&store, "rot-256-zero".parse().unwrap()).is_err(), "beyond the end");
+    assert!(image.decayed_content(&store, "rot-256-zero".parse().unwrap()).is_err(), "beyond the end");
 }
 
 #[test]

@@ -32,11 +32,15 @@ impl RottenImage {
     }
 
     /// Makes the store hold what was written, with this block rotten, and drops what was written to the store since.
-    pub fn enter(&mut self, store: &mut Store, rotten: Option<RottenBlock>) -> Result<(), ImageStateError> {
+    pub fn enter_block(
+        &mut self,
+        store: &mut Store,
+        rotten: Option<RottenBlock>,
+    ) -> Result<(), ImageStateError> {
         store.drop_overlay();
         if !self.is_whole {
             let cut = self.log().requests().len();
-            self.image.enter(store, CrashState { cut, survivors: Survivors::All })?;
+            self.image.enter_state(store, CrashState { cut, survivors: Survivors::All })?;
             store.drop_overlay();
             self.is_whole = true;
         }
@@ -49,15 +53,15 @@ impl RottenImage {
 
     /// As `enter_block`, but permanently, for an image that a user examines: an unreadable or unwritable block keeps
     /// its content.
-    pub fn write(mut self, store: &mut Store, rotten: RottenBlock) -> Result<(), ImageStateError> {
+    pub fn write_block(mut self, store: &mut Store, rotten: RottenBlock) -> Result<(), ImageStateError> {
         let cut = self.log().requests().len();
-        self.image.enter(store, CrashState { cut, survivors: Survivors::All })?;
+        self.image.enter_state(store, CrashState { cut, survivors: Survivors::All })?;
         store.drop_overlay();
         self.apply_decay(store, rotten)
     }
 
     fn apply_decay(&mut self, store: &mut Store, rotten: RottenBlock) -> Result<(), ImageStateError> {
-        if let Some(bytes) = self.decayed(store, rotten)? {
+        if let Some(bytes) = self.decayed_content(store, rotten)? {
             store.write_at(&bytes, rotten.block * ROT_BLOCK)?;
         }
         Ok(())
@@ -65,7 +69,11 @@ impl RottenImage {
 
     /// The content of a block once it is rotten, in a store that holds what was written; `None` where that does not
     /// change it.
-    pub fn decayed(&self, store: &Store, rotten: RottenBlock) -> Result<Option<Vec<u8>>, ImageStateError> {
+    pub fn decayed_content(
+        &self,
+        store: &Store,
+        rotten: RottenBlock,
+    ) -> Result<Option<Vec<u8>>, ImageStateError> {
         let mut original = vec![0; ROT_BLOCK as usize];
         store.read_at(&mut original, rotten.block.saturating_mul(ROT_BLOCK))?;
         let mut content = original.clone();
@@ -100,7 +108,7 @@ impl RottenImage {
         let mut missing: Vec<bool> = vec![true; SECTORS_OF_BLOCK as usize];
         let mut content = Vec::new();
         for logged in requests.iter().take(last).rev().filter(|logged| touches_block(logged, block)) {
-            self.log().content(logged, &mut content)?;
+            self.log().read_content(logged, &mut content)?;
             for (number, (slot, missing)) in (0..).zip(bytes.chunks_mut(SECTOR as usize).zip(&mut missing)) {
                 let sector = block * SECTORS_OF_BLOCK + number;
                 let within = sector.checked_sub(logged.request.sector);
@@ -128,7 +136,7 @@ impl RottenImage {
 
 fn touches_block(logged: &LoggedRequest, block: u64) -> bool {
     let (first, end) = (logged.request.sector, logged.request.sector + u64::from(logged.request.sectors));
-    logged.changes() && first < (block + 1) * SECTORS_OF_BLOCK && block * SECTORS_OF_BLOCK < end
+    logged.changes_content() && first < (block + 1) * SECTORS_OF_BLOCK && block * SECTORS_OF_BLOCK < end
 }
 
 impl WriteLog {
@@ -137,7 +145,9 @@ impl WriteLog {
     /// of the device's clock.
     pub fn written_blocks(&self, since_ns: u64) -> Vec<u64> {
         let mut last_writes: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
-        for (number, logged) in self.requests().iter().enumerate().filter(|(_, logged)| logged.changes()) {
+        for (number, logged) in
+            self.requests().iter().enumerate().filter(|(_, logged)| logged.changes_content())
+        {
             let (first, end) =
                 (logged.request.sector, logged.request.sector + u64::from(logged.request.sectors));
             if logged.request.operation == Action::Write {

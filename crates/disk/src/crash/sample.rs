@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::device::random::below;
+use crate::device::random::uniform_below;
 
 use super::log::WriteLog;
 use super::loss::LossRule;
@@ -27,7 +27,7 @@ struct StateContent {
 /// content and the same `moment`. They are in the order in which an image can go from each to the next. `moment` is
 /// the number of promises made by a time in nanoseconds: states with equal contents are examined once for each
 /// promise.
-pub fn sample(
+pub fn sample_states(
     log: &WriteLog,
     rule: LossRule,
     windows: &[CutWindow],
@@ -53,10 +53,10 @@ pub fn sample(
         if states.len() >= wanted {
             break;
         }
-        let Some(cut) = cuts.get(below(seed, draw * 4, cuts.len() as u64) as usize).copied() else {
+        let Some(cut) = cuts.get(uniform_below(seed, draw * 4, cuts.len() as u64) as usize).copied() else {
             continue;
         };
-        let uncertain = log.uncertain(cut, rule);
+        let uncertain = log.uncertain_requests(cut, rule);
         let state = CrashState { cut, survivors: draw_survivors(log, &uncertain, rule, seed, draw) };
         let content = state_content(log, state, rule);
         if sampled.insert((content, moment(log.moment_ns(cut)))) {
@@ -76,7 +76,7 @@ fn draw_survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64
     if rule == rule.nothing_lost() {
         return Survivors::All;
     }
-    let draw_below = |stream: u64, limit: u64| below(seed, draw * 4 + stream, limit);
+    let draw_below = |stream: u64, limit: u64| uniform_below(seed, draw * 4 + stream, limit);
     let index = draw_below(1, count) as u32;
     let kinds = if rule.any_order { 7 } else { 4 };
     match draw_below(2, kinds) {
@@ -102,11 +102,11 @@ fn draw_survivors(log: &WriteLog, uncertain: &[usize], rule: LossRule, seed: u64
 
 /// Computes the content of the device in a state.
 fn state_content(log: &WriteLog, state: CrashState, rule: LossRule) -> StateContent {
-    let mut durable = log.durable(state.cut, rule);
+    let mut durable = log.durable_count(state.cut, rule);
     let mut chosen: Vec<(usize, u32)> = Vec::new();
-    for (number, request) in (0..).zip(log.uncertain(state.cut, rule)) {
+    for (number, request) in (0..).zip(log.uncertain_requests(state.cut, rule)) {
         let Some(logged) = log.requests().get(request) else { continue };
-        if let Some(sectors) = state.survivors.keeps(number, logged.request.sectors) {
+        if let Some(sectors) = state.survivors.surviving_sectors(number, logged.request.sectors) {
             chosen.push((request, sectors));
         }
     }
@@ -116,7 +116,9 @@ fn state_content(log: &WriteLog, state: CrashState, rule: LossRule) -> StateCont
     };
     let mut rest = chosen.into_iter().peekable();
     loop {
-        while log.requests().get(durable).is_some_and(|request| !request.changes()) && rest.peek().is_some() {
+        while log.requests().get(durable).is_some_and(|request| !request.changes_content())
+            && rest.peek().is_some()
+        {
             durable += 1;
         }
         match rest.next_if(|next| next.0 == durable && is_complete(next)) {
@@ -125,7 +127,7 @@ fn state_content(log: &WriteLog, state: CrashState, rule: LossRule) -> StateCont
         }
     }
     // Trailing flushes make no difference to the content.
-    while durable > 0 && log.requests().get(durable - 1).is_some_and(|request| !request.changes()) {
+    while durable > 0 && log.requests().get(durable - 1).is_some_and(|request| !request.changes_content()) {
         durable -= 1;
     }
     StateContent { durable, chosen: rest.collect() }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::random::mix;
+use crate::device::random::mix_bits;
 
 /// The time of a power cut, and the uncertain writes that survive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,21 +43,21 @@ pub struct StateNameError(String);
 
 impl StateNameError {
     /// For this text, of which the error quotes the beginning.
-    pub fn of(name: &str) -> StateNameError {
+    pub fn for_text(name: &str) -> StateNameError {
         StateNameError(name.chars().take(40).collect())
     }
 }
 
 impl Survivors {
     /// Number of sectors that survive of the uncertain write `number`, which has `sectors`; `None` where it is lost.
-    pub(super) fn keeps(self, number: u32, sectors: u32) -> Option<u32> {
+    pub(super) fn surviving_sectors(self, number: u32, sectors: u32) -> Option<u32> {
         let survives = match self {
             Survivors::None => false,
             Survivors::All => true,
             Survivors::First(count) => number < count,
             Survivors::Only(index) => number == index,
             Survivors::Without(index) => number != index,
-            Survivors::Some(seed) => mix(mix(u64::from(seed)) ^ u64::from(number)) & 1 == 1,
+            Survivors::Some(seed) => mix_bits(mix_bits(u64::from(seed)) ^ u64::from(number)) & 1 == 1,
             Survivors::Torn { before, sectors: written } if number == before => {
                 return Some(written.min(sectors));
             }
@@ -106,7 +106,7 @@ impl FromStr for CrashState {
             };
             Some(CrashState { cut: cut.parse().ok()?, survivors })
         };
-        parse_parts().ok_or_else(|| StateNameError::of(name))
+        parse_parts().ok_or_else(|| StateNameError::for_text(name))
     }
 }
 

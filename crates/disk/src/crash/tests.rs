@@ -35,17 +35,17 @@ pub(super) fn log_of(completions: &[Completion]) -> (File, WriteLog) {
             Action::Write => vec![number; completion.request.sectors as usize * 512],
             _ => Vec::new(),
         };
-        writer.record(completion, &bytes).unwrap();
+        writer.append_completion(completion, &bytes).unwrap();
     }
     assert!(!writer.is_full());
-    writer.finish().unwrap();
+    writer.flush_buffer().unwrap();
     let read = std::os::unix::fs::FileExt::read_at;
     // The log is read from the current offset of the file, which is the beginning in a copy.
     let copy = tempfile::tempfile().unwrap();
     let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
     assert_eq!(read(&file, &mut bytes, 0).unwrap(), bytes.len());
     std::os::unix::fs::FileExt::write_all_at(&copy, &bytes, 0).unwrap();
-    (copy.try_clone().unwrap(), WriteLog::read(copy).unwrap())
+    (copy.try_clone().unwrap(), WriteLog::read_log(copy).unwrap())
 }
 
 /// Two writes, a flush, and two more writes that overlap in time, followed by a flush.
@@ -64,7 +64,7 @@ fn small() -> Vec<Completion> {
 fn held(log: &[Completion], state: CrashState) -> [u8; 4] {
     let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
     let mut image = StateImage::new(log_of(log).1, RULE);
-    image.enter(&mut store, state).unwrap();
+    image.enter_state(&mut store, state).unwrap();
     [0, 8, 9, 16].map(|sector| {
         let mut byte = [0];
         store.read_at(&mut byte, sector * 512).unwrap();
@@ -95,7 +95,7 @@ fn an_image_goes_from_state_to_state_and_back() {
     let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
     let mut image = StateImage::new(log_of(&log).1, RULE);
     let mut whole = |store: &mut Store, cut, survivors| -> Result<Vec<u8>, ImageStateError> {
-        image.enter(store, CrashState { cut, survivors })?;
+        image.enter_state(store, CrashState { cut, survivors })?;
         let mut bytes = vec![0; 32 * 512];
         store.read_at(&mut bytes, 0)?;
         Ok(bytes)
@@ -104,7 +104,7 @@ fn an_image_goes_from_state_to_state_and_back() {
     let last = whole(&mut store, 6, Survivors::None).unwrap();
     // What a guest writes over a state is dropped with it.
     store.write_at(&[9; 700], 100).unwrap();
-    store.discard(512 * 8, 512).unwrap();
+    store.discard_bytes(512 * 8, 512).unwrap();
     assert_eq!(whole(&mut store, 6, Survivors::None).unwrap(), last);
     assert_eq!(whole(&mut store, 4, Survivors::Some(3)).unwrap(), first);
     assert_ne!(first, last);
@@ -114,18 +114,18 @@ fn an_image_goes_from_state_to_state_and_back() {
 fn a_device_without_a_volatile_cache_loses_only_what_is_underway() {
     let (_, log) = log_of(&small());
     let through = LossRule { volatile: false, ..RULE };
-    assert_eq!(log.uncertain(4, RULE), [1, 3, 4]);
-    assert_eq!(log.uncertain(4, through), [4]);
+    assert_eq!(log.uncertain_requests(4, RULE), [1, 3, 4]);
+    assert_eq!(log.uncertain_requests(4, through), [4]);
     // A device that ignores flushes loses what they should have made durable.
-    assert_eq!(log.uncertain(6, RULE.flushes_ignored()), [0, 1, 3, 4]);
-    let nothing = sample(&log, RULE.nothing_lost(), &[ALL], 100, 1, |_| 0);
+    assert_eq!(log.uncertain_requests(6, RULE.flushes_ignored()), [0, 1, 3, 4]);
+    let nothing = sample_states(&log, RULE.nothing_lost(), &[ALL], 100, 1, |_| 0);
     assert!(nothing.iter().all(|state| [Survivors::None, Survivors::All].contains(&state.survivors)));
 }
 
 #[test]
 fn states_are_drawn_once_each_in_order_and_by_seed() {
     let (_, log) = log_of(&small());
-    let draw = |seed, rule| sample(&log, rule, &[ALL], 1000, seed, |_| 0);
+    let draw = |seed, rule| sample_states(&log, rule, &[ALL], 1000, seed, |_| 0);
     let all = draw(1, RULE);
     assert_eq!(all, draw(1, RULE));
     assert!(all.is_sorted_by_key(|state| state.cut));
@@ -138,10 +138,10 @@ fn states_are_drawn_once_each_in_order_and_by_seed() {
     assert!(contents.iter().all(|held| held[1] != 0 || held[2] == 0), "{contents:?}");
     assert!(contents.iter().all(|held| held[3] != 5 || held[0] != 0), "{contents:?}");
     // Where promises are made between two times, equal contents are sampled for each of them.
-    let promised = sample(&log, RULE, &[ALL], 1000, 1, |now| usize::from(now >= 40));
+    let promised = sample_states(&log, RULE, &[ALL], 1000, 1, |now| usize::from(now >= 40));
     assert!(promised.len() > all.len());
     let late = CutWindow { from_ns: 60, until_ns: 80 };
-    let late = sample(&log, RULE, &[late], 10, 1, |_| 0);
+    let late = sample_states(&log, RULE, &[late], 10, 1, |_| 0);
     assert_eq!(late, [CrashState { cut: 6, survivors: Survivors::None }]);
 }
 
@@ -151,15 +151,15 @@ fn a_content_is_kept_once_and_zeroes_never() {
     let mut writer = LogWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
     for number in 0..10 {
         let bytes = [if number == 9 { 0 } else { 7 }; 4096];
-        writer.record(&done(Action::Write, number * 8, 8, number, number), &bytes).unwrap();
+        writer.append_completion(&done(Action::Write, number * 8, 8, number, number), &bytes).unwrap();
     }
-    writer.finish().unwrap();
+    writer.flush_buffer().unwrap();
     assert_eq!(file.metadata().unwrap().len(), 8 + 10 * 40 + 4096);
     // A full log reports that, and holds what came before.
     let file = tempfile::tempfile().unwrap();
     let mut writer = LogWriter::new(file.try_clone().unwrap(), 580).unwrap();
-    writer.record(&done(Action::Write, 0, 1, 0, 1), &[1; 512]).unwrap();
-    writer.record(&done(Action::Flush, 0, 0, 1, 2), &[]).unwrap();
+    writer.append_completion(&done(Action::Write, 0, 1, 0, 1), &[1; 512]).unwrap();
+    writer.append_completion(&done(Action::Flush, 0, 0, 1, 2), &[]).unwrap();
     assert!(writer.is_full());
 }
 
@@ -167,7 +167,7 @@ fn a_content_is_kept_once_and_zeroes_never() {
 fn a_log_of_the_kernels_form_has_flushes_where_they_made_durable() {
     let (_, log) = log_of(&small());
     let mut bytes = Vec::new();
-    export(&log, &mut bytes).unwrap();
+    export_log(&log, &mut bytes).unwrap();
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     assert_eq!([number(0), number(8), number(16), number(24)], [0x6a_7366_7773_6872, 1, 6, 512]);
     let (mut at, mut entries) = (512, Vec::new());
@@ -227,7 +227,7 @@ fn requests() -> impl Strategy<Value = Vec<Completion>> {
 
 #[test]
 fn every_built_in_model_has_a_rule() {
-    let rule = |name: &str| LossRule::of(&Model::named(name).unwrap());
+    let rule = |name: &str| LossRule::from_model(&Model::named(name).unwrap());
     assert!(rule("usb-disk-5400").volatile && rule("sata-ssd").volatile);
     assert!(!rule("nvme-plp").volatile);
     assert_eq!((rule("hdd-7200").unit_sectors, rule("usb-disk-5400").unit_sectors), (8, 1));
@@ -236,16 +236,19 @@ fn every_built_in_model_has_a_rule() {
 #[test]
 fn what_is_no_log_is_told() {
     let file = tempfile::tempfile().unwrap();
-    assert!(matches!(WriteLog::read(file), Err(LogError::Foreign)));
+    assert!(matches!(WriteLog::read_log(file), Err(LogError::Foreign)));
     let (file, log) = log_of(&small());
     let length = file.metadata().unwrap().len();
     // The writer was killed before it finished.
     file.set_len(length - 50).unwrap();
     std::io::Seek::rewind(&mut &file).unwrap();
-    assert_eq!(WriteLog::read(file.try_clone().unwrap()).unwrap().requests().len(), log.requests().len() - 2);
+    assert_eq!(
+        WriteLog::read_log(file.try_clone().unwrap()).unwrap().requests().len(),
+        log.requests().len() - 2
+    );
     std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 8], 8 + 24).unwrap();
     std::io::Seek::rewind(&mut &file).unwrap();
-    assert!(matches!(WriteLog::read(file), Err(LogError::Damaged { at: 8 })));
+    assert!(matches!(WriteLog::read_log(file), Err(LogError::Damaged { at: 8 })));
 }
 
 fn survivors() -> impl Strategy<Value = Survivors> {
@@ -271,12 +274,12 @@ proptest! {
     fn what_a_reader_of_the_kernels_form_makes_is_what_the_image_of_the_state_is(requests in requests()) {
         let log = log_of(&requests).1;
         let mut bytes = Vec::new();
-        export(&log, &mut bytes).unwrap();
+        export_log(&log, &mut bytes).unwrap();
         let flushes: Vec<usize> = (0..requests.len()).filter(|at| log.requests()[*at].is_flush()).collect();
         let mut store = Store::new(tempfile::tempfile().unwrap(), SIZE).unwrap();
         let mut image = StateImage::new(log, RULE);
         for (number, flush) in flushes.into_iter().enumerate() {
-            image.enter(&mut store, CrashState { cut: flush + 1, survivors: Survivors::None }).unwrap();
+            image.enter_state(&mut store, CrashState { cut: flush + 1, survivors: Survivors::None }).unwrap();
             let mut held = vec![0; SIZE as usize];
             store.read_at(&mut held, 0).unwrap();
             prop_assert!(held == replayed(&bytes, number + 1), "flush {}", number + 1);
@@ -295,6 +298,6 @@ proptest! {
         let file = tempfile::tempfile().unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"fsvwlog1", 0).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 8).unwrap();
-        let _ = WriteLog::read(file);
+        let _ = WriteLog::read_log(file);
     }
 }

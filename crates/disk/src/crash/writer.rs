@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::device::Completion;
 
-use super::log::{HEADER, LoggedRequest, MAGIC, MOST_REQUESTS, encode};
+use super::log::{HEADER, LoggedRequest, MAGIC, MOST_REQUESTS, encode_header};
 
 /// Appends to a log. Equal contents are recognised by a digest of 128 bits.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl LogWriter {
 
     /// Appends a completed request; `data` is the content of a write, and empty for other requests. A full log takes
     /// no more requests: states up to its end are right, and later ones cannot be computed.
-    pub fn record(&mut self, completion: &Completion, data: &[u8]) -> io::Result<()> {
+    pub fn append_completion(&mut self, completion: &Completion, data: &[u8]) -> io::Result<()> {
         let needed_bytes = (HEADER + data.len()) as u64;
         if self.is_full
             || self.written_bytes.saturating_add(needed_bytes) > self.bound
@@ -61,7 +61,7 @@ impl LogWriter {
         }
         let Completion { request, submitted_ns, completed_ns } = *completion;
         let logged = LoggedRequest { request, submitted_ns, completed_ns, content };
-        self.output.write_all(&encode(&logged))?;
+        self.output.write_all(&encode_header(&logged))?;
         self.written_bytes = content_offset;
         if is_new {
             self.output.write_all(data)?;
@@ -76,7 +76,7 @@ impl LogWriter {
     }
 
     /// Writes the bytes that are still buffered.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn flush_buffer(mut self) -> io::Result<()> {
         self.output.flush()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::parameters;
-use super::planted::{Bug, planted};
+use super::planted::{Bug, is_planted};
 use super::request::Action;
 
 /// A range of sectors.
@@ -54,11 +54,11 @@ impl VolatileCache {
             return 0;
         }
         let is_sequential = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
-        let (after_write_ns, after_read_ns) = match is_sequential && !planted(Bug::TakenAlike) {
+        let (after_write_ns, after_read_ns) = match is_sequential && !is_planted(Bug::TakenAlike) {
             true => self.parameters.onwards_ns,
             false => self.parameters.elsewhere_ns,
         };
-        if after_read && !planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
+        if after_read && !is_planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
     }
 
     /// Whether all data is on the medium.
@@ -67,7 +67,7 @@ impl VolatileCache {
     }
 
     /// Sectors that the cache can still accept.
-    pub(super) fn room(&self) -> u64 {
+    pub(super) fn free_sectors(&self) -> u64 {
         if self.dirty.len() >= self.parameters.extents {
             return 0;
         }
@@ -81,7 +81,7 @@ impl VolatileCache {
 
     /// Whether there is no room, and no write-back in progress that would make some.
     pub(super) fn is_stuck(&self) -> bool {
-        self.destaging_sectors == 0 && self.room() == 0
+        self.destaging_sectors == 0 && self.free_sectors() == 0
     }
 
     /// Adds an extent; older data of it is replaced.
@@ -123,19 +123,19 @@ impl VolatileCache {
     }
 
     /// Whether all sectors of an extent are dirty.
-    pub(super) fn holds(&self, extent: Extent) -> bool {
+    pub(super) fn is_dirty(&self, extent: Extent) -> bool {
         let before = self.dirty.range(..=extent.sector).next_back();
         before.is_some_and(|(_, end)| *end >= extent.sector + extent.sectors)
     }
 
     /// Dirty extents in the order of an elevator: from `sector` upwards, then from the first.
-    pub(super) fn sweep(&self, sector: u64) -> impl Iterator<Item = Extent> {
+    pub(super) fn elevator_order(&self, sector: u64) -> impl Iterator<Item = Extent> {
         let extent = |(start, end): (&u64, &u64)| Extent { sector: *start, sectors: end - start };
         self.dirty.range(sector..).map(extent).chain(self.dirty.range(..sector).map(extent))
     }
 
     /// Takes up to `max_sectors` sectors from the start of a dirty extent to write them to the medium.
-    pub(super) fn take(&mut self, extent: Extent, max_sectors: u64) -> Extent {
+    pub(super) fn take_dirty(&mut self, extent: Extent, max_sectors: u64) -> Extent {
         let sectors = extent.sectors.min(max_sectors);
         self.dirty.remove(&extent.sector);
         if sectors < extent.sectors {
@@ -147,7 +147,7 @@ impl VolatileCache {
     }
 
     /// Releases the room of sectors that have reached the medium.
-    pub(super) fn arrived(&mut self, sectors: u64) {
+    pub(super) fn release_sectors(&mut self, sectors: u64) {
         self.destaging_sectors -= sectors;
     }
 }
@@ -191,9 +191,9 @@ mod tests {
                 let extent = Extent { sector, sectors };
                 if insert { cache.insert(0, extent) } else { cache.remove(extent) }
                 flags[range.clone()].fill(insert);
-                prop_assert_eq!(cache.holds(extent), flags[range].iter().all(|flag| *flag));
+                prop_assert_eq!(cache.is_dirty(extent), flags[range].iter().all(|flag| *flag));
                 prop_assert_eq!(cache.dirty_sectors, flags.iter().filter(|flag| **flag).count() as u64);
-                let swept: Vec<Extent> = cache.sweep(50).collect();
+                let swept: Vec<Extent> = cache.elevator_order(50).collect();
                 prop_assert_eq!(swept.iter().map(|extent| extent.sectors).sum::<u64>(), cache.dirty_sectors);
                 prop_assert!(swept.iter().all(|extent| flags[extent.sector as usize]));
             }

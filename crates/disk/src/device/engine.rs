@@ -10,7 +10,7 @@ use super::link::HostLink;
 use super::medium::{AccessSpan, MediumModel};
 use super::model::ModelParameters;
 use super::parameters;
-use super::planted::{Bug, planted};
+use super::planted::{Bug, is_planted};
 use super::request::{Action, Completion, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,7 +137,7 @@ impl DeviceEngine {
     }
 
     /// Requests that are not complete, with the times of their submission.
-    pub(super) fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
+    pub(super) fn pending_requests(&self) -> impl Iterator<Item = (u64, &Request)> {
         let waiting = self.waiting.iter().map(|(submitted_ns, request)| (*submitted_ns, request));
         let inside = self.jobs.iter().map(|job| (job.submitted_ns, &job.request));
         inside.chain(waiting)
@@ -174,10 +174,10 @@ impl DeviceEngine {
             }
             self.waiting.pop_front();
             self.admitted += 1;
-            let slot = self.jobs.enter(request, submitted_ns, self.sectors);
+            let slot = self.jobs.add_job(request, submitted_ns, self.sectors);
             let write = request.operation == Action::Write;
             let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
-            let (command_ns, all_ns) = self.link.command(self.now_ns, sectors_out);
+            let (command_ns, all_ns) = self.link.send_command(self.now_ns, sectors_out);
             let mut received_ns = all_ns + self.link.latency_ns(write);
             if write && self.cache.is_none() && self.medium.takes_early() {
                 let latency_ns = received_ns - all_ns;
@@ -206,7 +206,7 @@ impl DeviceEngine {
             EngineEvent::Destaged(sectors) => {
                 self.finish_access();
                 if let Some(cache) = &mut self.cache {
-                    cache.arrived(sectors);
+                    cache.release_sectors(sectors);
                 }
                 self.fill_cache();
             }
@@ -227,7 +227,7 @@ impl DeviceEngine {
         let DeviceJob { request, extent, .. } = self.jobs[slot];
         match request.operation {
             Action::Read => match &self.cache {
-                Some(cache) if cache.holds(extent) => self.send_answer(slot, self.now_ns),
+                Some(cache) if cache.is_dirty(extent) => self.send_answer(slot, self.now_ns),
                 _ => self.pending.push(slot),
             },
             Action::Write => self.accept_write(slot),
@@ -256,7 +256,7 @@ impl DeviceEngine {
     /// Sends the answer to a read over the link.
     fn send_answer(&mut self, slot: usize, begin_ns: u64) {
         let sectors = self.jobs[slot].extent.sectors;
-        let end_ns = self.link.answer(begin_ns, self.now_ns, sectors);
+        let end_ns = self.link.send_answer(begin_ns, self.now_ns, sectors);
         self.schedule_event(end_ns, EngineEvent::Finished(slot));
     }
 
@@ -271,7 +271,7 @@ impl DeviceEngine {
         while let (Some(cache), Some(&slot)) = (&mut self.cache, self.stalled.front()) {
             let job = &mut self.jobs[slot];
             let wanted = job.extent.sectors - job.taken;
-            let sectors = wanted.min(cache.room());
+            let sectors = wanted.min(cache.free_sectors());
             if sectors > 0 {
                 cache.insert(self.now_ns, Extent { sector: job.extent.sector + job.taken, sectors });
                 job.taken += sectors;
@@ -286,7 +286,7 @@ impl DeviceEngine {
 
     /// Completes a request.
     fn finish_job(&mut self, slot: usize) {
-        let DeviceJob { request, submitted_ns, .. } = self.jobs.leave(slot);
+        let DeviceJob { request, submitted_ns, .. } = self.jobs.remove_job(slot);
         self.done.push_back(Completion { request, submitted_ns, completed_ns: self.now_ns });
         self.admitted -= 1;
         if request.operation == Action::Flush {
@@ -303,7 +303,7 @@ impl DeviceEngine {
 
     /// Starts every access that the medium can begin now.
     fn start_accesses(&mut self) {
-        while self.active_accesses < self.medium.parallel() {
+        while self.active_accesses < self.medium.parallel_accesses() {
             let must_make_room = !self.flushes.is_empty() || !self.stalled.is_empty();
             let destage = self.wants_destaging(must_make_room);
             // Requests that wait for an answer come first, but those that wait for room in the cache get every other
@@ -340,7 +340,7 @@ impl DeviceEngine {
     /// Time at which the medium can begin: now, unless it is busy with background work.
     fn access_start_ns(&mut self) -> u64 {
         if self.active_accesses == 0 {
-            self.medium.rouse(self.idle_since_ns, self.now_ns)
+            self.medium.wake_time(self.idle_since_ns, self.now_ns)
         } else {
             self.now_ns
         }
@@ -355,7 +355,7 @@ impl DeviceEngine {
         } else {
             let distance = |slot: usize| {
                 let DeviceJob { request, extent, .. } = &self.jobs[slot];
-                self.medium.distance(at_ns, request.operation != Action::Read, extent.sector)
+                self.medium.time_to_reach(at_ns, request.operation != Action::Read, extent.sector)
             };
             let window = self.pending.iter().take(self.queue.window).enumerate();
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
@@ -393,7 +393,7 @@ impl DeviceEngine {
         let mut end_ns = self.now_ns;
         if let Some(cache) = &mut self.cache {
             let can_close =
-                if planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
+                if is_planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
             let can_close = can_close || cache.parameters.protected;
             if !can_close {
                 return;

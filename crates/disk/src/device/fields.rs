@@ -27,12 +27,12 @@ pub(super) fn sector_ns(mb_s: f64) -> f64 {
 }
 
 /// Splits a list of keys at its spaces.
-pub(super) fn keys(words: &str) -> Vec<&str> {
+pub(super) fn split_keys(words: &str) -> Vec<&str> {
     words.split(' ').collect()
 }
 
 /// Reads a number within these bounds; the key must be there.
-pub(super) fn number(section: &Section<'_>, key: &str, bounds: RangeInclusive<f64>) -> Option<f64> {
+pub(super) fn read_number(section: &Section<'_>, key: &str, bounds: RangeInclusive<f64>) -> Option<f64> {
     let within = |node: &Node| match any_number(node)? {
         number if bounds.contains(&number) => Ok(number),
         number => {
@@ -50,12 +50,12 @@ pub(super) fn number_or(
     bounds: RangeInclusive<f64>,
     absent: f64,
 ) -> Option<f64> {
-    if section.has(key) { number(section, key, bounds) } else { Some(absent) }
+    if section.has(key) { read_number(section, key, bounds) } else { Some(absent) }
 }
 
 /// Reads a whole number within these bounds; the key must be there.
-pub(super) fn whole(section: &Section<'_>, key: &str, bounds: RangeInclusive<u64>) -> Option<u64> {
-    let number = number(section, key, *bounds.start() as f64..=*bounds.end() as f64)?;
+pub(super) fn read_whole(section: &Section<'_>, key: &str, bounds: RangeInclusive<u64>) -> Option<u64> {
+    let number = read_number(section, key, *bounds.start() as f64..=*bounds.end() as f64)?;
     if number.fract() != 0.0 {
         section.wrong(key, &format!("a whole number is wanted here, not {number}"), "");
     }
@@ -69,11 +69,11 @@ pub(super) fn whole_or(
     bounds: RangeInclusive<u64>,
     absent: u64,
 ) -> Option<u64> {
-    if section.has(key) { whole(section, key, bounds) } else { Some(absent) }
+    if section.has(key) { read_whole(section, key, bounds) } else { Some(absent) }
 }
 
 /// Reads a size in bytes, which must be a multiple of `multiple` and at most `most`.
-pub(super) fn bytes(section: &Section<'_>, key: &str, multiple: u64, most: u64) -> Option<u64> {
+pub(super) fn read_size(section: &Section<'_>, key: &str, multiple: u64, most: u64) -> Option<u64> {
     let Bytes(bytes) = section.need(key, "", size)?;
     if bytes > most || !bytes.is_multiple_of(multiple) {
         let (multiple, most) = (Bytes(multiple), Bytes(most));
@@ -84,7 +84,7 @@ pub(super) fn bytes(section: &Section<'_>, key: &str, multiple: u64, most: u64) 
 }
 
 /// Reads a flag, which is false where it is absent.
-pub(super) fn flag(section: &Section<'_>, key: &str) -> bool {
+pub(super) fn read_flag(section: &Section<'_>, key: &str) -> bool {
     flag_or(section, key, false)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Adds a request to a device of this many sectors; returns its slot.
-    pub(super) fn enter(&mut self, request: Request, submitted_ns: u64, device_sectors: u64) -> usize {
+    pub(super) fn add_job(&mut self, request: Request, submitted_ns: u64, device_sectors: u64) -> usize {
         let sector = request.sector.min(device_sectors);
         let sectors = u64::from(request.sectors).min(device_sectors - sector);
         let extent = Extent { sector, sectors };
@@ -45,7 +45,7 @@ impl Jobs {
     }
 
     /// Removes a request and frees its slot.
-    pub(super) fn leave(&mut self, slot: usize) -> DeviceJob {
+    pub(super) fn remove_job(&mut self, slot: usize) -> DeviceJob {
         self.slots[slot].1 = false;
         self.free.push(slot);
         self.slots[slot].0

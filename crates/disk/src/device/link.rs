@@ -21,7 +21,7 @@ impl HostLink {
 
     /// Sends a command and the data of a write; returns the times at which the device has the command, and all of the
     /// data.
-    pub(super) fn command(&mut self, now_ns: u64, sectors_out: u64) -> (u64, u64) {
+    pub(super) fn send_command(&mut self, now_ns: u64, sectors_out: u64) -> (u64, u64) {
         let begin = now_ns.max(self.out_free_ns) + self.parameters.command_ns;
         let end = begin + self.transfer_ns(sectors_out);
         self.out_free_ns = end;
@@ -33,7 +33,7 @@ impl HostLink {
 
     /// Sends the data of a read, which the medium delivers from `begin_ns` to `now_ns`: it is sent while it is read,
     /// and arrives no earlier than its last byte is read. Returns the time at which the host has all of it.
-    pub(super) fn answer(&mut self, begin_ns: u64, now_ns: u64, sectors: u64) -> u64 {
+    pub(super) fn send_answer(&mut self, begin_ns: u64, now_ns: u64, sectors: u64) -> u64 {
         let begin = begin_ns.max(self.in_free_ns);
         let end = (begin + self.transfer_ns(sectors)).max(now_ns);
         self.in_free_ns = end;

@@ -51,7 +51,7 @@ impl Device {
         model.check_size(size_bytes)?;
         let parameters = &model.parameters;
         let whole = Whole { capacity_sectors: parameters.capacity_bytes / 512, size_bytes, seed };
-        let medium = parameters.medium.parameters.medium(&whole);
+        let medium = parameters.medium.parameters.build_medium(&whole);
         Ok(Device {
             limits: model.limits(size_bytes),
             engine: DeviceEngine::new(parameters, size_bytes / 512, medium),
@@ -84,8 +84,8 @@ impl Device {
 
     /// Requests that are not completed, with the times of their submission: after a power loss each may have been
     /// carried out or not.
-    pub fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
-        self.engine.underway()
+    pub fn pending_requests(&self) -> impl Iterator<Item = (u64, &Request)> {
+        self.engine.pending_requests()
     }
 
     pub fn wear(&self) -> Wear {

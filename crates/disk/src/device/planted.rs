@@ -54,7 +54,7 @@ thread_local! {
 
 /// Whether the running test has planted this bug.
 #[inline]
-pub(super) fn planted(bug: Bug) -> bool {
+pub(super) fn is_planted(bug: Bug) -> bool {
     #[cfg(test)]
     return PLANTED.get() == Some(bug);
     #[cfg(not(test))]
@@ -66,7 +66,7 @@ pub(super) fn planted(bug: Bug) -> bool {
 
 /// Runs a function with a planted bug.
 #[cfg(test)]
-pub(super) fn with<T>(bug: Option<Bug>, act: impl FnOnce() -> T) -> T {
+pub(super) fn with_planted<T>(bug: Option<Bug>, act: impl FnOnce() -> T) -> T {
     PLANTED.set(bug);
     let result = act();
     PLANTED.set(None);

@@ -44,7 +44,7 @@ pub struct Request {
 
 impl Request {
     /// Returns the sector after the last one.
-    pub fn end(&self) -> u64 {
+    pub fn end_sector(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.sectors))
     }
 }

@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Empties the store, as if nothing was ever written.
-    pub fn clear(&mut self) -> Result<(), StoreError> {
+    pub fn clear_content(&mut self) -> Result<(), StoreError> {
         let to_error = |source| StoreError::Failed { what: "clear", source };
         self.overlay = None;
         self.file.set_len(0).and_then(|()| self.file.set_len(self.size_bytes)).map_err(to_error)
@@ -113,7 +113,7 @@ impl Store {
         /// A shorter run of zeroes is not worth a hole.
         const MIN_HOLE_BYTES: usize = 1 << 16;
         if self.overlay.is_none() && bytes.len() >= MIN_HOLE_BYTES && all_zero(bytes) {
-            return self.discard(offset, bytes.len() as u64);
+            return self.discard_bytes(offset, bytes.len() as u64);
         }
         self.check_bounds(offset, bytes.len() as u64)?;
         self.write_bytes(bytes, offset)
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Makes these bytes read as zeroes, and releases their space.
-    pub fn discard(&mut self, offset: u64, length: u64) -> Result<(), StoreError> {
+    pub fn discard_bytes(&mut self, offset: u64, length: u64) -> Result<(), StoreError> {
         self.check_bounds(offset, length)?;
         if self.overlay.is_none() && self.can_punch_holes && length > 0 {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -187,7 +187,7 @@ mod tests {
         let mut bytes = [1; 4096];
         store.read_at(&mut bytes, 1_999_990_000_000 + (1 << 19)).unwrap();
         assert_eq!(bytes, [7; 4096]);
-        store.discard(1_999_990_000_000, 1 << 20).unwrap();
+        store.discard_bytes(1_999_990_000_000, 1 << 20).unwrap();
         store.read_at(&mut bytes, 1_999_990_000_000 + (1 << 19)).unwrap();
         assert_eq!(bytes, [0; 4096]);
         assert!(store.held_bytes() < 1 << 19, "{}", store.held_bytes());
@@ -201,7 +201,7 @@ mod tests {
         // Zeroes are written where no hole can be punched.
         store.write_at(&[7; 1 << 17], 0).unwrap();
         store.can_punch_holes = false;
-        store.discard(10, (1 << 17) - 20).unwrap();
+        store.discard_bytes(10, (1 << 17) - 20).unwrap();
         let mut edge = [0; 12];
         store.read_at(&mut edge, 0).unwrap();
         assert_eq!(edge, [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0]);
@@ -213,7 +213,7 @@ mod tests {
         for offset in [4096, u64::MAX] {
             assert!(matches!(store.write_at(&[0], offset), Err(StoreError::Beyond { .. })));
             assert!(matches!(store.read_at(&mut [0], offset), Err(StoreError::Beyond { .. })));
-            assert!(matches!(store.discard(offset, 1), Err(StoreError::Beyond { .. })));
+            assert!(matches!(store.discard_bytes(offset, 1), Err(StoreError::Beyond { .. })));
         }
     }
 

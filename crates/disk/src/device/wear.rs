@@ -16,7 +16,7 @@ pub struct Wear {
 }
 
 impl Wear {
-    pub(super) fn wrote(&mut self, host_sectors: u64, medium_sectors: u64) {
+    pub(super) fn add_writes(&mut self, host_sectors: u64, medium_sectors: u64) {
         self.host_sectors += host_sectors;
         self.medium_sectors += medium_sectors;
     }

@@ -92,7 +92,7 @@ impl PowerCutting<'_> {
                 }
                 _ => {}
             };
-            let end = self.choice.lab.run(&spec, &attachments, guest, &mut watch)?;
+            let end = self.choice.lab.run_trial(&spec, &attachments, guest, &mut watch)?;
             let examined_here = reported.len();
             // A guest numbers its states from 0, and reports each of them.
             let in_order = examined_here <= remaining.len()

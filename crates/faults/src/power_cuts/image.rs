@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use fsverdict_disk::crash::{LogError, StateImage, export};
+use fsverdict_disk::crash::{LogError, StateImage, export_log};
 use fsverdict_disk::device::Store;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
@@ -50,7 +50,7 @@ impl PowerCutting<'_> {
             let file = open_file(&output, &path)?;
             let mut store = Store::new(file, model.size.0).map_err(|error| failed(&error))?;
             let rule = self.rule_of(candidate, device)?;
-            StateImage::new(own, rule).write(&mut store, there).map_err(|error| failed(&error))?;
+            StateImage::new(own, rule).write_state(&mut store, there).map_err(|error| failed(&error))?;
             drop(store);
             outputs.push((path, output));
         }
@@ -89,7 +89,7 @@ impl PowerCutting<'_> {
             let file = of_device(path, device);
             let output = new_output(&file)?;
             let mut out = BufWriter::new(output.file());
-            export(&log, &mut out).map_err(|error| match error {
+            export_log(&log, &mut out).map_err(|error| match error {
                 LogError::Io(error) => image_write_error(&file, &error),
                 damaged => to_fault_error(damaged),
             })?;

@@ -146,7 +146,7 @@ impl<'a> PowerCutting<'a> {
         again: bool,
         tell: &(dyn Fn(CutProgress) + Sync),
     ) -> Result<PowerCuts, FaultError> {
-        if let Some(reason) = self.choice.lab.obstacle(candidate) {
+        if let Some(reason) = self.choice.lab.find_obstacle(candidate) {
             return Err(FaultError::Refused(reason));
         }
         let findings_file = KeptFindings::open_file(&self.findings_file(candidate), again)?;
@@ -255,7 +255,7 @@ impl<'a> PowerCutting<'a> {
     fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, FaultError> {
         let models = self.plan.models_of(candidate);
         let name = models.get(device.saturating_sub(1)).map_or("", |model| model.name);
-        let rule = Model::find(name).map(|model| LossRule::of(&model));
+        let rule = Model::find(name).map(|model| LossRule::from_model(&model));
         let rule = rule.map_err(|error| FaultError::Refused(error.reason()))?;
         Ok(match self.faults {
             Faults { keeps_all: true, .. } => rule.nothing_lost(),

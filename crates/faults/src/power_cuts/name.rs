@@ -29,7 +29,7 @@ impl FromStr for CutName {
         let numbered = name.split_once(':').and_then(|(part, state)| Some((part.parse().ok()?, state)));
         let (part, state) = numbered.unwrap_or((0, name));
         // An error message quotes the whole name.
-        let state = state.parse().map_err(|_| StateNameError::of(name))?;
+        let state = state.parse().map_err(|_| StateNameError::for_text(name))?;
         Ok(CutName { part, state })
     }
 }

@@ -66,7 +66,7 @@ impl PowerCutting<'_> {
         interruptions: &mut Interruptions,
     ) -> Result<Option<CutRecord>, FaultError> {
         let mut logs = Vec::new();
-        for device in 1..=self.attachments.each().count() {
+        for device in 1..=self.attachments.iter().count() {
             let file = self.log_file(candidate, part, device);
             remove_file(&file)?;
             logs.push(WriteLogFile { device, file, purpose: LogPurpose::Record { bound: LOG } });
@@ -98,7 +98,7 @@ impl PowerCutting<'_> {
             }
             _ => {}
         };
-        let end = self.choice.lab.run(&spec, &attachments, 0, &mut watch)?;
+        let end = self.choice.lab.run_trial(&spec, &attachments, 0, &mut watch)?;
         let failed = |reason: Reason| {
             FaultError::Refused(
                 reason.after(format!("the trial of {} that was to be recorded: ", candidate.name)),
@@ -218,7 +218,7 @@ impl PowerCutting<'_> {
 
     /// Removes a part's log and its description.
     pub(super) fn remove_part_files(&self, candidate: &Candidate, part: u32) -> Result<(), FaultError> {
-        for device in 1..=self.attachments.each().count() {
+        for device in 1..=self.attachments.iter().count() {
             remove_file(&self.log_file(candidate, part, device))?;
         }
         remove_file(&self.record_file(candidate, part))
@@ -238,7 +238,7 @@ impl PowerCutting<'_> {
     ) -> Result<WriteLog, FaultError> {
         let file = self.log_file(candidate, part, device);
         let log = file.open().map_err(|error| open_error(&file, error))?;
-        WriteLog::read(log).map_err(|error| read_error(&file, error))
+        WriteLog::read_log(log).map_err(|error| read_error(&file, error))
     }
 
     pub(crate) fn read_record(&self, candidate: &Candidate, part: u32) -> Result<CutRecord, FaultError> {

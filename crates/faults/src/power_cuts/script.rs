@@ -37,7 +37,7 @@ impl PowerCutting<'_> {
             Store::new(image.try_clone().map_err(LabError::from)?, size).map_err(to_fault_error)?;
         let log = self.read_log(candidate, state.name.part)?;
         StateImage::new(log, self.loss_rule(candidate)?)
-            .write(&mut store, state.name.state)
+            .write_state(&mut store, state.name.state)
             .map_err(to_fault_error)?;
         drop(store);
         let (pieces, packed) = pack_image(&image).map_err(LabError::from)?;

@@ -37,7 +37,7 @@ impl PowerCutting<'_> {
 
     /// How many there are.
     pub(super) fn device_count(&self) -> usize {
-        self.attachments.each().count()
+        self.attachments.iter().count()
     }
 }
 

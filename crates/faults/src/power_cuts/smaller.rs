@@ -86,7 +86,7 @@ impl Smaller<'_> {
         let name = CutName { part, state };
         let rule = cutting.loss_rule(candidate)?;
         let lost: Vec<String> = log
-            .lost(state, rule)
+            .lost_requests(state, rule)
             .iter()
             .map(|one| {
                 format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)

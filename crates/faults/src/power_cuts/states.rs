@@ -1,6 +1,6 @@
 //! Which states of a recorded candidate are looked at, and at which moment of each power was cut.
 
-use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample};
+use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample_states};
 use fsverdict_judgement::plan::{Candidate, Operation, PhaseWork, Plan};
 use fsverdict_text::Reason;
 
@@ -39,8 +39,9 @@ impl PowerCutting<'_> {
             return Err(FaultError::Refused(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
         let (rule, seed) = (self.loss_rule(candidate)?, self.plan.protocol.seed);
-        let mut states =
-            sample(log, rule, &windows, wanted as usize, seed, |now_ns| record.promised_by(log, now_ns));
+        let mut states = sample_states(log, rule, &windows, wanted as usize, seed, |now_ns| {
+            record.promised_by(log, now_ns)
+        });
         let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);

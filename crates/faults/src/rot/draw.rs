@@ -64,7 +64,7 @@ pub(super) fn draw_blocks(
         };
         // A block that holds the same as before has not rotted.
         let changes = rotten.decay.changes_content();
-        if !changes || left.image.decayed(&left.store, rotten)?.is_some() {
+        if !changes || left.image.decayed_content(&left.store, rotten)?.is_some() {
             drawn.insert(rotten, held);
         }
     }

@@ -57,7 +57,7 @@ impl PowerCutting<'_> {
             let states = std::iter::once(None).chain(remaining.iter().map(|(rotten, _)| Some(*rotten)));
             let states: Vec<Option<RottenBlock>> = states.collect();
             let unharmed = vec![None; states.len()];
-            let logs = (1..=self.attachments.each().count()).map(|device| WriteLogFile {
+            let logs = (1..=self.attachments.iter().count()).map(|device| WriteLogFile {
                 device,
                 file: self.log_file(candidate, 0, device),
                 purpose: LogPurpose::Rot {
@@ -79,7 +79,7 @@ impl PowerCutting<'_> {
                 }
                 _ => {}
             };
-            let end = self.choice.lab.run(&spec, &attachments, guest, &mut watch)?;
+            let end = self.choice.lab.run_trial(&spec, &attachments, guest, &mut watch)?;
             // A guest numbers its states from 0, and reports each of them.
             let in_order = reported.len() <= states.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());

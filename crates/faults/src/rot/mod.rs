@@ -46,7 +46,7 @@ impl PowerCutting<'_> {
         candidate: &Candidate,
         tell: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<RottenBlocks, FaultError> {
-        if let Some(reason) = self.choice.lab.obstacle(candidate) {
+        if let Some(reason) = self.choice.lab.find_obstacle(candidate) {
             return Err(FaultError::Refused(reason));
         }
         let record = self.record_part(candidate, 0)?;
@@ -85,7 +85,7 @@ impl PowerCutting<'_> {
         let file = self.folder.nameless_file().map_err(|error| file_error(self.folder.path(), error))?;
         let mut store = Store::new(file, size).map_err(to_fault_error)?;
         let mut image = RottenImage::new(self.read_log(candidate, 0)?);
-        image.enter(&mut store, None).map_err(to_fault_error)?;
+        image.enter_block(&mut store, None).map_err(to_fault_error)?;
         let mut known = KnownContent::default();
         let mut names = Vec::new();
         for folder in &record.folders {
@@ -141,7 +141,7 @@ impl PowerCutting<'_> {
         let mut store = Store::new(file, size).map_err(|error| failed(&error))?;
         // A separate store: each block is damaged in its own copy.
         let rotting = RottenImage::new(self.read_log(candidate, 0)?);
-        rotting.write(&mut store, rotten).map_err(|error| failed(&error))?;
+        rotting.write_block(&mut store, rotten).map_err(|error| failed(&error))?;
         drop(store);
         finish_all(vec![(image.to_owned(), output)])?;
         let mut must = Vec::new();

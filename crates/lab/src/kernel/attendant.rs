@@ -1,29 +1,29 @@
-//! Who sees to a kernel on its way into the cache, and tries it there.
+//! Reports the progress of a kernel on its way into the cache, and runs its trial there.
 
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use super::compile::Progress;
-use super::error::{KernelBuildError, file};
-use super::lacks::Lack;
+use super::error::{KernelBuildError, file_error};
+use super::lacks::MissingOption;
 use super::outcome::{KernelTrial, Subject};
 use fsverdict_linux::host::beneath::open_own;
 
-/// Who sees to a kernel on its way into the cache.
+/// Follows a kernel on its way into the cache: shows progress and runs the trial.
 pub trait Attendant {
     /// How far it is.
-    fn hear(&mut self, progress: &Progress);
+    fn report_progress(&mut self, progress: &Progress);
 
-    /// What the sources lack of what a laboratory kernel has: told before anything is compiled.
-    fn lacks(&mut self, release: &str, lacking: &[Lack]);
+    /// Reports the options of a laboratory kernel that the sources do not know, before anything is compiled.
+    fn report_missing_options(&mut self, release: &str, lacking: &[MissingOption]);
 
     /// Tries a kernel: how it did, and the record of it for people.
     fn try_out(&mut self, subject: Subject<'_>) -> (KernelTrial, String);
 }
 
 /// Has a kernel tried. The record of a trial that failed is written to `log`.
-pub(super) fn tried(
+pub(super) fn run_kernel_trial(
     log: &Path,
     subject: Subject<'_>,
     attendant: &mut dyn Attendant,
@@ -35,14 +35,14 @@ pub(super) fn tried(
         }
         KernelTrial::Failed(_) => {
             let write = |mut file: std::fs::File| std::io::Write::write_all(&mut file, record.as_bytes());
-            open_own(log, OFlags::TRUNC).and_then(write).map_err(file("write", log))?;
+            open_own(log, OFlags::TRUNC).and_then(write).map_err(file_error("write", log))?;
         }
     }
     Ok(trial)
 }
 
-/// A trial that passed; an error of one that failed, with where its record is and what to do.
-pub(super) fn passed(
+/// Returns a trial that passed; for one that failed, an error that names its record and a way out.
+pub(super) fn require_passed_trial(
     trial: KernelTrial,
     name: &str,
     log: &Path,

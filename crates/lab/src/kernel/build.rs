@@ -1,7 +1,7 @@
-//! From sources to a kernel in the cache: unpack, patch, configure, compile, put.
+//! Builds a laboratory kernel from sources into the cache: unpack, patch, configure, compile, try, move.
 //!
-//! All of it happens in one folder of the cache, named by the digest of what goes in, so that a build that was
-//! interrupted is found again and carried on with. It is gone when the kernel is done.
+//! All of it happens in one folder of the cache, named by the digest of the inputs, so that an interrupted build is
+//! found again and continued. The folder is removed when the kernel is done.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,25 @@ use fsverdict_linux::host::beneath::Beneath;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 
-use super::attendant::{Attendant, passed, tried};
+use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
 use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
 use super::compile::{Make, Progress, check_programs};
-use super::error::{KernelBuildError, file};
+use super::error::{KernelBuildError, file_error};
 use super::fragment::{self, FRAGMENT};
-use super::lacks::lacking;
+use super::lacks::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
-use super::patch::{Patch, patches};
+use super::patch::{Patch, collect_patches};
 use super::scratch::Scratch;
-use super::source::{KernelSource, release};
+use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
 
-/// Given to the compiler after the kernel's own. `-O2` takes nearly twice as long to compile, and what a guest computes
-/// is no part of simulated time.
+/// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
+/// computation takes no simulated time.
 const COMPILER_FLAGS: &str = "KCFLAGS=-O1";
 
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {
-    /// A tarball or tree; the distribution's newest package when absent.
+    /// A tarball or tree; the newest package of the distribution if absent.
     pub source: Option<PathBuf>,
     /// Applied after our own.
     pub patches: Vec<PathBuf>,
@@ -37,73 +37,74 @@ pub struct Recipe {
     pub jobs: usize,
     /// Taken without being tried.
     pub untried: bool,
-    /// It counts what it computes: for plans in which computation takes time. It is slower.
+    /// The kernel counts its computation, for plans in which computation takes time. Such a kernel is slower.
     pub counting: bool,
 }
 
 /// A kernel that is in the cache now.
 #[derive(Debug, Clone)]
-pub struct Built {
+pub struct BuiltKernel {
     pub entry: KernelEntry,
     pub found: bool,
 }
 
-/// What keeps a kernel from being built of the distribution's sources.
+/// Finds the reason why no kernel can be built from the distribution's sources, if there is one.
 #[must_use]
-pub fn in_the_way() -> Option<KernelBuildError> {
-    KernelSource::find(None).err().or_else(|| check_programs().err())
+pub fn find_build_obstacle() -> Option<KernelBuildError> {
+    KernelSource::find_sources(None).err().or_else(|| check_programs().err())
 }
 
-/// What to do about a kernel that failed.
-const AGAIN: &str = "what was compiled is kept, and the same command tries it again; `--untried` takes it all the same, for plans that name it";
-const THERE: &str = "it stays in the cache, and only a plan that names it takes it";
+/// Hints about a kernel that failed its trial.
+const HINT_COMPILED_IS_KEPT: &str = "what was compiled is kept, and the same command tries it again; `--untried` takes it all the same, for plans that name it";
+const HINT_STAYS_IN_CACHE: &str = "it stays in the cache, and only a plan that names it takes it";
 
 /// Builds a kernel into the cache, unless it is there; it is tried before it gets there, or if it never was.
 ///
 /// # Errors
 /// When it cannot be built, or fails its trial.
-pub fn build(
+pub fn build_kernel(
     recipe: &Recipe,
     cache: &KernelCache,
     attendant: &mut dyn Attendant,
-) -> Result<Built, KernelBuildError> {
-    let source = KernelSource::find(recipe.source.as_deref())?;
+) -> Result<BuiltKernel, KernelBuildError> {
+    let source = KernelSource::find_sources(recipe.source.as_deref())?;
     check_programs()?;
-    let patches = patches(&recipe.patches, recipe.counting)?;
-    let compiler = compiler()?;
-    let base = digest(&source, &patches, &compiler)?;
-    // What another machine's is made of is what that one says.
+    let patches = collect_patches(&recipe.patches, recipe.counting)?;
+    let compiler = compiler_version()?;
+    let base = digest_inputs(&source, &patches, &compiler)?;
+    // The digest of an imported kernel was computed on another machine and cannot be relied on.
     let is_it = |entry: &KernelEntry| {
         entry.facts.imported.is_none()
-            && entry.facts.digest == digest_of(&base, &patches, &entry.facts.release)
+            && entry.facts.digest == digest_for_release(&base, &patches, &entry.facts.release)
     };
-    if let Some(mut entry) = cache.list().into_iter().find(is_it) {
+    if let Some(mut entry) = cache.list_kernels().into_iter().find(is_it) {
         if !recipe.untried {
-            try_found(cache, &mut entry, attendant)?;
+            try_cached(cache, &mut entry, attendant)?;
         }
-        return Ok(Built { entry, found: true });
+        return Ok(BuiltKernel { entry, found: true });
     }
-    let scratch = Scratch::hold(cache.own.join(format!("{UNFINISHED}{:016x}", base.digest())))?;
+    let scratch = Scratch::lock_folder(cache.own.join(format!("{UNFINISHED}{:016x}", base.digest())))?;
     scratch.check_room()?;
 
-    // Whatever runs ends when this process does, and writes nowhere else.
-    let sandbox = scratch.sandbox(possible_isolation(), source.path());
-    let release = match prepare(&source, &patches, &scratch, &sandbox, !recipe.patches.is_empty(), attendant)
-    {
-        // Mended, sources and patches have another digest: nobody would carry on here.
-        Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
-            scratch.remove()?;
-            return Err(error);
-        }
-        other => other?,
-    };
-    let lacking = lacking(&scratch.tree()).map_err(file("look through the sources in", &scratch.tree()))?;
-    attendant.lacks(&release, &lacking);
+    // Programs in this sandbox end when this process does, and can write nowhere else.
+    let sandbox = scratch.sandbox_for_sources(possible_isolation(), source.path());
+    let release =
+        match prepare_sources(&source, &patches, &scratch, &sandbox, !recipe.patches.is_empty(), attendant) {
+            // Corrected sources or patches have another digest, so this folder would never be continued.
+            Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
+                scratch.remove_folder()?;
+                return Err(error);
+            }
+            other => other?,
+        };
+    let lacking = find_missing_options(&scratch.source_folder())
+        .map_err(file_error("look through the sources in", &scratch.source_folder()))?;
+    attendant.report_missing_options(&release, &lacking);
     let mut work = KernelBuild { scratch, sandbox, counting: recipe.counting, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
-    let digest = digest_of(&base, &patches, &release);
+    let digest = digest_for_release(&base, &patches, &release);
     let applied =
         patches.into_iter().filter(|patch| patch.is_for(&release)).map(|patch| patch.name).collect();
     let mut facts = KernelFacts {
@@ -118,23 +119,23 @@ pub fn build(
         trial: None,
         imported: None,
     };
-    let (mut kernel, config) = work.result()?;
-    let staged = StagedSources::begin(cache, &facts.name())?;
+    let (mut kernel, config) = work.open_products()?;
+    let staged = StagedSources::create_folder(cache, &facts.entry_name())?;
     staged.put_kernel(&mut kernel)?;
     staged.put_config(&config)?;
     if !recipe.untried {
-        let subject = Subject { kernel: &staged.kernel(), release: &facts.release, config: &config };
+        let subject = Subject { kernel: &staged.kernel_path(), release: &facts.release, config: &config };
         let log = work.scratch.trial_log();
-        let trial = tried(&log, subject, work.attendant)?;
-        facts.trial = Some(passed(trial, &facts.name(), &log, AGAIN)?);
+        let trial = run_kernel_trial(&log, subject, work.attendant)?;
+        facts.trial = Some(require_passed_trial(trial, &facts.entry_name(), &log, HINT_COMPILED_IS_KEPT)?);
     }
-    let entry = staged.keep(cache, &facts)?;
-    work.scratch.remove()?;
-    Ok(Built { entry, found: false })
+    let entry = staged.move_into_cache(cache, &facts)?;
+    work.scratch.remove_folder()?;
+    Ok(BuiltKernel { entry, found: false })
 }
 
-/// Tries a kernel that came into the cache without, or that failed there: what it is tried with may be better now.
-fn try_found(
+/// Tries a cached kernel that was never tried, or failed: what it is tried with may have been corrected since.
+fn try_cached(
     cache: &KernelCache,
     entry: &mut KernelEntry,
     attendant: &mut dyn Attendant,
@@ -142,15 +143,16 @@ fn try_found(
     if matches!(entry.facts.trial, Some(KernelTrial::Passed(_))) {
         return Ok(());
     }
-    let config = entry.config().map_err(file("read the configuration beside", &entry.kernel))?;
+    let config =
+        entry.read_configuration().map_err(file_error("read the configuration beside", &entry.kernel))?;
     let subject = Subject { kernel: &entry.kernel, release: &entry.facts.release, config: &config };
     let log = cache.log_of(&entry.name);
-    let trial = tried(&log, subject, attendant)?;
-    cache.record(entry, trial.clone());
-    passed(trial, &entry.name, &log, THERE).map(drop)
+    let trial = run_kernel_trial(&log, subject, attendant)?;
+    cache.record_trial(entry, trial.clone());
+    require_passed_trial(trial, &entry.name, &log, HINT_STAYS_IN_CACHE).map(drop)
 }
 
-fn prepare(
+fn prepare_sources(
     source: &KernelSource,
     patches: &[Patch],
     scratch: &Scratch,
@@ -158,27 +160,31 @@ fn prepare(
     whole: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
-    let tree = scratch.tree();
+    let tree = scratch.source_folder();
     let lacks = || KernelBuildError::NotSources {
         path: source.path().to_owned(),
         reason: "its Makefile names no version".to_owned(),
     };
     if !scratch.is_prepared() {
-        attendant.hear(&Progress {
+        attendant.report_progress(&Progress {
             step: "unpacking",
             file: source.path().display().to_string(),
             ..Progress::default()
         });
-        scratch.begin_anew()?;
-        source.unpack(scratch, whole, sandbox)?;
-        let release = release(&tree).ok_or_else(lacks)?;
+        scratch.clear_folders()?;
+        source.unpack_into(scratch, whole, sandbox)?;
+        let release = read_release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
-            attendant.hear(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
-            patch.apply(scratch, &release, sandbox)?;
+            attendant.report_progress(&Progress {
+                step: "patching",
+                file: patch.name.clone(),
+                ..Progress::default()
+            });
+            patch.apply_to(scratch, &release, sandbox)?;
         }
         scratch.mark_prepared()?;
     }
-    release(&tree).ok_or_else(lacks)
+    read_release(&tree).ok_or_else(lacks)
 }
 
 struct KernelBuild<'a> {
@@ -192,13 +198,14 @@ struct KernelBuild<'a> {
 impl KernelBuild<'_> {
     /// The options that did not take.
     fn configure(&mut self, release: &str) -> Result<Vec<String>, KernelBuildError> {
-        // A tree somebody built in must be cleaned before it can be built elsewhere.
-        if self.scratch.tree().join(".config").symlink_metadata().is_ok() {
-            self.make("cleaning the sources", &["mrproper".to_owned()])?;
+        // A tree that was built in place must be cleaned before it can be built in another folder.
+        if self.scratch.source_folder().join(".config").symlink_metadata().is_ok() {
+            self.run_make("cleaning the sources", &["mrproper".to_owned()])?;
         }
         let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options(self.counting)?.display());
-        self.make("configuring", &[self.output(), all, "allnoconfig".to_owned()])?;
-        let refused = fragment::refused(&String::from_utf8_lossy(&self.config()?), self.counting);
+        self.run_make("configuring", &[self.output_argument(), all, "allnoconfig".to_owned()])?;
+        let refused =
+            fragment::find_refused(&String::from_utf8_lossy(&self.read_configuration()?), self.counting);
         if refused.essential.is_empty() {
             return Ok(refused.wanted.into_iter().chain(refused.optional).collect());
         }
@@ -207,60 +214,70 @@ impl KernelBuild<'_> {
     }
 
     fn compile(&mut self, jobs: usize) -> Result<(), KernelBuildError> {
-        let target = [self.output(), format!("-j{jobs}"), "linux".to_owned()];
-        let arguments = Self::arguments(&target);
+        let target = [self.output_argument(), format!("-j{jobs}"), "linux".to_owned()];
+        let arguments = Self::make_arguments(&target);
         let make =
             Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
         let to_compile = make.to_compile();
-        make.run(&mut self.compiled, to_compile, &mut |progress| self.attendant.hear(progress))
+        make.run_make(&mut self.compiled, to_compile, &mut |progress| {
+            self.attendant.report_progress(progress)
+        })
     }
 
-    fn config(&self) -> Result<Vec<u8>, KernelBuildError> {
-        self.take(".config", |objects, name| objects.read_file(name, LARGEST_CONFIG))
+    fn read_configuration(&self) -> Result<Vec<u8>, KernelBuildError> {
+        self.read_product(".config", |objects, name| objects.read_file(name, LARGEST_CONFIG))
     }
 
-    /// What leaves the makefile's reach: files of its own making, and nothing that a link leads to.
-    fn result(&self) -> Result<(std::fs::File, Vec<u8>), KernelBuildError> {
-        Ok((self.take("linux", |objects, name| objects.open_file(name, LARGEST_KERNEL))?, self.config()?))
+    /// Takes only regular files that the makefile wrote itself; links are not followed.
+    fn open_products(&self) -> Result<(std::fs::File, Vec<u8>), KernelBuildError> {
+        Ok((
+            self.read_product("linux", |objects, name| objects.open_file(name, LARGEST_KERNEL))?,
+            self.read_configuration()?,
+        ))
     }
 
-    fn take<T>(
+    fn read_product<T>(
         &self,
         name: &str,
         read: impl FnOnce(&Beneath, &str) -> std::io::Result<T>,
     ) -> Result<T, KernelBuildError> {
-        let objects = self.scratch.objects();
+        let objects = self.scratch.object_folder();
         let taken = Beneath::open(&objects).and_then(|opened| read(&opened, name));
-        taken.map_err(file("take what was made as", &objects.join(name)))
+        taken.map_err(file_error("take what was made as", &objects.join(name)))
     }
 
-    fn output(&self) -> String {
-        format!("O={}", self.scratch.objects().display())
+    fn output_argument(&self) -> String {
+        format!("O={}", self.scratch.object_folder().display())
     }
 
-    fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
-        let arguments = Self::arguments(target);
-        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }.run(
+    fn run_make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
+        let arguments = Self::make_arguments(target);
+        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }.run_make(
             &mut self.compiled,
             0,
-            &mut |progress| self.attendant.hear(progress),
+            &mut |progress| self.attendant.report_progress(progress),
         )
     }
 
-    fn arguments(target: &[String]) -> Vec<String> {
+    fn make_arguments(target: &[String]) -> Vec<String> {
         ["ARCH=um", COMPILER_FLAGS].into_iter().map(str::to_owned).chain(target.iter().cloned()).collect()
     }
 }
 
-fn compiler() -> Result<String, KernelBuildError> {
+fn compiler_version() -> Result<String, KernelBuildError> {
     let record = require_success(Program::new(["gcc", "--version"]).run("ask the compiler")?)?;
     Ok(record.stdout.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Of all that goes in but for what goes into some releases alone: which one this is, is known once it is unpacked.
-fn digest(source: &KernelSource, patches: &[Patch], compiler: &str) -> Result<Xxh3Default, KernelBuildError> {
+/// Computes the digest of all inputs except patches for particular releases: the release is known only after
+/// unpacking.
+fn digest_inputs(
+    source: &KernelSource,
+    patches: &[Patch],
+    compiler: &str,
+) -> Result<Xxh3Default, KernelBuildError> {
     let mut digest = Xxh3Default::new();
-    source.digest(&mut digest)?;
+    source.update_digest(&mut digest)?;
     for patch in patches.iter().filter(|patch| !patch.later) {
         digest.update(&patch.text);
     }
@@ -270,8 +287,8 @@ fn digest(source: &KernelSource, patches: &[Patch], compiler: &str) -> Result<Xx
     Ok(digest)
 }
 
-/// The digest of a kernel of this release, whose base is this one.
-fn digest_of(base: &Xxh3Default, patches: &[Patch], release: &str) -> String {
+/// Completes the digest of the inputs with the patches for this release.
+fn digest_for_release(base: &Xxh3Default, patches: &[Patch], release: &str) -> String {
     let mut digest = base.clone();
     for patch in patches.iter().filter(|patch| patch.later && patch.is_for(release)) {
         digest.update(&patch.text);
@@ -281,18 +298,18 @@ fn digest_of(base: &Xxh3Default, patches: &[Patch], release: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Xxh3Default, digest_of};
-    use crate::kernel::patch::patches;
+    use super::{Xxh3Default, digest_for_release};
+    use crate::kernel::patch::collect_patches;
 
     /// Else everybody's kernel would be built anew for the sake of one that they do not have.
     #[test]
     fn a_patch_for_some_releases_leaves_the_names_of_other_kernels_alone() {
-        let patches = patches(&[], false).unwrap();
+        let patches = collect_patches(&[], false).unwrap();
         let mut base = Xxh3Default::new();
         base.update(b"sources");
         let before = format!("{:016x}", base.digest());
-        assert_eq!(digest_of(&base, &patches, "6.13.1"), before);
-        assert_ne!(digest_of(&base, &patches, "6.12.117"), before);
-        assert_ne!(digest_of(&base, &patches, "7.2.13"), before);
+        assert_eq!(digest_for_release(&base, &patches, "6.13.1"), before);
+        assert_ne!(digest_for_release(&base, &patches, "6.12.117"), before);
+        assert_ne!(digest_for_release(&base, &patches, "7.2.13"), before);
     }
 }

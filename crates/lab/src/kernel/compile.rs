@@ -14,10 +14,10 @@ use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::{ProgramError, find_program};
 
-use super::error::{KernelBuildError, file};
+use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
 
-/// Bytes that make(1) says at most of what it would do.
+/// Largest output of a dry run of make(1) that is read, in bytes.
 const LARGEST_PLAN: u64 = 64 << 20;
 
 /// How a kernel's makefiles announce that they compile a file.
@@ -75,20 +75,20 @@ pub(super) struct Make<'a> {
 }
 
 impl Make<'_> {
-    /// Runs it; what it says goes to the end of the build's log.
+    /// Runs make; its output is appended to the build's log.
     ///
     /// A build that was cut short carries on where it stopped.
-    pub(super) fn run(
+    pub(super) fn run_make(
         &self,
         compiled: &mut u64,
         to_compile: u64,
         heard: &mut dyn FnMut(&Progress),
     ) -> Result<(), KernelBuildError> {
-        let log = self.scratch.log();
-        let failed = |what: &'static str| file(what, &log);
+        let log = self.scratch.build_log();
+        let failed = |what: &'static str| file_error(what, &log);
         let writer = open_own(&log, OFlags::APPEND).map_err(failed("write"))?;
         let mut lines = BuildLog::at_the_end_of(&log).map_err(failed("read"))?;
-        let mut child = self.command(None)?;
+        let mut child = self.build_command(None)?;
         let mut child = child
             .stdout(writer.try_clone().map_err(failed("write"))?)
             .stderr(writer)
@@ -120,37 +120,38 @@ impl Make<'_> {
                 }
                 let lines = last.into_iter().collect::<String>().trim_end().to_owned();
                 let otherwise = || KernelBuildError::Step { step: self.step, lines, log };
-                return Err(self.scratch.full(self.step, full).unwrap_or_else(otherwise));
+                return Err(self.scratch.disk_full_error(self.step, full).unwrap_or_else(otherwise));
             }
             std::thread::sleep(Duration::from_millis(200));
         }
     }
 
-    /// How many files it would compile: what it says of that without doing it, and 0 where that is nothing.
+    /// Counts the files that make would compile, by a dry run; 0 if that shows nothing.
     pub(super) fn to_compile(&self) -> u64 {
-        let Ok(mut command) = self.command(Some("--dry-run")) else { return 0 };
+        let Ok(mut command) = self.build_command(Some("--dry-run")) else { return 0 };
         let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { return 0 };
         let said = child.stdout.take().map(|said| BufReader::new(said.take(LARGEST_PLAN)).split(b'\n'));
         let compiles = |line: &Vec<u8>| line.windows(COMPILES.len()).any(|words| words == COMPILES);
         let count = said.into_iter().flatten().map_while(Result::ok).filter(compiles).count();
-        // It ends in an error, at the first step that looks at what is not there.
+        // The dry run ends with an error at the first step that looks for a file that does not exist yet.
         let _ = child.wait();
         count as u64
     }
 
-    fn command(&self, manner: Option<&str>) -> Result<Command, KernelBuildError> {
+    fn build_command(&self, manner: Option<&str>) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
         let program = find_program("make").ok_or_else(missing)?;
         // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
-        let folder = ["-C".into(), self.scratch.tree()];
+        let folder = ["-C".into(), self.scratch.source_folder()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
         let argv = argv.chain(manner.map(str::to_owned)).chain(self.arguments.iter().cloned()).collect();
         let command = Sandbox { argv, ..self.sandbox.clone() }.command();
-        let mut command = command
-            .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;
+        let mut command = command.map_err(|error| {
+            file_error("start make in", &self.scratch.source_folder())(std::io::Error::other(error))
+        })?;
         command
             .env("LC_ALL", "C")
-            .env("TMPDIR", self.scratch.temporary())
+            .env("TMPDIR", self.scratch.temporary_folder())
             // The same sources give the same kernel, wherever and whenever they are built.
             .envs([
                 ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
@@ -162,7 +163,8 @@ impl Make<'_> {
     }
 }
 
-/// What is added to a log, line by line. Whoever writes it is a stranger: a line has an end for us, and steers no terminal.
+/// Reads the lines that are appended to a log. Untrusted programs write it, so lines are bounded and control
+/// characters neutralised.
 struct BuildLog(BufReader<File>);
 
 impl BuildLog {
@@ -183,7 +185,7 @@ impl BuildLog {
     }
 }
 
-/// What make says of itself: which file is next, which folder it is in, and that one of its own has failed.
+/// Whether a line of make's output is progress only: the next file, the current folder, or a failed recursive make.
 fn is_chatter(line: &str) -> bool {
     line.starts_with("make")
         || line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(char::is_uppercase))

@@ -1,4 +1,4 @@
-//! Why there is no laboratory kernel.
+//! Errors of finding, building, importing and exporting laboratory kernels.
 
 use std::path::{Path, PathBuf};
 
@@ -42,8 +42,8 @@ pub enum KernelBuildError {
     File { what: &'static str, path: PathBuf, source: std::io::Error },
 }
 
-/// What to do about a file that cannot be used.
-fn advice(error: &std::io::Error) -> Option<&'static str> {
+/// A hint for an error of input and output, where one is known.
+fn advise_on_io(error: &std::io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
             "`lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
@@ -77,25 +77,25 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Unknown { hint, .. } => hint.clone(),
             KernelBuildError::Program(error) => return error.hint(),
             KernelBuildError::File { source, .. } => {
-                return advice(source).map(str::to_owned).or_else(|| source.hint());
+                return advise_on_io(source).map(str::to_owned).or_else(|| source.hint());
             }
         })
     }
 }
 
 /// Bytes that are free where a folder is.
-pub(super) fn free(folder: &Path) -> std::io::Result<u64> {
+pub(super) fn read_free_bytes(folder: &Path) -> std::io::Result<u64> {
     Ok(fsverdict_linux::host::space::free_bytes(folder)?)
 }
 
 impl KernelBuildError {
-    pub(super) fn full(step: &'static str, folder: &Path) -> Self {
-        KernelBuildError::Full { step, folder: folder.to_owned(), free: free(folder).unwrap_or(0) }
+    pub(super) fn disk_full(step: &'static str, folder: &Path) -> Self {
+        KernelBuildError::Full { step, folder: folder.to_owned(), free: read_free_bytes(folder).unwrap_or(0) }
     }
 }
 
-/// For `map_err`: what was tried with which file.
-pub(super) fn file<E: Into<std::io::Error>>(
+/// For `map_err`: names the operation that failed and its file.
+pub(super) fn file_error<E: Into<std::io::Error>>(
     what: &'static str,
     path: &Path,
 ) -> impl FnOnce(E) -> KernelBuildError {
@@ -103,7 +103,7 @@ pub(super) fn file<E: Into<std::io::Error>>(
     let path = path.to_owned();
     move |source| match source.into() {
         source if [StorageFull, QuotaExceeded].contains(&source.kind()) => {
-            KernelBuildError::full(what, path.parent().unwrap_or(&path))
+            KernelBuildError::disk_full(what, path.parent().unwrap_or(&path))
         }
         source => KernelBuildError::File { what, path, source },
     }

@@ -19,38 +19,38 @@ const ESSENTIAL: [&str; 9] = [
     "CONFIG_PROC_FS",
 ];
 
-/// The option of a counting kernel, which counts what it computes so that computation can take simulated time.
+/// The option of a counting kernel, whose computation can take simulated time.
 pub(crate) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
-/// What a configured tree did not take.
+/// The options that a configured tree did not take.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Refused {
     /// Without which no trial runs.
     pub essential: Vec<String>,
     pub wanted: Vec<String>,
-    /// Nobody expects every tree to have them.
+    /// Options that are optional because many trees lack them.
     pub optional: Vec<String>,
 }
 
 /// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it; with the option of a counting kernel if it is to be one.
-pub(super) fn plain(counting: bool) -> String {
+pub(super) fn write_fragment(counting: bool) -> String {
     let counting = counting.then_some((COUNTING, "y", false));
-    options().chain(counting).map(|(name, value, _)| format!("{name}={value}\n")).collect()
+    parse_options().chain(counting).map(|(name, value, _)| format!("{name}={value}\n")).collect()
 }
 
-/// The options that are to be on, each with what is known of when Linux has it.
-pub(super) fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
-    options().filter(|(_, value, _)| *value == "y").map(|(name, ..)| (name, note(name)))
+/// The options that should be on, each with a note about the releases that have it.
+pub(super) fn wanted_options() -> impl Iterator<Item = (&'static str, &'static str)> {
+    parse_options().filter(|(_, value, _)| *value == "y").map(|(name, ..)| (name, availability_note(name)))
 }
 
-/// What is known of when Linux has an option that not every tree has; empty where nothing is.
-fn note(symbol: &str) -> &'static str {
+/// A note about the releases that have an option; empty if nothing is known.
+fn availability_note(symbol: &str) -> &'static str {
     let line = FRAGMENT.lines().find(|line| line.split('=').next() == Some(symbol));
     let comment = line.and_then(|line| line.split_once(OPTIONAL)).map_or("", |(_, rest)| rest);
     comment.strip_prefix(": ").unwrap_or("")
 }
 
-fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+fn parse_options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     FRAGMENT.lines().filter_map(|line| {
         let (option, comment) = line.split_once('#').unwrap_or((line, ""));
         let (name, value) = option.trim().split_once('=')?;
@@ -58,16 +58,16 @@ fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     })
 }
 
-/// What to do about a kernel without this option: build one, if that gives it.
+/// A hint for a kernel that lacks this option: build one, if a laboratory kernel has the option.
 #[must_use]
 pub fn way_out(symbol: &str) -> String {
     if symbol == COUNTING {
         return "`fsverdict kernel build --counting` makes one, of sources of Linux 6.12".to_owned();
     }
-    match options().find(|(name, value, _)| *name == symbol && *value == "y") {
+    match parse_options().find(|(name, value, _)| *name == symbol && *value == "y") {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
         Some((.., true)) => {
-            let note = note(symbol);
+            let note = availability_note(symbol);
             let note = if note.is_empty() { String::new() } else { format!(": {note}") };
             format!(
                 "`fsverdict kernel build SOURCE` makes one with it, of sources that have {symbol}{note} (`--patch` adds what others lack)"
@@ -80,12 +80,12 @@ pub fn way_out(symbol: &str) -> String {
 }
 
 /// Compares the fragment with a `.config`.
-pub(super) fn refused(config: &str, counting: bool) -> Refused {
+pub(super) fn find_refused(config: &str, counting: bool) -> Refused {
     let taken: std::collections::BTreeMap<&str, &str> =
         config.lines().filter_map(|line| line.split_once('=')).collect();
     let mut refused = Refused::default();
     let counting = counting.then_some((COUNTING, "y", false));
-    for (name, value, optional) in options().chain(counting) {
+    for (name, value, optional) in parse_options().chain(counting) {
         if taken.get(name).copied().unwrap_or("n") == value {
             continue;
         }
@@ -103,13 +103,13 @@ pub(super) fn refused(config: &str, counting: bool) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use super::{ESSENTIAL, options, plain, refused};
+    use super::{ESSENTIAL, find_refused, parse_options, write_fragment};
 
     #[test]
     fn every_option_is_named_once_and_no_module() {
-        let mut names: Vec<_> = options().map(|(name, _, _)| name).collect();
+        let mut names: Vec<_> = parse_options().map(|(name, _, _)| name).collect();
         let is_value = |value: &str| ["y", "n"].contains(&value) || value.starts_with('"');
-        assert!(options().all(|(name, value, _)| name.starts_with("CONFIG_") && is_value(value)));
+        assert!(parse_options().all(|(name, value, _)| name.starts_with("CONFIG_") && is_value(value)));
         assert!(ESSENTIAL.iter().all(|name| names.contains(name)));
         let count = names.len();
         names.sort_unstable();
@@ -119,22 +119,22 @@ mod tests {
 
     #[test]
     fn options_that_did_not_take_are_named() {
-        let all: String = plain(false)
+        let all: String = write_fragment(false)
             .lines()
             .filter(|line| !line.ends_with("=n"))
             .map(|line| format!("{line}\n"))
             .collect();
-        assert_eq!(refused(&all, false), super::Refused::default());
+        assert_eq!(find_refused(&all, false), super::Refused::default());
         let without = all
             .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")
             .replace("CONFIG_BCACHEFS_FS=y\n", "")
             .replace("CONFIG_XFS_FS=y\n", "CONFIG_XFS_FS=m\n")
             + "CONFIG_MODULES=y\n";
-        let found = refused(&without, false);
+        let found = find_refused(&without, false);
         assert_eq!(found.essential, ["CONFIG_VIRTIO_UML"]);
         assert_eq!(found.wanted, ["CONFIG_MODULES", "CONFIG_XFS_FS"]);
         assert_eq!(found.optional, ["CONFIG_BCACHEFS_FS"]);
-        assert_eq!(refused(&all, true).essential, ["CONFIG_CPU_PRICE"]);
-        assert_eq!(refused(&(all + "CONFIG_CPU_PRICE=y\n"), true), super::Refused::default());
+        assert_eq!(find_refused(&all, true).essential, ["CONFIG_CPU_PRICE"]);
+        assert_eq!(find_refused(&(all + "CONFIG_CPU_PRICE=y\n"), true), super::Refused::default());
     }
 }

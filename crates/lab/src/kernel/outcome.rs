@@ -1,4 +1,4 @@
-//! What came of trying a kernel before any plan takes it. How that is done is the lab's business.
+//! The result of trying a kernel before any plan uses it. The lab carries the trial out.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub struct KernelProof {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFailure {
     pub at: jiff::Timestamp,
-    /// What it was to do.
+    /// What the trial was doing.
     pub what: String,
     pub reason: String,
 }
@@ -39,7 +39,7 @@ pub struct KernelFailure {
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub kernel: &'a Path,
-    /// What its sources, or whoever packed it, say it is.
+    /// The release as its sources or its package state it.
     pub release: &'a str,
     /// The same of its configuration.
     pub config: &'a [u8],

@@ -1,8 +1,8 @@
-//! A built kernel as one file, to be carried to other machines: a compressed tar archive with what is said of it, its
-//! configuration and itself, in this order, in one folder of its name.
+//! Exports and imports a built kernel as one file: a compressed tar archive with its label, its configuration and the
+//! kernel, in this order, in one folder of its name.
 //!
-//! What is read may be a stranger's: three regular files of bounded sizes under the names that are expected, and nothing else;
-//! no path in it is followed. The digests show damage, not who made it.
+//! A package is untrusted: it must hold exactly three regular files of bounded sizes with the expected names, and no
+//! path in it is followed. The digests detect damage; they do not authenticate the author.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::attendant::{Attendant, passed, tried};
+use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
 use super::cache::{
     CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
 };
-use super::error::{KernelBuildError, file, free};
+use super::error::{KernelBuildError, file_error, read_free_bytes};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
@@ -27,15 +27,15 @@ use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Links, open_regular};
 
-/// What comes first in a package.
+/// The first member of a package.
 const LABEL: &str = "kernel.json";
 /// Another one has another meaning.
 const SCHEMA: u32 = 1;
 /// Bytes that stay free where a kernel is taken over.
 const MARGIN: u64 = 64 << 20;
-const ANEW: &str = "nothing of it is in the cache";
+const HINT_NOT_IMPORTED: &str = "nothing of it is in the cache";
 
-/// What a package says of what is in it.
+/// The label: describes the other members of a package.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Label {
@@ -57,17 +57,18 @@ struct PackagePart {
 ///
 /// # Errors
 /// When there is no such kernel, or the file is there already or cannot be written.
-pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
-    let entry = cache.find(name)?;
-    let read = || file("read", &entry.kernel);
-    let config = entry.config().map_err(file("read the configuration beside", &entry.kernel))?;
+pub fn export_kernel(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
+    let entry = cache.find_kernel(name)?;
+    let read = || file_error("read", &entry.kernel);
+    let config =
+        entry.read_configuration().map_err(file_error("read the configuration beside", &entry.kernel))?;
     let kernel = || open_regular(CWD, &entry.kernel, OFlags::RDONLY, Links::Follow);
-    let linux = measured(kernel().map_err(read())?, LARGEST_KERNEL).map_err(read())?;
+    let linux = measure_content(kernel().map_err(read())?, LARGEST_KERNEL).map_err(read())?;
     // How it did, it did on this machine.
     let facts = KernelFacts { trial: None, imported: None, ..entry.facts.clone() };
     let label = Label {
         schema: SCHEMA,
-        config: measured(config.as_slice(), LARGEST_CONFIG).map_err(read())?,
+        config: measure_content(config.as_slice(), LARGEST_CONFIG).map_err(read())?,
         linux,
         facts,
     };
@@ -87,29 +88,29 @@ pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntr
         archive.into_inner()?.finish()?.flush()?;
         output.finish()
     };
-    write().map_err(file("write", path))?;
+    write().map_err(file_error("write", path))?;
     Ok(entry)
 }
 
-/// Takes a kernel into the cache that somebody exported, once it was tried.
+/// Imports an exported kernel into the cache, after a trial.
 ///
 /// # Errors
 /// When the file is no such package, or is damaged; when there is a kernel of its name; when it fails its trial.
-pub fn import(
+pub fn import_kernel(
     cache: &KernelCache,
     path: &Path,
     attendant: &mut dyn Attendant,
 ) -> Result<KernelEntry, KernelBuildError> {
     let wrong = |reason: String| KernelBuildError::NotAPackage { path: path.to_owned(), reason };
     let io = |error: std::io::Error| wrong(error.to_string());
-    let opened = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(file("read", path))?;
+    let opened = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(file_error("read", path))?;
     let longest = LARGEST_FACTS + LARGEST_CONFIG + LARGEST_KERNEL + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(opened)).take(longest));
     // As they are: else names longer than a header would be read into memory, however long.
     let mut entries = archive.entries().map_err(io)?.raw(true);
     let mut next = |name: &str, longest: u64| {
         let entry = entries.next().ok_or_else(|| wrong(format!("it ends before its {name}")))?.map_err(io)?;
-        let folder = fitting(&entry, name, longest).map_err(wrong)?;
+        let folder = expected_folder(&entry, name, longest).map_err(wrong)?;
         Ok::<_, KernelBuildError>((entry, folder))
     };
     let (mut entry, folder) = next(LABEL, LARGEST_FACTS)?;
@@ -117,9 +118,9 @@ pub fn import(
     entry.read_to_end(&mut text).map_err(io)?;
     let label: Label =
         serde_json::from_slice(&text).map_err(|error| wrong(format!("its {LABEL}: {error}")))?;
-    let mut facts = checked(&label, &folder).map_err(wrong)?;
-    let name = facts.name();
-    if cache.list().iter().any(|entry| entry.name == name) {
+    let mut facts = validate_label(&label, &folder).map_err(wrong)?;
+    let name = facts.entry_name();
+    if cache.list_kernels().iter().any(|entry| entry.name == name) {
         return Err(KernelBuildError::There { name });
     }
     let of_it = |folder: String| {
@@ -129,25 +130,25 @@ pub fn import(
     let (entry, folder) = next(CONFIG, LARGEST_CONFIG)?;
     of_it(folder)?;
     let mut config = Vec::new();
-    let mut measuring = Measuring::of(entry);
+    let mut measuring = MeasuringReader::new(entry);
     measuring.read_to_end(&mut config).map_err(io)?;
-    measuring.is(&label.config, CONFIG).map_err(wrong)?;
+    measuring.require_match(&label.config, CONFIG).map_err(wrong)?;
 
     let (entry, folder) = next(KERNEL, LARGEST_KERNEL)?;
     of_it(folder)?;
-    std::fs::create_dir_all(&cache.own).map_err(file("make", &cache.own))?;
-    let room = free(&cache.own).map_err(file("look at the disk of", &cache.own))?;
+    std::fs::create_dir_all(&cache.own).map_err(file_error("make", &cache.own))?;
+    let room = read_free_bytes(&cache.own).map_err(file_error("look at the disk of", &cache.own))?;
     if room < entry.size().saturating_add(MARGIN) {
-        return Err(KernelBuildError::full("take over a kernel", &cache.own));
+        return Err(KernelBuildError::disk_full("take over a kernel", &cache.own));
     }
-    let staged = StagedSources::begin(cache, &name)?;
-    let mut measuring = Measuring::of(entry);
+    let staged = StagedSources::create_folder(cache, &name)?;
+    let mut measuring = MeasuringReader::new(entry);
     staged.put_kernel(&mut measuring).map_err(|error| match error {
-        // What was read came to no end, or the archive was cut short.
+        // Reading failed or the archive ended early; not a fault of the cache.
         KernelBuildError::File { source, .. } => io(source),
         other => other,
     })?;
-    measuring.is(&label.linux, KERNEL).map_err(wrong)?;
+    measuring.require_match(&label.linux, KERNEL).map_err(wrong)?;
     if entries.next().is_some() {
         return Err(wrong(format!("it holds more than {LABEL}, {CONFIG} and {KERNEL}")));
     }
@@ -162,17 +163,17 @@ pub fn import(
     }
     staged.put_config(&config)?;
 
-    let subject = Subject { kernel: &staged.kernel(), release: &facts.release, config: &config };
+    let subject = Subject { kernel: &staged.kernel_path(), release: &facts.release, config: &config };
     let log = cache.log_of(&name);
-    let trial = tried(&log, subject, attendant)?;
-    facts.trial = Some(passed(trial, &name, &log, ANEW)?);
+    let trial = run_kernel_trial(&log, subject, attendant)?;
+    facts.trial = Some(require_passed_trial(trial, &name, &log, HINT_NOT_IMPORTED)?);
     facts.imported = Some(jiff::Timestamp::now());
-    staged.keep(cache, &facts)
+    staged.move_into_cache(cache, &facts)
 }
 
-/// The facts of a package that can be believed as far as names go: what they say is shown to people, and its name becomes a
+/// Checks the facts of a label before they are used: their text is shown to users, and the kernel's name becomes a
 /// folder.
-fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
+fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     let Label { schema, facts, .. } = label;
     if *schema != SCHEMA {
         return Err(format!("it is of schema {schema}, and this fsverdict knows {SCHEMA}"));
@@ -183,8 +184,8 @@ fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     if !is_release(&facts.release) || !is_digest(&facts.digest) {
         return Err("its release or digest is none".to_owned());
     }
-    if facts.name() != folder {
-        return Err(format!("it says that it is {}, and its folder has another name", facts.name()));
+    if facts.entry_name() != folder {
+        return Err(format!("it says that it is {}, and its folder has another name", facts.entry_name()));
     }
     let all = |texts: &[String]| texts.iter().map(|text| neutralise(text)).collect();
     Ok(KernelFacts {
@@ -201,8 +202,8 @@ fn checked(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     })
 }
 
-/// The folder of an entry that is the file which is expected; else what it is.
-fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
+/// Checks that an archive entry is the expected file; returns its folder, or what is wrong.
+fn expected_folder(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
     let path = entry.path().map_err(|error| error.to_string())?;
     let shown: String = neutralise(&path.to_string_lossy()).chars().take(200).collect();
     let parts: Vec<Component<'_>> = path.components().collect();
@@ -220,24 +221,24 @@ fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<Str
     Ok(folder.to_owned())
 }
 
-/// Counts and digests what is read through it.
-struct Measuring<R> {
+/// A reader that counts and digests the bytes that pass through it.
+struct MeasuringReader<R> {
     inner: R,
     digest: Xxh3Default,
     bytes: u64,
 }
 
-impl<R: Read> Measuring<R> {
-    fn of(inner: R) -> Self {
-        Measuring { inner, digest: Xxh3Default::new(), bytes: 0 }
+impl<R: Read> MeasuringReader<R> {
+    fn new(inner: R) -> Self {
+        MeasuringReader { inner, digest: Xxh3Default::new(), bytes: 0 }
     }
 
-    fn part(&self) -> PackagePart {
+    fn measured_part(&self) -> PackagePart {
         PackagePart { bytes: self.bytes, xxh3: format!("{:032x}", self.digest.digest128()) }
     }
 
-    fn is(&self, said: &PackagePart, name: &str) -> Result<(), String> {
-        if self.part() == *said {
+    fn require_match(&self, said: &PackagePart, name: &str) -> Result<(), String> {
+        if self.measured_part() == *said {
             Ok(())
         } else {
             Err(format!("its {name} is not what was exported (digest)"))
@@ -245,7 +246,7 @@ impl<R: Read> Measuring<R> {
     }
 }
 
-impl<R: Read> Read for Measuring<R> {
+impl<R: Read> Read for MeasuringReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.digest.update(buffer.get(..count).unwrap_or_default());
@@ -254,11 +255,11 @@ impl<R: Read> Read for Measuring<R> {
     }
 }
 
-fn measured(content: impl Read, most: u64) -> std::io::Result<PackagePart> {
-    let mut measuring = Measuring::of(content.take(most + 1));
+fn measure_content(content: impl Read, most: u64) -> std::io::Result<PackagePart> {
+    let mut measuring = MeasuringReader::new(content.take(most + 1));
     std::io::copy(&mut measuring, &mut std::io::sink())?;
     if measuring.bytes > most {
         return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no package would take it"));
     }
-    Ok(measuring.part())
+    Ok(measuring.measured_part())
 }

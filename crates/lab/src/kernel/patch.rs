@@ -6,7 +6,7 @@ use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::Program;
 use fsverdict_text::read_regular;
 
-use super::error::{KernelBuildError, file};
+use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
 
 /// The first and the last version that a patch is for.
@@ -17,7 +17,7 @@ const LARGEST: u64 = 512 << 20;
 
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
-/// Our own, by name. Between them they serve every tree from Linux 6.1 on.
+/// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
 const OWN: [(&str, &str, Versions); 13] = [
     ("0001-um-seed.patch", include_str!("../../../../kernel/patches/0001-um-seed.patch"), ALL),
     (
@@ -81,8 +81,9 @@ const COUNTING: (&str, &str, Versions) = (
     [[6, 12], [6, 12]],
 );
 
-/// So many of them, the first, are part of every kernel's digest, applied or not. Who adds one for some releases adds it behind
-/// these, and only those releases' kernels are others then: whoever has one need not build it anew.
+/// The first patches, whose number this is, are part of every kernel's digest, whether they apply or not. A patch for
+/// particular releases is added behind them: it changes the digests of those releases only, so that no other kernel
+/// has to be rebuilt.
 const IN_EVERY_DIGEST: usize = 6;
 
 #[derive(Debug, Clone)]
@@ -96,7 +97,7 @@ pub(super) struct Patch {
 }
 
 /// Our own patches, with that of a counting kernel if it is to be one, and the user's, in the order they are applied.
-pub(super) fn patches(users: &[PathBuf], counting: bool) -> Result<Vec<Patch>, KernelBuildError> {
+pub(super) fn collect_patches(users: &[PathBuf], counting: bool) -> Result<Vec<Patch>, KernelBuildError> {
     let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
         let later = at >= IN_EVERY_DIGEST;
         Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
@@ -105,14 +106,14 @@ pub(super) fn patches(users: &[PathBuf], counting: bool) -> Result<Vec<Patch>, K
         Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later: false, versions })
     });
     let users = users.iter().map(|path| {
-        let text = read_regular(path, LARGEST).map_err(file("read the patch", path))?;
+        let text = read_regular(path, LARGEST).map_err(file_error("read the patch", path))?;
         Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
     });
     own.chain(counting).chain(users).collect()
 }
 
 impl Patch {
-    /// Whether this release lacks what it does.
+    /// Whether this release needs the patch.
     pub(super) fn is_for(&self, release: &str) -> bool {
         let mut numbers = release.split('.').map_while(|number| number.parse().ok());
         let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
@@ -120,24 +121,26 @@ impl Patch {
     }
 
     /// Applies it to the sources.
-    pub(super) fn apply(
+    pub(super) fn apply_to(
         &self,
         scratch: &Scratch,
         release: &str,
         sandbox: &Sandbox,
     ) -> Result<(), KernelBuildError> {
         // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
-        let folder = format!("--directory={}", scratch.tree().display());
+        let folder = format!("--directory={}", scratch.source_folder().display());
         let patch =
             Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
-        let patch =
-            patch.inside(sandbox.clone()).with_variable("TMPDIR", scratch.temporary()).with_input(&self.text);
+        let patch = patch
+            .inside(sandbox.clone())
+            .with_variable("TMPDIR", scratch.temporary_folder())
+            .with_input(&self.text);
         let record = patch.run("patch the sources")?;
         if record.exit == Some(0) {
             return Ok(());
         }
         let said = format!("{}{}", record.stdout, record.stderr);
-        if let Some(full) = scratch.full("patch the sources", says_full(&said)) {
+        if let Some(full) = scratch.disk_full_error("patch the sources", says_full(&said)) {
             return Err(full);
         }
         Err(KernelBuildError::Patch {
@@ -155,7 +158,7 @@ impl Patch {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTING, OWN, patches};
+    use super::{COUNTING, OWN, collect_patches};
 
     /// One that lay there and was not applied cost a kernel that did not start.
     #[test]
@@ -175,7 +178,7 @@ mod tests {
         for (release, expected) in
             [("6.1.192", 7), ("6.12.117", 10), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
         {
-            let own = patches(&[], false).unwrap();
+            let own = collect_patches(&[], false).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }
     }

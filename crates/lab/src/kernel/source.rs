@@ -1,4 +1,4 @@
-//! Kernel sources: the distribution's package, a tarball, or a tree.
+//! Finds and unpacks kernel sources: the distribution's package, a tarball, or a tree.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use fsverdict_linux::host::beneath::Beneath;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 
-use super::error::{KernelBuildError, file};
+use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
 
 /// Bytes of a makefile or a Kconfig file of a kernel's.
@@ -18,8 +18,8 @@ const LARGEST: u64 = 4 << 20;
 /// Where distributions put the sources of their kernels.
 const PACKAGED: &str = "/usr/src";
 
-/// Most of a kernel's sources are drivers of devices and processors that User-Mode Linux has not. What they are made of
-/// stays packed, 1.3 of 1.7 GiB; Kconfig files and makefiles come along, since others name them.
+/// Most of a kernel's sources are drivers for devices and processors that User-Mode Linux lacks. Their source files
+/// stay packed, 1.3 of 1.7 GiB; Kconfig files and makefiles are unpacked, because others include them.
 const LEFT_PACKED: [&str; 21] = [
     "*/Documentation/*.rst",
     "*/Documentation/*.txt",
@@ -53,18 +53,18 @@ pub(super) enum KernelSource {
 }
 
 impl KernelSource {
-    /// What the user named, or the newest the distribution has.
-    pub(super) fn find(named: Option<&Path>) -> Result<Self, KernelBuildError> {
+    /// Finds the sources that the user named, or the distribution's newest.
+    pub(super) fn find_sources(named: Option<&Path>) -> Result<Self, KernelBuildError> {
         let Some(path) = named else {
             return newest_tarball(Path::new(PACKAGED))
                 .map(KernelSource::Tarball)
                 .ok_or(KernelBuildError::NoSources);
         };
-        let path = path.canonicalize().map_err(file("find the sources", path))?;
+        let path = path.canonicalize().map_err(file_error("find the sources", path))?;
         if path.is_file() {
             return Ok(KernelSource::Tarball(path));
         }
-        check(&path)?;
+        require_kernel_sources(&path)?;
         Ok(KernelSource::Tree(path))
     }
 
@@ -74,11 +74,12 @@ impl KernelSource {
         }
     }
 
-    /// Adds what makes these sources these: a tarball's content; of a tree the names, sizes and times of its files.
-    pub(super) fn digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
+    /// Adds the identity of the sources to a digest: the content of a tarball; the names, sizes and times of a tree's
+    /// files.
+    pub(super) fn update_digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
         match self {
             KernelSource::Tarball(path) => {
-                let failed = || file("read", path);
+                let failed = || file_error("read", path);
                 let mut tarball = std::fs::File::open(path).map_err(failed())?;
                 let mut buffer = vec![0; 1 << 20];
                 loop {
@@ -93,15 +94,15 @@ impl KernelSource {
         }
     }
 
-    /// Puts a copy of the sources into their folder, which is empty: all of a tree, and of a tarball what a build
-    /// needs or, for a user's patches, the whole.
-    pub(super) fn unpack(
+    /// Copies the sources into their empty folder: a tree completely; of a tarball what a build needs, or all of it
+    /// if the user has patches.
+    pub(super) fn unpack_into(
         &self,
         scratch: &Scratch,
         whole: bool,
         sandbox: &Sandbox,
     ) -> Result<(), KernelBuildError> {
-        let folder = &*scratch.tree();
+        let folder = &*scratch.source_folder();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut argv: Vec<String> = Vec::new();
         match self {
@@ -119,7 +120,7 @@ impl KernelSource {
         }
         let program = Program::new(argv).inside(sandbox.clone());
         let record = program.run("unpack the sources")?;
-        let full = || scratch.full("unpack the sources", says_full(&record.stderr));
+        let full = || scratch.disk_full_error("unpack the sources", says_full(&record.stderr));
         if record.exit != Some(0)
             && let Some(full) = full()
         {
@@ -130,7 +131,7 @@ impl KernelSource {
             return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
         }
         require_success(record)?;
-        check(folder).map_err(|error| match error {
+        require_kernel_sources(folder).map_err(|error| match error {
             KernelBuildError::NotSources { reason, .. } => {
                 KernelBuildError::NotSources { path: self.path().to_owned(), reason }
             }
@@ -140,11 +141,11 @@ impl KernelSource {
 }
 
 /// Whether a folder holds kernel sources that know User-Mode Linux.
-fn check(folder: &Path) -> Result<(), KernelBuildError> {
+fn require_kernel_sources(folder: &Path) -> Result<(), KernelBuildError> {
     let lacks = |reason: &str| {
         Err(KernelBuildError::NotSources { path: folder.to_owned(), reason: reason.to_owned() })
     };
-    if release(folder).is_none() {
+    if read_release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
     if Beneath::open(folder).and_then(|folder| folder.open_file("arch/um/Kconfig", LARGEST)).is_err() {
@@ -154,7 +155,7 @@ fn check(folder: &Path) -> Result<(), KernelBuildError> {
 }
 
 /// The release a tree's Makefile names, e.g. `6.12.117`.
-pub(super) fn release(tree: &Path) -> Option<String> {
+pub(super) fn read_release(tree: &Path) -> Option<String> {
     let makefile = Beneath::open(tree).and_then(|tree| tree.read_file("Makefile", LARGEST)).ok()?;
     let makefile = String::from_utf8_lossy(&makefile);
     let value = |key: &str| {
@@ -169,7 +170,7 @@ pub(super) fn release(tree: &Path) -> Option<String> {
     is_release(&release).then_some(release)
 }
 
-/// Whether this can be a kernel's release. It becomes a part of paths and of what is printed.
+/// Whether a text can be a kernel release: it becomes part of paths and of messages.
 #[must_use]
 pub fn is_release(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+_~".contains(letter);
@@ -193,13 +194,13 @@ fn newest_tarball(folder: &Path) -> Option<PathBuf> {
 fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        let listing = std::fs::read_dir(&folder).map_err(file("read", &folder))?;
+        let listing = std::fs::read_dir(&folder).map_err(file_error("read", &folder))?;
         let mut entries: Vec<_> = listing.filter_map(Result::ok).map(|entry| entry.path()).collect();
         entries.sort();
         for path in entries {
-            let facts = std::fs::symlink_metadata(&path).map_err(file("look at", &path))?;
+            let facts = std::fs::symlink_metadata(&path).map_err(file_error("look at", &path))?;
             if facts.is_dir() {
-                // What a version control system keeps is no part of the sources.
+                // The data of a version control system are not sources.
                 if path.file_name().is_none_or(|name| name != ".git") {
                     folders.push(path);
                 }
@@ -217,7 +218,7 @@ fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildE
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelSource, check, newest_tarball, release};
+    use super::{KernelSource, newest_tarball, read_release, require_kernel_sources};
 
     fn tree(makefile: &str, um: bool) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -242,17 +243,18 @@ mod tests {
             ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = /../../etc\n", None),
             ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = \x1b[2J\n", None),
         ] {
-            assert_eq!(release(tree(makefile, true).path()).as_deref(), expected);
+            assert_eq!(read_release(tree(makefile, true).path()).as_deref(), expected);
         }
     }
 
     #[test]
     fn what_is_no_kernel_is_refused_with_the_reason() {
-        let said = |makefile: &str, um| check(tree(makefile, um).path()).unwrap_err().to_string();
+        let said =
+            |makefile: &str, um| require_kernel_sources(tree(makefile, um).path()).unwrap_err().to_string();
         assert!(said("all:\n", true).contains("names no version"));
         assert!(said("VERSION = 6\nPATCHLEVEL = 1\n", false).contains("arch/um"));
         assert!(
-            KernelSource::find(Some("/no/such/tree".as_ref()))
+            KernelSource::find_sources(Some("/no/such/tree".as_ref()))
                 .unwrap_err()
                 .to_string()
                 .contains("/no/such/tree")

@@ -1,6 +1,6 @@
-//! How one of the devices that a plan names is attached to a lab for the length of a run: a scratch image made anew for every
-//! trial, a block device the guard cleared, a modelled device, or folders. It says its size, what it is, what a reader must know
-//! of it, and what each trial is given of it.
+//! Attaches one of the devices of a plan to a lab for the length of a run: a scratch image that is created for every
+//! trial, a block device that the guard cleared, a modelled device, or folders. States its size, facts and cautions,
+//! and gives each trial its device.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use super::LabError;
 const IN_FOLDERS: &str = "in folders nothing is made, mounted or checked, and what their devices were asked for and how much space is \
     taken cannot be told from what others do there; durable is when syncfs returned, which waits for others' data there, too";
 
-/// What must be known of a folder that lies on one of these.
+/// Cautions about folders on certain filesystems.
 const PECULIAR: [(&str, &str); 2] = [
     // fs/fuse/inode.c, fuse_sync_fs: only virtiofs passes it on.
     (
@@ -36,7 +36,7 @@ const PECULIAR: [(&str, &str); 2] = [
 /// A plan's source, attached.
 #[derive(Debug, Clone)]
 pub enum Attachment {
-    /// An unlinked sparse file, made anew for every trial.
+    /// An unlinked sparse file, created for every trial.
     Image {
         /// The folder it lies in, if it had a name.
         folder: PathBuf,
@@ -45,9 +45,10 @@ pub enum Attachment {
         /// Bytes that a trial writes into it at most.
         room: u64,
     },
-    /// A modelled device, served by a process of ours; what is written lies in an unlinked file, made anew for every trial.
+    /// A modelled device, served by a process of fsverdict; its data lie in an unlinked file, created for every
+    /// trial.
     Modelled {
-        /// The model's name; of several, all of them.
+        /// The model's name, or the names of all models.
         model: String,
         /// Bytes.
         size: u64,
@@ -58,21 +59,21 @@ pub enum Attachment {
     },
     /// None of its own: a folder of each candidate, in which a trial has one of its own.
     Folders {
-        /// Where they are, and on what.
+        /// Paths of the folders, and the filesystems they lie on.
         facts: Facts,
     },
     Device {
         ticket: LeaseTicket,
         /// Keeps it open, and other runs away, for the length of this one.
         hold: Arc<HeldLease>,
-        /// What a reader of the numbers must know of it.
+        /// Cautions for the reader of the results.
         cautions: Vec<String>,
         /// Its model, serial number and the like.
         facts: Facts,
     },
 }
 
-/// A device for the agent of one trial, with what has to stay while it has it.
+/// A device for the agent of one trial, and the descriptors that must stay open meanwhile.
 #[derive(Debug)]
 pub(super) struct LentDevice {
     pub(super) device: TrialDevice,
@@ -81,7 +82,7 @@ pub(super) struct LentDevice {
     pub(super) folder: Option<OwnFolder>,
 }
 
-/// What a plan's source is one of, for a lab that has none, and what to do there.
+/// Names the kind of a plan's source for a lab that does not support it, with a hint.
 pub(super) const fn kind_of(source: &DeviceSource) -> (&'static str, &'static str) {
     match source {
         DeviceSource::Image(_) => ("scratch images", "name a device: --device PATH"),
@@ -129,8 +130,8 @@ impl ClaimedDisk<'_> {
     }
 }
 
-/// A lab asked for what it does not take.
-fn unsupported() -> AttachmentError {
+/// The error of a lab that was given a source that it does not support.
+fn unsupported_source() -> AttachmentError {
     std::io::Error::from(std::io::ErrorKind::Unsupported).into()
 }
 
@@ -145,54 +146,54 @@ impl Hinted for AttachmentError {
 }
 
 impl Attachment {
-    /// What a trial's agent is given by a lab whose kernel is this machine's; `path` is the candidate's folder.
-    pub(super) fn lend(&self, path: Option<&Path>) -> Result<LentDevice, LabError> {
+    /// The device for a trial's agent on this machine's kernel; `path` is the candidate's folder.
+    pub(super) fn lend_device(&self, path: Option<&Path>) -> Result<LentDevice, LabError> {
         let alone = |device| LentDevice { device, file: None, folder: None };
         match (self, path) {
             (Attachment::Image { folder, size, room }, _) => {
                 let file = image::create_image(folder, *size, *room).map_err(AttachmentError::from)?;
-                let device = TrialDevice::image(make_inheritable(file.as_fd())?);
+                let device = TrialDevice::from_image(make_inheritable(file.as_fd())?);
                 Ok(LentDevice { file: Some(file), ..alone(device) })
             }
-            (Attachment::Device { .. }, _) => Ok(alone(TrialDevice::Block { ticket: self.ticket()? })),
+            (Attachment::Device { .. }, _) => Ok(alone(TrialDevice::Block { ticket: self.lease_ticket()? })),
             (Attachment::Folders { .. }, Some(path)) => {
                 let folder = OwnFolder::create_folder(path)?;
                 let device = TrialDevice::Folder { path: folder.path().to_owned() };
                 Ok(LentDevice { folder: Some(folder), ..alone(device) })
             }
-            (Attachment::Folders { .. } | Attachment::Modelled { .. }, _) => Err(unsupported().into()),
+            (Attachment::Folders { .. } | Attachment::Modelled { .. }, _) => Err(unsupported_source().into()),
         }
     }
 
     /// The device, claimed for a kernel that is given an open file as its disk.
-    pub(super) fn claim(&self) -> Result<ClaimedDisk<'_>, AttachmentError> {
+    pub(super) fn claim_disk(&self) -> Result<ClaimedDisk<'_>, AttachmentError> {
         match self {
             Attachment::Image { folder, size, room } => {
                 Ok(ClaimedDisk::Image(image::create_image(folder, *size, *room)?))
             }
             Attachment::Device { hold, .. } => {
-                let ticket = self.ticket()?;
+                let ticket = self.lease_ticket()?;
                 Ok(ClaimedDisk::Block(hold.redeem(&Root::default(), &ticket)?.into(), hold))
             }
-            Attachment::Folders { .. } | Attachment::Modelled { .. } => Err(unsupported()),
+            Attachment::Folders { .. } | Attachment::Modelled { .. } => Err(unsupported_source()),
         }
     }
 
-    /// The permission to write a block device, which is checked again right before the first write. That nobody uses it is
-    /// asked here, before each trial: an agent in its sandbox cannot see everybody.
-    fn ticket(&self) -> Result<LeaseTicket, AttachmentError> {
-        let Attachment::Device { hold, .. } = self else { return Err(unsupported()) };
+    /// The permission to write a block device, which the agent checks again right before its first write. Whether the
+    /// device is unused is checked here, before each trial: an agent in its sandbox cannot see all processes.
+    fn lease_ticket(&self) -> Result<LeaseTicket, AttachmentError> {
+        let Attachment::Device { hold, .. } = self else { return Err(unsupported_source()) };
         Ok(hold.check_unused(&Root::default())?)
     }
 
-    /// The lease of a block device.
+    /// The lease of a block device, if this is one.
     pub(super) fn lease(&self) -> Option<&HeldLease> {
         let Attachment::Device { hold, .. } = self else { return None };
         Some(hold)
     }
 
-    /// Whether a candidate had what it was to be tried on: others may have filled the disk that a scratch image lies on
-    /// meanwhile, or taken the device away, which says nothing about a candidate that failed for it.
+    /// Checks that the device is still usable: other programs may have filled the disk below a scratch image, or the
+    /// device may have been removed. A candidate that failed for such a reason is not at fault.
     pub(super) fn is_there(&self) -> Result<(), AttachmentError> {
         match self {
             Attachment::Image { folder, size, room } => Ok(image::check_space(Some(folder), *size, *room)?),
@@ -201,7 +202,7 @@ impl Attachment {
         }
     }
 
-    /// What results on it stand on, to follow what the lab says of itself.
+    /// What results on this device are based on, as a continuation of the lab's own statement.
     pub(super) fn fidelity(&self) -> &'static str {
         match self {
             Attachment::Image { .. } => {
@@ -228,8 +229,8 @@ impl Attachment {
         self
     }
 
-    /// An empty file for what a trial writes to a modelled device.
-    pub(super) fn store(&self) -> Result<OwnedFd, AttachmentError> {
+    /// Creates an empty file for the data of a modelled device.
+    pub(super) fn create_store(&self) -> Result<OwnedFd, AttachmentError> {
         Ok(image::create_store(&self.scratch_folder()?)?)
     }
 
@@ -252,7 +253,7 @@ impl Attachment {
         match self {
             Attachment::Image { size, .. } | Attachment::Modelled { size, .. } => *size,
             Attachment::Device { ticket, .. } => ticket.size,
-            // Nobody knows; each is asked for its free space.
+            // Unknown: each folder is asked for its free space instead.
             Attachment::Folders { .. } => u64::MAX,
         }
     }
@@ -282,7 +283,7 @@ impl Attachment {
         }
     }
 
-    /// What a reader of the numbers must know of it.
+    /// Cautions for the reader of the results.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let texts = match self {
             Attachment::Image { folder, .. } => {

@@ -1,4 +1,4 @@
-//! The devices of a run, attached: most runs have one, and what is said of all is what is said of it.
+//! The attached devices of a run. Most runs have one; statements about all of them combine those about each.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use fsverdict_text::FolderHandle;
 pub struct Attachments {
     first: Attachment,
     further: Vec<Attachment>,
-    /// What is done with logs of the writes to them; most trials have none.
+    /// Logs of the writes to the devices, with their purpose; most trials have none.
     logs: Vec<WriteLogFile>,
 }
 
@@ -34,38 +34,38 @@ impl Attachments {
         Attachments { first, further, logs: Vec::new() }
     }
 
-    pub fn first(&self) -> &Attachment {
+    pub fn first_device(&self) -> &Attachment {
         &self.first
     }
 
-    pub fn each(&self) -> impl Iterator<Item = &Attachment> {
+    pub fn iter(&self) -> impl Iterator<Item = &Attachment> {
         std::iter::once(&self.first).chain(&self.further)
     }
 
-    fn map(self, change: impl Fn(Attachment) -> Attachment) -> Self {
+    fn map_each(self, change: impl Fn(Attachment) -> Attachment) -> Self {
         let Attachments { first, further, logs } = self;
         Attachments { first: change(first), further: further.into_iter().map(change).collect(), logs }
     }
 
-    /// What a trial's agent is given by a lab whose kernel is this machine's; `path` is the candidate's folder.
-    pub(super) fn lend(&self, path: Option<&Path>) -> Result<Vec<LentDevice>, LabError> {
-        self.each().map(|one| one.lend(path)).collect()
+    /// The devices for a trial's agent on this machine's kernel; `path` is the candidate's folder.
+    pub(super) fn lend_devices(&self, path: Option<&Path>) -> Result<Vec<LentDevice>, LabError> {
+        self.iter().map(|one| one.lend_device(path)).collect()
     }
 
     /// Open files, for a kernel that is given them as its disks. None is written to before each was found to be as it was left.
-    pub(super) fn open(&self) -> Result<Vec<OwnedFd>, AttachmentError> {
-        let claimed = self.each().map(Attachment::claim).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn open_disks(&self) -> Result<Vec<OwnedFd>, AttachmentError> {
+        let claimed = self.iter().map(Attachment::claim_disk).collect::<Result<Vec<_>, _>>()?;
         claimed.into_iter().map(ClaimedDisk::make_bare).collect()
     }
 
-    /// Takes in what an agent of this machine's own kernel says of the devices that it was lent.
-    pub(super) fn hear(&self, event: &DeviceEvent) {
+    /// Records an event about a lent device, from an agent on this machine's kernel.
+    pub(super) fn note_device_event(&self, event: &DeviceEvent) {
         match event {
             DeviceEvent::FirstWrite => {
-                self.each().filter_map(Attachment::lease).for_each(HeldLease::note_writing);
+                self.iter().filter_map(Attachment::lease).for_each(HeldLease::note_writing);
             }
             DeviceEvent::ForeignWrite { device, found } => {
-                let lease = device.checked_sub(1).and_then(|at| self.each().nth(at)?.lease());
+                let lease = device.checked_sub(1).and_then(|at| self.iter().nth(at)?.lease());
                 lease.map(|lease| lease.revoke(found));
             }
             DeviceEvent::Failed { .. } => {}
@@ -74,7 +74,7 @@ impl Attachments {
 
     /// How each block device is left, for [`check_left`](Self::check_left).
     pub fn describe_left(&self) -> Vec<LeftDevice> {
-        let leases = self.each().filter_map(Attachment::lease);
+        let leases = self.iter().filter_map(Attachment::lease);
         leases.map(|lease| lease.describe_left(&Root::default())).collect()
     }
 
@@ -83,24 +83,24 @@ impl Attachments {
     /// # Errors
     /// When another program has written to one since. This run does not write to it any more.
     pub fn check_left(&self, left: &[LeftDevice]) -> Result<(), AttachmentError> {
-        let leases = self.each().filter_map(Attachment::lease);
+        let leases = self.iter().filter_map(Attachment::lease);
         let checked = leases.zip(left).map(|(lease, known)| lease.check_left(&Root::default(), known));
         Ok(checked.fold(Ok(()), Result::and)?)
     }
 
     /// The first foreign write that was found on any of them, with the number of the device: nothing may be written to it any more.
     pub fn foreign_write(&self) -> Option<(usize, ForeignWrite)> {
-        (1..).zip(self.each()).find_map(|(number, one)| Some((number, one.lease()?.revocation()?)))
+        (1..).zip(self.iter()).find_map(|(number, one)| Some((number, one.lease()?.revocation()?)))
     }
 
-    /// Whether a candidate had what it was to be tried on.
+    /// Checks that all devices are still usable.
     pub fn is_there(&self) -> Result<(), AttachmentError> {
-        self.each().try_for_each(Attachment::is_there)
+        self.iter().try_for_each(Attachment::is_there)
     }
 
-    /// What results on them stand on, to follow what the lab says of itself.
+    /// What results on these devices are based on, as a continuation of the lab's own statement.
     pub fn fidelity(&self) -> String {
-        let each = once_each(self.each().map(Attachment::fidelity));
+        let each = once_each(self.iter().map(Attachment::fidelity));
         match self.further.len() {
             0 => each.join("; "),
             more => format!("each trial has {} devices, each {}", more + 1, each.join("; ")),
@@ -110,16 +110,20 @@ impl Attachments {
     /// The same, with the traces of modelled devices in the folder of this run.
     #[must_use]
     pub fn with_traces_in(self, run: &FolderHandle) -> Self {
-        self.map(|one| one.with_traces_in(run))
+        self.map_each(|one| one.with_traces_in(run))
     }
 
-    /// An empty file for what a trial writes to a modelled device.
-    pub(super) fn store(&self) -> Result<OwnedFd, AttachmentError> {
-        self.first.store()
+    /// Creates an empty file for the data of a modelled device.
+    pub(super) fn create_store(&self) -> Result<OwnedFd, AttachmentError> {
+        self.first.create_store()
     }
 
-    /// The file for a trial's trace of the device of this number, made anew; none where it is not kept.
-    pub(super) fn trace(&self, trial: &TrialId, number: usize) -> Result<Option<OwnedFd>, AttachmentError> {
+    /// Creates the file for a trial's trace of the device of this number; `None` if traces are not kept.
+    pub(super) fn create_trace(
+        &self,
+        trial: &TrialId,
+        number: usize,
+    ) -> Result<Option<OwnedFd>, AttachmentError> {
         let Some(file) = self.first.trace_file(trial, number) else { return Ok(None) };
         let created = file.create();
         Ok(Some(created.map_err(|source| AttachmentError::RunFile { path: file.path(), source })?.into()))
@@ -132,11 +136,11 @@ impl Attachments {
     }
 
     /// Those logs, opened.
-    pub(super) fn logs(&self) -> Result<Vec<OpenLog<'_>>, AttachmentError> {
+    pub(super) fn open_logs(&self) -> Result<Vec<OpenLog<'_>>, AttachmentError> {
         self.logs
             .iter()
             .map(|log| {
-                log.open().map_err(|source| AttachmentError::RunFile { path: log.file.path(), source })
+                log.open_log().map_err(|source| AttachmentError::RunFile { path: log.file.path(), source })
             })
             .collect()
     }
@@ -151,19 +155,19 @@ impl Attachments {
         self.first.scratch_folder()
     }
 
-    /// Notes how `trial` has left each of them: what is on them now is ours, and stays as it is until the next trial.
+    /// Records the content that `trial` left on each device, which must stay unchanged until the next trial.
     ///
-    /// # Errors
-    /// When that cannot be known of one, or somebody else has written to one. Each is looked at all the same.
+    /// # Errors Fails if a device cannot be examined, or if another program wrote to it. All devices are examined in
+    /// any case.
     pub fn note_end(&self, trial: &str) -> Result<(), AttachmentError> {
-        let leases = self.each().filter_map(Attachment::lease);
+        let leases = self.iter().filter_map(Attachment::lease);
         let ends = leases.map(|lease| lease.note_end(&Root::default(), trial));
         Ok(ends.fold(Ok(()), Result::and)?)
     }
 
     /// Bytes of the smallest.
     pub fn size(&self) -> u64 {
-        self.each().map(Attachment::size).min().unwrap_or(0)
+        self.iter().map(Attachment::size).min().unwrap_or(0)
     }
 
     /// Those of the first under their own names, those of the second with its number: `device.2.size`.
@@ -179,8 +183,8 @@ impl Attachments {
         facts
     }
 
-    /// What a reader of the numbers must know of them, each once.
+    /// Cautions for the reader of the results, each once.
     pub fn cautions(&self) -> Vec<Caution> {
-        once_each(self.each().flat_map(Attachment::cautions))
+        once_each(self.iter().flat_map(Attachment::cautions))
     }
 }

@@ -1,4 +1,4 @@
-//! The process that serves devices: started beside a guest that is about to be started, and what it does.
+//! Starts the process that serves modelled devices to a guest, and defines the task that it is given.
 
 mod process;
 
@@ -26,12 +26,13 @@ use super::interruption::{Interruption, terminating_signal};
 
 /// How long it may take to end after its guest.
 const FAREWELL: Duration = Duration::from_secs(20);
-/// The signal of who looks at mapped memory that is gone.
+/// SIGBUS: a process accessed mapped memory that the guest no longer backs.
 const BUS: i32 = 7;
 
 impl ServingError {
-    /// No candidate can do this to the process: what it serves is only data to it.
-    pub(super) fn interruption(&self) -> Interruption {
+    /// Attributes the error to an interruption: a candidate cannot cause it, because the process treats what it
+    /// serves as plain data.
+    pub(super) fn as_interruption(&self) -> Interruption {
         match self {
             ServingError::Killed { signal } => Interruption::Signal(*signal),
             _ => Interruption::DeviceProcess,
@@ -64,7 +65,7 @@ pub enum ServingError {
     NotForPeople,
 }
 
-/// What to serve, and where. Descriptors are inherited by number.
+/// The task of the process: what to serve on which descriptors. Descriptors are inherited by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ServeTask {
     devices: Vec<DeviceTask>,
@@ -80,21 +81,21 @@ struct ServeTask {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct DeviceTask {
     model: String,
-    /// Of a class of devices; `None`: the typical one.
+    /// The draw from a class of devices; `None` for the typical device.
     draw: Option<Draw>,
     size_bytes: u64,
     seed: u64,
     fails_after: Option<Duration>,
     /// Listening socket of the disk's driver.
     socket: RawFd,
-    /// An empty file for what is written.
+    /// An empty file for the device's data.
     store: RawFd,
     /// An empty file for the trace, and how many bytes of it at most.
     trace: Option<(RawFd, u64)>,
     log: Option<LogTask>,
 }
 
-/// What a log of the writes to a device is for.
+/// The purpose of a log of the writes to a device.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum LogTask {
     Record { file: RawFd, bound: u64 },
@@ -103,7 +104,7 @@ enum LogTask {
 }
 
 impl LogTask {
-    fn file(&self) -> RawFd {
+    fn log_descriptor(&self) -> RawFd {
         let (LogTask::Record { file, .. } | LogTask::Enter { file, .. } | LogTask::Rot { file, .. }) = self;
         *file
     }
@@ -130,13 +131,14 @@ pub struct GuestSockets {
 }
 
 impl Sockets {
-    /// Makes those of so many disks. Their names are gone before anybody connects, so that none can stay.
+    /// Creates the sockets of this many disks and of the clock. Their names are removed before a guest connects, so
+    /// that none can be left behind.
     pub fn new(disks: usize) -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let socket = |name: String| -> std::io::Result<ListeningSocket> {
             let path = folder.path().join(name);
             let listener = UnixListener::bind(&path)?;
-            // Whoever has the descriptor may connect, as whatever user the guest runs.
+            // Any process that inherits the descriptor may connect, whatever user the guest runs as.
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666))?;
             let file = open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
             Ok(ListeningSocket { listener: listener.into(), file })
@@ -147,7 +149,7 @@ impl Sockets {
         })
     }
 
-    fn split(self) -> (Vec<OwnedFd>, GuestSockets) {
+    fn into_parts(self) -> (Vec<OwnedFd>, GuestSockets) {
         let (mut listeners, mut files) = (vec![self.clock.listener], Vec::new());
         for ListeningSocket { listener, file } in self.disks {
             listeners.push(listener);
@@ -159,7 +161,7 @@ impl Sockets {
 
 #[derive(Debug)]
 pub struct Files<'a> {
-    /// Empty, for what is written to the device.
+    /// An empty file for the device's data.
     pub store: &'a OwnedFd,
     /// Empty, for the trace, and how many bytes of it at most.
     pub trace: Option<(&'a OwnedFd, u64)>,
@@ -174,15 +176,15 @@ pub struct DeviceLog<'a> {
     pub purpose: &'a LogPurpose,
 }
 
-/// What such a log is for.
+/// The purpose of a log of writes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogPurpose {
-    /// To be written, so many bytes of it at most.
+    /// Record all writes, in at most this many bytes.
     Record { bound: u64 },
     /// To be read: the device takes on one of these states after the other.
     Enter {
         states: Vec<CrashState>,
-        /// What the device may lose.
+        /// The rule by which the device may lose writes.
         rule: LossRule,
     },
     /// To be read: one of these blocks rots after the other.
@@ -190,7 +192,7 @@ pub enum LogPurpose {
 }
 
 impl DeviceLog<'_> {
-    fn task(&self) -> Result<LogTask, fsverdict_linux::sandbox::SandboxError> {
+    fn log_task(&self) -> Result<LogTask, fsverdict_linux::sandbox::SandboxError> {
         let file = make_inheritable(self.file.as_fd())?;
         Ok(match self.purpose {
             LogPurpose::Record { bound } => LogTask::Record { file, bound: *bound },
@@ -202,7 +204,7 @@ impl DeviceLog<'_> {
     }
 }
 
-/// A device that is to be served, and where what it does is kept.
+/// A device to be served, with the files for its data, trace and log.
 #[derive(Debug)]
 pub struct DeviceOrder<'a> {
     pub device: Served<'a>,
@@ -219,9 +221,9 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Starts serving these devices on `sockets`, of which there is one for each. What is given back with it the guest must
-    /// inherit.
-    pub fn start(
+    /// Starts serving these devices; `sockets` must have one for each. The guest must inherit the returned
+    /// descriptors.
+    pub fn start_serving(
         devices: &[DeviceOrder<'_>],
         clock: Clock,
         silence_s: u64,
@@ -245,7 +247,7 @@ impl Backend {
                     Some((file, bound)) => Some((inherited(file)?, bound)),
                     None => None,
                 },
-                log: files.log.map(|log| log.task()).transpose().map_err(failed)?,
+                log: files.log.map(|log| log.log_task()).transpose().map_err(failed)?,
             })
         };
         let task = ServeTask {
@@ -263,12 +265,12 @@ impl Backend {
         for device in &task.devices {
             sandbox.keeps.extend([device.socket, device.store]);
             sandbox.keeps.extend(device.trace.map(|(descriptor, _)| descriptor));
-            sandbox.keeps.extend(device.log.as_ref().map(LogTask::file));
+            sandbox.keeps.extend(device.log.as_ref().map(LogTask::log_descriptor));
         }
         let mut command = sandbox.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-        let (listeners, files) = sockets.split();
+        let (listeners, files) = sockets.into_parts();
         // The guest is not to have these.
         for listener in &listeners {
             fcntl_setfd(listener, FdFlags::CLOEXEC).map_err(std::io::Error::from)?;
@@ -281,13 +283,13 @@ impl Backend {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for what it says of each device at its end, the guest having ended: one that has not connected yet never will.
-    pub fn finish(mut self) -> Result<Vec<BackendReport>, ServingError> {
+    /// Waits for the report on each device, after the guest has ended: a guest that has not connected yet never will.
+    pub fn wait_for_reports(mut self) -> Result<Vec<BackendReport>, ServingError> {
         for listener in &self.listeners {
-            // Nobody may be listening any more, if that process was killed.
+            // A killed process no longer listens; errors are ignored.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
         }
-        let told = self.hear(Instant::now() + FAREWELL)?;
+        let told = self.read_answer(Instant::now() + FAREWELL)?;
         let Some(text) = told else {
             // Dropped, it is ended.
             return Err(ServingError::Unfinished);
@@ -302,7 +304,7 @@ impl Backend {
     }
 
     /// All that it says; none where it has not ended by then.
-    fn hear(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, ServingError> {
+    fn read_answer(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, ServingError> {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
         loop {
             let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()));

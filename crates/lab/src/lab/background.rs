@@ -1,4 +1,5 @@
-//! What a filesystem does by itself while a phase is timed: how much of the device's time, by who submitted each request.
+//! Attributes device time in a phase to the filesystem's own background work, by the thread that submitted each
+//! request.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,10 +8,10 @@ use fsverdict_disk::device::trace::{Submitter, Traced};
 
 use fsverdict_stack::filesystem::BackgroundJob;
 
-/// What nothing in a phase asked for, of all devices.
+/// Device time of requests that no work of the phase caused, over all devices.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct BackgroundFigures {
-    /// Whether the guest says who submits what.
+    /// Whether the guest's kernel reports who submitted a request.
     pub(super) told: bool,
     /// Those submitted in the phase, and their sectors.
     pub(super) requests: u64,
@@ -22,8 +23,8 @@ pub(super) struct BackgroundFigures {
 }
 
 impl BackgroundFigures {
-    /// Takes in what one device did in these nanoseconds, of its requests in the order of their submission.
-    pub(super) fn add(&mut self, phase: Range<u64>, records: &[Traced], jobs: &[BackgroundJob]) {
+    /// Adds the requests that one device served in this interval, in nanoseconds; `records` are sorted by submission.
+    pub(super) fn add_device(&mut self, phase: Range<u64>, records: &[Traced], jobs: &[BackgroundJob]) {
         let Range { start: began, end: ended } = phase;
         self.told |= records.iter().any(|record| record.by.is_some());
         let mut edges = Vec::new();
@@ -100,7 +101,7 @@ mod tests {
             request(Some(lazy), Action::Write, [500, 510]),
         ];
         let mut found = BackgroundFigures::default();
-        found.add(100..400, &records, jobs);
+        found.add_device(100..400, &records, jobs);
         let expected = BackgroundFigures {
             told: true,
             requests: 3,
@@ -110,10 +111,10 @@ mod tests {
         };
         assert_eq!(found, expected);
         // Of another device, beside it.
-        found.add(100..400, &records, jobs);
+        found.add_device(100..400, &records, jobs);
         assert!((found.busy_ns - 2.0 * expected.busy_ns).abs() < 1e-9 && found.requests == 6, "{found:?}");
         let mut untold = BackgroundFigures::default();
-        untold.add(100..400, &records.map(|record| Traced { by: None, ..record }), jobs);
+        untold.add_device(100..400, &records.map(|record| Traced { by: None, ..record }), jobs);
         assert_eq!(untold, BackgroundFigures::default());
     }
 }

@@ -1,5 +1,5 @@
-//! The kernel of a plan that names none: the newest in the cache that was tried and carries what the plan asks for, its
-//! filesystems, its layers and its clock.
+//! Chooses the kernel of a plan that names none: the newest in the cache that passed its trial and supports the
+//! plan's filesystems, layers and clock.
 
 use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
@@ -14,7 +14,7 @@ pub struct ByDefault {
     pub why: String,
 }
 
-/// One in the cache, and what it is worth to a plan: better ones are greater.
+/// A cached kernel with its rank for a plan: better kernels compare greater.
 struct RankedKernel {
     entry: KernelEntry,
     /// Whether it can keep the plan's clock, how many of its candidates it carries, and whether it was tried.
@@ -23,13 +23,13 @@ struct RankedKernel {
     lacks: Vec<String>,
 }
 
-/// The kernel in the cache that a plan takes for the candidates that name none: one that counts what it computes for those whose
-/// computation has a price (`counting`), and one that does not for the others. One that failed its trial is none.
+/// Chooses the cached kernel for the candidates that name none: one that counts its computation for those whose
+/// computation has a price (`counting`), another for the rest. A kernel that failed its trial is not considered.
 pub fn by_default(plan: &Plan, counting: bool) -> Option<ByDefault> {
-    choose(plan, KernelCache::of_user().list(), counting)
+    choose_default(plan, KernelCache::of_user().list_kernels(), counting)
 }
 
-fn choose(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDefault> {
+fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDefault> {
     let is_meant = |candidate: &&Candidate| {
         plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
     };
@@ -38,7 +38,7 @@ fn choose(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDe
         .into_iter()
         .filter(|entry| entry.facts.counting == counting)
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
-        .map(|entry| RankedKernel::of(entry, plan, &nameless))
+        .map(|entry| RankedKernel::from_entry(entry, plan, &nameless))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
     let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
@@ -60,12 +60,12 @@ fn choose(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDe
 }
 
 impl RankedKernel {
-    fn of(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
+    fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
         let kernel = at_rest(&entry);
         let in_time = !plan.device.source.is_modelled()
-            || modelled::clock(plan.clock, std::iter::once(&kernel)).is_ok()
-                && modelled::driver(&kernel).is_ok();
-        let unfit = nameless.iter().filter(|candidate| kernel.modules(candidate).is_err());
+            || modelled::choose_clock(plan.clock, std::iter::once(&kernel)).is_ok()
+                && modelled::find_driver(&kernel).is_ok();
+        let unfit = nameless.iter().filter(|candidate| kernel.required_modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
         let worth = (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some());
         RankedKernel { entry, worth, lacks }
@@ -84,10 +84,10 @@ impl RankedKernel {
     }
 }
 
-/// What a candidate takes that this kernel has not: its filesystem, or what lies below.
+/// Names what a candidate needs and this kernel lacks: its filesystem, or something below it.
 fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
     let filesystem = Candidate::plain(&candidate.filesystem);
-    if kernel.modules(&filesystem).is_err() {
+    if kernel.required_modules(&filesystem).is_err() {
         return candidate.filesystem.clone();
     }
     let scheduler = candidate.scheduler.as_deref().unwrap_or_default();
@@ -96,7 +96,7 @@ fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
 
 /// A kernel in the cache by its configuration there, without being asked. Nothing is known to be in one that lacks it.
 fn at_rest(entry: &KernelEntry) -> Kernel {
-    let config = entry.config().unwrap_or_default();
+    let config = entry.read_configuration().unwrap_or_default();
     Kernel {
         path: entry.kernel.clone(),
         way_out,
@@ -109,11 +109,11 @@ fn at_rest(entry: &KernelEntry) -> Kernel {
     }
 }
 
-/// What to do about a kernel without this option: name one in the cache that has it, or build one.
+/// A hint for a kernel without this option: name a cached one that has it, or build one.
 pub(super) fn way_to(symbol: &str) -> String {
     let having =
         |entry: &KernelEntry| at_rest(entry).configuration.get(symbol).is_some_and(|value| value == "y");
-    match KernelCache::of_user().list().into_iter().rfind(having) {
+    match KernelCache::of_user().list_kernels().into_iter().rfind(having) {
         Some(entry) => format!(
             "the kernel {} in the cache has it: `kernel = \"{}\"` in the plan takes that one",
             entry.name, entry.facts.release
@@ -126,7 +126,7 @@ pub(super) fn way_to(symbol: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::choose;
+    use super::choose_default;
     use crate::kernel::KernelCache;
     use fsverdict_judgement::plan::{Candidate, Plan};
 
@@ -156,7 +156,11 @@ mod tests {
         let (ext4, both) = ("CONFIG_EXT4_FS=y\n", "CONFIG_EXT4_FS=y\nCONFIG_REISERFS_FS=y\n");
         let place = tempfile::tempdir().unwrap();
         let taken = |filesystems: &[&str]| {
-            let found = choose(&plan(filesystems), KernelCache::at(place.path()).list(), false);
+            let found = choose_default(
+                &plan(filesystems),
+                KernelCache::with_folder(place.path()).list_kernels(),
+                false,
+            );
             found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
         };
         assert_eq!(taken(&["ext4"]).0, "");
@@ -179,7 +183,8 @@ mod tests {
         // Who asks for no price of computation never has a kernel that counts, and who does has no other.
         let counted = |cpu: Option<&str>, counting: bool| {
             let plan = Plan { cpu: cpu.map(str::to_owned), ..plan(&["ext4"]) };
-            let found = choose(&plan, KernelCache::at(place.path()).list(), counting);
+            let found =
+                choose_default(&plan, KernelCache::with_folder(place.path()).list_kernels(), counting);
             found.map(|found| found.entry.facts.release)
         };
         assert_eq!(counted(Some("core2"), true), None);

@@ -13,11 +13,11 @@ pub struct ChosenLab {
 }
 
 impl ChosenLab {
-    fn of(lab: Box<dyn Lab>, reason: String) -> Self {
+    fn new(lab: Box<dyn Lab>, reason: String) -> Self {
         ChosenLab { lab, reason, jobs: 1 }
     }
 
-    /// The same, with so many trials at once: as many as there is room for where nothing is asked for.
+    /// The same choice with this number of trials at once; by default as many as the machine has room for.
     pub fn with_jobs(self, asked: Option<usize>) -> Result<Self, LabError> {
         let jobs = match (self.lab.side_by_side(), asked) {
             (None, Some(asked)) if asked > 1 => return Err(LabError::OneByOne { asked }),
@@ -30,26 +30,27 @@ impl ChosenLab {
 
 /// Takes this lab for the plan, as a rule the one it asks for; with `auto`, native where it may and can run every candidate,
 /// else uml; where neither can run all, the one that can run more.
-pub fn choose(plan: &Plan, lab: LabChoice) -> Result<ChosenLab, LabError> {
+pub fn choose_lab(plan: &Plan, lab: LabChoice) -> Result<ChosenLab, LabError> {
     choose_for(plan, lab, Intent::Run)
 }
 
 fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<ChosenLab, LabError> {
     match LABS.iter().find(|entry| entry.choice == lab) {
-        Some(entry) => Ok(ChosenLab::of(entry.lab(plan, intent)?, "asked for".to_owned())),
+        Some(entry) => Ok(ChosenLab::new(entry.prepare_lab(plan, intent)?, "asked for".to_owned())),
         None => choose_freely(plan, intent),
     }
 }
 
-/// As [`choose`] with the lab the plan asks for, to look only: the native lab too where it lacks nothing but root; then with what it lacks.
+/// As [`choose_lab`] with the plan's lab, but only to look: the native lab is described even if it lacks nothing but
+/// root.
 ///
 /// # Errors
-/// As [`choose`], for every other reason.
+/// As [`choose_lab`], for every other reason.
 pub fn choose_to_look(plan: &Plan) -> Result<(ChosenLab, Option<LabError>), LabError> {
     match choose_for(plan, plan.lab, Intent::Look) {
         Err(lacks @ LabError::NotRoot) => {
-            let lab = Box::new(Native::describe(plan)?);
-            Ok((ChosenLab::of(lab, "what root would be given".to_owned()), Some(lacks)))
+            let lab = Box::new(Native::describe_only(plan)?);
+            Ok((ChosenLab::new(lab, "what root would be given".to_owned()), Some(lacks)))
         }
         other => other.map(|choice| (choice, None)),
     }
@@ -58,48 +59,52 @@ pub fn choose_to_look(plan: &Plan) -> Result<(ChosenLab, Option<LabError>), LabE
 /// A lab by name, or why it cannot be used here.
 pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 
-/// Every lab with what it says of itself here, for `doctor`.
-pub fn every(plan: &Plan) -> Vec<Candidacy> {
-    LABS.iter().map(|entry| (entry.name(), entry.lab(plan, Intent::Look))).collect()
+/// Every lab with its status on this machine, for `doctor`.
+pub fn list_candidacies(plan: &Plan) -> Vec<Candidacy> {
+    LABS.iter().map(|entry| (entry.name(), entry.prepare_lab(plan, Intent::Look))).collect()
 }
 
 fn choose_freely(plan: &Plan, intent: Intent) -> Result<ChosenLab, LabError> {
     if plan.device.source == DeviceSource::Folders {
-        return Ok(ChosenLab::of(native::ENTRY.lab(plan, intent)?, "folders are this machine's".to_owned()));
+        return Ok(ChosenLab::new(
+            native::ENTRY.prepare_lab(plan, intent)?,
+            "folders are this machine's".to_owned(),
+        ));
     }
-    let (native, uml) = match (native::ENTRY.lab(plan, intent), uml::ENTRY.lab(plan, intent)) {
+    let (native, uml) = match (native::ENTRY.prepare_lab(plan, intent), uml::ENTRY.prepare_lab(plan, intent))
+    {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
-            return Ok(ChosenLab::of(lab, format!("uml cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::new(lab, format!("uml cannot be used: {}", first_line(&why))));
         }
         (Err(why), Ok(lab)) => {
-            return Ok(ChosenLab::of(lab, format!("native cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::new(lab, format!("native cannot be used: {}", first_line(&why))));
         }
         (Err(why), Err(_)) if plan.wants_guest().is_none() => return Err(why),
         (Err(_), Err(why)) => return Err(why),
     };
     if let Some(key) = plan.wants_guest() {
-        return Ok(ChosenLab::of(uml, format!("the plan names a {key}")));
+        return Ok(ChosenLab::new(uml, format!("the plan names a {key}")));
     }
-    let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
+    let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.find_obstacle(c).is_none()).count();
     let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));
     Ok(if natively == plan.candidates.len() {
-        ChosenLab::of(native, "root, and this kernel can run every candidate".to_owned())
+        ChosenLab::new(native, "root, and this kernel can run every candidate".to_owned())
     } else if in_uml > natively {
-        let lacking = lacking(&plan.candidates, native.as_ref());
-        ChosenLab::of(
+        let lacking = describe_missing(&plan.candidates, native.as_ref());
+        ChosenLab::new(
             uml,
             format!("this machine's kernel cannot run {lacking}; --lab native tries the others on it"),
         )
     } else {
-        let lacking = lacking(&plan.candidates, native.as_ref());
-        ChosenLab::of(native, format!("no lab here can run {lacking}"))
+        let lacking = describe_missing(&plan.candidates, native.as_ref());
+        ChosenLab::new(native, format!("no lab here can run {lacking}"))
     })
 }
 
-fn lacking(candidates: &[Candidate], lab: &dyn Lab) -> String {
+fn describe_missing(candidates: &[Candidate], lab: &dyn Lab) -> String {
     let names: Vec<&str> =
-        candidates.iter().filter(|c| lab.obstacle(c).is_some()).map(|c| c.name.as_str()).collect();
+        candidates.iter().filter(|c| lab.find_obstacle(c).is_some()).map(|c| c.name.as_str()).collect();
     match names.as_slice() {
         [first, second, third, rest @ ..] if !rest.is_empty() => {
             format!("{first}, {second}, {third} and {} more", rest.len())

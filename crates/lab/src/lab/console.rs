@@ -1,4 +1,4 @@
-//! What is kept of a console: a kernel's last words, and what was said since the trial's step began.
+//! Keeps what matters of a console's output: a kernel's last messages, and the output since the current step began.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -9,18 +9,18 @@ use fsverdict_linux::host::foreign::neutralise;
 
 /// How many of the last lines go into the reason of a failed trial.
 const LAST_LINES: usize = 12;
-/// What the line holds in which a kernel says why it gives up.
+/// Marks the line in which a kernel states why it panics.
 const PANIC: &str = "Kernel panic";
-/// What Linux says when nothing comes of its start (hung_task.c), every two minutes.
+/// Linux prints this every two minutes when its boot is stuck (hung_task.c).
 const STUCK: &str = "INFO: task swapper";
-/// What Linux says when it kills a program, or gives up, because memory ran out (mm/oom_kill.c).
+/// Linux prints one of these when it kills a program or panics because memory ran out (mm/oom_kill.c).
 const OUT_OF_MEMORY: [&str; 3] =
     ["Out of memory: Kill", "Out of memory and no killable", "System is deadlocked on memory"];
 /// How a line of a guest's first process begins, which says how its agent ended, or why there was none.
 const FIRST_PROCESS: &str = "fsverdict guest: ";
 /// A longer line, in bytes, counts as several.
 const LONGEST_LINE: u64 = 1000;
-/// How long is waited for the end of a console whose program has ended.
+/// How long to wait for the end of the console after its program has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct Console {
@@ -30,18 +30,18 @@ pub(super) struct Console {
 
 #[derive(Default)]
 struct ConsoleTail {
-    /// Why a kernel gave up; a long trace of calls follows it.
+    /// The reason of a panic; a long call trace follows it.
     panic: Option<String>,
-    /// Whether it killed a program, or gave up, because memory ran out, in whatever step.
+    /// Whether it killed a program, or panicked, because memory ran out, in any step.
     out_of_memory: bool,
-    /// Whether the guest's first process said why it ended without a result.
+    /// Whether the guest's first process reported why it ended without a result.
     explained: bool,
     last: VecDeque<String>,
 }
 
 impl Console {
     /// Reads a console to its end, in the background.
-    pub(super) fn listen(console: impl Read + Send + 'static) -> Self {
+    pub(super) fn read_in_background(console: impl Read + Send + 'static) -> Self {
         let (send, ended) = mpsc::channel();
         let kept = Arc::new(Mutex::new(ConsoleTail::default()));
         let shared = Arc::clone(&kept);
@@ -68,33 +68,35 @@ impl Console {
         Console { kept, ended }
     }
 
-    /// A step begins: what a kernel said while it started, and of other steps, is no cause of what happens in this one.
-    pub(super) fn forget(&self) {
+    /// Clears the output at the start of a step: messages from the boot and from earlier steps do not explain this
+    /// one.
+    pub(super) fn clear_for_step(&self) {
         if let Ok(mut kept) = self.kept.lock() {
             kept.last.clear();
         }
     }
 
-    /// Whether a kernel gave up. To be asked once its console has ended.
+    /// Whether the kernel panicked; complete once the console has ended.
     pub(super) fn has_panic(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
     }
 
-    /// Whether a kernel ran out of memory, in whatever step. To be asked once its console has ended.
+    /// Whether the kernel ran out of memory in any step; complete once the console has ended.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| kept.out_of_memory)
     }
 
-    /// Whether a guest's first process said how its agent ended, or why there was none. To be asked once the console has ended.
+    /// Whether the guest's first process reported how its agent ended, or why there was none; complete once the
+    /// console has ended.
     pub(super) fn is_explained(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| kept.explained)
     }
 
-    /// Whether a kernel that did not come to its first program said that it has no memory, that it waits for ever with what
-    /// it boots into half unpacked (Linux 6.1.192 does at 96 MiB), or could not say anything.
+    /// Whether a kernel that did not reach its first program lacked memory: it said so, it waits forever with a half
+    /// unpacked initramfs (Linux 6.1.192 does at 96 MiB), or it could print nothing.
     pub(super) fn lacks_memory(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         self.kept.lock().is_ok_and(|kept| match &kept.panic {
@@ -103,15 +105,15 @@ impl Console {
         })
     }
 
-    /// Whether a kernel said that its host gave it no memory to begin with (`setup_physmem` of arch/um).
+    /// Whether the kernel reported that the host gave it no memory at the start (`setup_physmem` in arch/um).
     pub(super) fn was_refused_memory(&self) -> bool {
         let _ = self.ended.recv_timeout(PATIENCE);
         let refused = |line: &String| line.contains("setup_physmem") && line.contains("failed");
         self.kept.lock().is_ok_and(|kept| kept.last.iter().any(refused))
     }
 
-    /// The reason, followed by what was said.
-    pub(super) fn after(&self, reason: &str) -> String {
+    /// Appends the relevant output to a reason.
+    pub(super) fn append_to_reason(&self, reason: &str) -> String {
         let _ = self.ended.recv_timeout(PATIENCE);
         let Ok(kept) = self.kept.lock() else { return reason.to_owned() };
         let panic = kept.panic.as_ref().map_or(String::new(), |line| format!(": {line}"));
@@ -132,15 +134,15 @@ mod tests {
     #[test]
     fn what_was_said_before_the_step_is_no_cause_and_a_panic_is() {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let console = Console::listen(reader);
+        let console = Console::read_in_background(reader);
         writer.write_all(b"Booting\nKernel panic - not syncing: a\n").unwrap();
         while console.kept.lock().unwrap().last.len() < 2 {
             std::thread::yield_now();
         }
-        console.forget();
+        console.clear_for_step();
         writer.write_all(b"\x1b[31mred\nand more").unwrap();
         drop(writer);
-        let text = console.after("ended");
+        let text = console.append_to_reason("ended");
         assert!(
             text.starts_with("ended: Kernel panic - not syncing: a; its console's last lines:\n"),
             "{text}"

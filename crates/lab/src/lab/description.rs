@@ -1,4 +1,4 @@
-//! What a guest is handed: the description of its trial and its disks, and which of the user's folders it must be shown.
+//! Describes a trial to its guest: the description as a disk, and the user's folders that the guest must see.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -80,7 +80,7 @@ pub(super) fn ubd_disks(disks: &[i32], description: i32, staging: Option<i32>) -
 }
 
 /// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
-pub(super) fn describe(assignment: &Assignment) -> Result<OwnedFd, SandboxError> {
+pub(super) fn describe_trial(assignment: &Assignment) -> Result<OwnedFd, SandboxError> {
     let failed =
         |source: std::io::Error| SandboxError::System { what: "describe the trial to the guest", source };
     let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)

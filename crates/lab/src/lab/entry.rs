@@ -1,18 +1,18 @@
-//! What stands in the table of labs.
+//! An entry in the table of labs.
 
 use fsverdict_judgement::plan::{DeviceSource, LabChoice, Plan};
 
 use super::guest::Arrival;
 use super::{Intent, Lab, LabError};
 
-/// What a lab says of itself before it is asked for; each stands in the lab's own file.
+/// The static description of a lab; each lab's file defines its own.
 pub struct LabEntry {
     pub(super) choice: LabChoice,
     pub summary: &'static str,
-    /// Whether what a plan names as its device can be attached there.
+    /// Whether a lab supports this source of devices.
     pub(super) takes: fn(&DeviceSource) -> bool,
     pub(super) prepare: Prepare,
-    /// Where trials run in guests of ours.
+    /// How guests start, in labs that run them.
     pub(super) arrival: Option<Arrival>,
 }
 
@@ -24,7 +24,7 @@ impl LabEntry {
         self.choice.word()
     }
 
-    pub(super) fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
+    pub(super) fn prepare_lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
         let source = &plan.device.source;
         if (self.takes)(source) {
             (self.prepare)(plan, intent)

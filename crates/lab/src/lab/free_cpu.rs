@@ -1,4 +1,4 @@
-//! In simulated time computing takes none. Where it would take a share that matters, a reader of the times must know.
+//! Computation takes no simulated time. Warns where it would take a relevant share of the real time.
 
 use crate::trial::TrialSpec;
 use fsverdict_disk::device::Limits;
@@ -8,12 +8,12 @@ use fsverdict_stack::filesystem::{compresses, searches_directories};
 
 /// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
 const DEEP: u32 = 32;
-/// With so many files in one directory a search from its start is felt: to fill one of 10 000 took ext3 without its index
-/// 4.8 s natively, and 0.5 s with it (docs/results/then-and-now.md), so that 1000 take some 50 ms.
+/// A linear search of a directory with this many files is noticeable: filling one of 10 000 took ext3 without its
+/// index 4.8 s natively, and 0.5 s with it (docs/results/then-and-now.md), so that 1000 take some 50 ms.
 const CROWD: u64 = 1000;
 
-/// What must be known of the times of a trial on a device with these limits, each in a sentence.
-pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
+/// Cautions about the times of a trial on a device with these limits, each one sentence.
+pub(super) fn free_cpu_cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
     let candidate = &spec.candidate;
     let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
     let of_layers =
@@ -36,8 +36,8 @@ pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
     of_layers.into_iter().chain(known).map(str::to_owned).collect()
 }
 
-/// Takes out of what a guest measured what it says of CPU time: the ticks of a clock that stands still while it computes.
-pub(super) fn forget(event: &mut Event) {
+/// Removes CPU times from a guest's measurements: its tick counter stands still while it computes.
+pub(super) fn remove_cpu_time(event: &mut Event) {
     if let Event::Observation(observation) = event {
         observation.measurements.retain(|found| !is_of_cpu(&found.metric));
     }
@@ -48,7 +48,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::Duration;
 
-    use super::cautions;
+    use super::free_cpu_cautions;
     use crate::trial::TrialSpec;
     use fsverdict_disk::device::Model;
     use fsverdict_judgement::journal::TrialId;
@@ -102,7 +102,7 @@ mod tests {
                 only: None,
                 devices: 1,
             };
-            let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
+            let shown = free_cpu_cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
             assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
             // By which the report knows them (`HeldCaution::tilts`).
             let known = |text: &String| text.starts_with("CPU is taken as free");

@@ -24,10 +24,9 @@ const DESCRIPTION: &str = "/dev/ubdb";
 /// How long a device may take to appear that the host promised.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How the first process of a lab's guests gets to what it needs.
+/// How the first process of a lab's guests reaches its root, its assignment and its events.
 pub(super) struct Arrival {
-    /// Says among the words of its command line that it is that lab's guest; a guest that is told none is that of the one
-    /// lab without a word.
+    /// The word on its command line that identifies the lab; one lab has none, and its guests are recognised by that.
     pub(super) word: Option<&'static str>,
     /// The file that the trial's description is in, where the command line names it.
     pub(super) description: &'static str,
@@ -37,13 +36,13 @@ pub(super) struct Arrival {
     pub(super) enter: fn() -> std::io::Result<bool>,
 }
 
-/// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
+/// Runs the guest to its end; does not return where powering off works. Errors are printed on the console.
 ///
 /// Its arguments say which lab's it is, and name the description's file where it is none of its disks; the kernel adds words
 /// of its own to them.
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let words: Vec<String> = arguments.collect();
-    if let Err(error) = live(&words) {
+    if let Err(error) = run_guest(&words) {
         print_line(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
@@ -56,7 +55,7 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     }
 }
 
-fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+fn run_guest(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let is_told = |told: &str| words.iter().any(|word| word == told);
     let arrivals = || LABS.iter().filter_map(|lab| lab.arrival.as_ref());
     let arrival = arrivals()
@@ -73,8 +72,8 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     if is_dev_of_host {
         mounts::mount_kernel_filesystem("devtmpfs", Path::new("/dev"), false)?;
     }
-    // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
-    // mount(8) would lose the rights it was started with.
+    // The host's set-user-ID programs belong to the host's root, which in an ordinary user's guest is another user:
+    // mount(8) would lose its privileges.
     mounts::forbid_set_user_id(Path::new("/"))?;
     mounts::mount_tmpfs(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
@@ -87,7 +86,7 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     };
     // The driver of the disk may be among them.
     if let Some(modules) = &assignment.bench.modules {
-        load(modules)?;
+        load_modules(modules)?;
     }
     for device in &assignment.bench.devices {
         if let TrialDevice::Guest { path, queue: Some(queue) } = device {
@@ -111,7 +110,7 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Opens the line for events, as one that changes nothing. A virtual machine's is there once its host has said so.
+/// Opens the channel for events unbuffered. In a virtual machine it appears once the host has announced it.
 fn open_events(path: &str) -> std::io::Result<File> {
     let began = Instant::now();
     while !Path::new(path).exists() && began.elapsed() < PATIENCE {
@@ -146,9 +145,9 @@ fn read_description(file: &str) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
-/// Loads modules from a folder that is not where modprobe expects it, and has the kernel look there for what it finds
-/// missing later: ciphers, code pages.
-fn load(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
+/// Loads modules from a folder other than modprobe's default, and makes the kernel's own requests for modules
+/// (ciphers, code pages) look there, too.
+fn load_modules(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
     let parent = Path::new("/run/modules/lib/modules");
     std::fs::create_dir_all(parent)?;
     if let Some(version) = modules.folder.file_name() {

@@ -1,4 +1,5 @@
-//! Where a run's datasets are staged: in memory where they fit, else on a scratch disk; natively once for all trials.
+//! Stages the datasets of a run: in memory if they fit, otherwise on a scratch disk; in the native lab once for all
+//! trials.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -34,8 +35,8 @@ enum StagingEnd {
 }
 
 impl Held {
-    /// Stages what `spec` needs, as [`Held::stage_once`] does, and again where the process that does it is killed.
-    pub(super) fn stage(
+    /// Stages the datasets as [`Held::stage_once`] does, and again if the staging process was killed.
+    pub(super) fn stage_for_run(
         spec: &TrialSpec,
         secrets: &Secrets,
         choice: StagingChoice,
@@ -54,7 +55,8 @@ impl Held {
         Err(LabError::Machine(Reason::new(text, hint)))
     }
 
-    /// Stages what `spec` needs, `bytes` at most, without what is secret, beside images in `folder` where memory is too small.
+    /// Stages the datasets of `spec`, at most `bytes`, in a sandbox without the secret files; beside images in
+    /// `folder` if memory is too small.
     fn stage_once(
         spec: &TrialSpec,
         secrets: &Secrets,
@@ -65,7 +67,7 @@ impl Held {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
         let staging = match &disk {
             Some(disk) => Staging::Disk {
-                device: TrialDevice::image(make_inheritable(disk.as_fd())?),
+                device: TrialDevice::from_image(make_inheritable(disk.as_fd())?),
                 folder: folder.to_owned(),
             },
             None => Staging::Memory,
@@ -91,7 +93,7 @@ impl Held {
         let input = child.stdin.take();
         let mut said = String::new();
         if let (Some(mut input), Some(output)) = (input.as_ref(), child.stdout.take()) {
-            // A process that ended early says so by what it did not say.
+            // A process that ended early is recognised by its missing answer.
             let _ = input.write_all(&line);
             let mut output = BufReader::new(output);
             while output.read_line(&mut said)? > 0 && said.trim_end() != STAGED {}
@@ -114,14 +116,14 @@ impl Held {
         Ok(StagingEnd::Held(Held { namespace, on_disk: disk.map(|_| folder.to_owned()) }))
     }
 
-    /// A descriptor of the mounts for one more sandbox, and what its agent is told.
-    pub(super) fn lend(&self) -> std::io::Result<(OwnedFd, Staging)> {
+    /// A descriptor of the mounts for one more sandbox, with the description for its agent.
+    pub(super) fn lend_mounts(&self) -> std::io::Result<(OwnedFd, Staging)> {
         Ok((self.namespace.try_clone()?, Staging::Held { on_disk: self.on_disk.clone() }))
     }
 }
 
-/// Whether what takes this many bytes is to lie in memory: if not chosen otherwise, where it leaves at least half of
-/// what is free to the caches, which are part of what is measured.
+/// Whether data of this many bytes are staged in memory: by default if at least half of the free memory is left for
+/// caches, which are part of the measurement.
 pub(super) fn in_memory(choice: StagingChoice, bytes: u64) -> bool {
     match choice {
         StagingChoice::Memory => true,
@@ -132,9 +134,9 @@ pub(super) fn in_memory(choice: StagingChoice, bytes: u64) -> bool {
     }
 }
 
-/// A scratch disk for datasets of this size, formatted by whoever stages them.
+/// Creates a scratch disk for datasets of this size; the process that stages them formats it.
 pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
-    /// For what a filesystem needs itself.
+    /// Space for the filesystem's own structures.
     const MARGIN: u64 = 256 << 20;
     let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
     Ok(image::create_image(folder, size, size).map_err(super::attachment::AttachmentError::from)?)

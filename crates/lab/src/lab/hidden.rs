@@ -1,4 +1,4 @@
-//! What trials must not see of this machine, and what they need to see of it all the same.
+//! Chooses the files of this machine that are hidden from trials, and the exceptions that trials need.
 
 use std::path::{Path, PathBuf};
 
@@ -6,30 +6,30 @@ use fsverdict_judgement::plan::{Dataset, Plan};
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 
-/// What is hidden from the trials of a plan, but for `needed`. An ordinary user's trials read what that user may, and
-/// nothing needs hiding.
+/// Files that are hidden from the trials of a plan, except `needed`. Trials of an ordinary user can read what the
+/// user can, and hide nothing.
 pub fn hidden_from(plan: &Plan, needed: impl IntoIterator<Item = PathBuf>) -> Secrets {
-    let folders = plan.datasets.values().filter_map(folder);
+    let folders = plan.datasets.values().filter_map(dataset_folder);
     let places = plan.candidates.iter().filter_map(|candidate| candidate.path.as_ref());
     hidden_but_for(folders.chain(places).cloned().chain(needed).collect(), &plan.reads)
 }
 
-/// What is hidden from programs that are no trial, but for `needed` and all that lies below `opened`.
+/// Files that are hidden from programs other than trials, except `needed` and everything below `opened`.
 pub(super) fn hidden_but_for(mut needed: Vec<PathBuf>, opened: &[PathBuf]) -> Secrets {
     if !rustix::process::geteuid().is_root() {
         return Secrets::default();
     }
-    // Tools are found there, and whoever started us chose them.
+    // Tools lie in these folders, and the user who started fsverdict chose them.
     let programs = std::env::var_os("PATH").unwrap_or_default();
     needed.extend(std::env::split_paths(&programs).filter(|folder| folder.is_absolute()));
     Secrets::find_secrets(&Root::default(), &needed, opened)
 }
 
-/// What the datasets of a plan lack, in sentences.
-pub fn lacking(plan: &Plan) -> Vec<String> {
+/// Sentences about content that the datasets of a plan lack.
+pub fn list_missing_content(plan: &Plan) -> Vec<String> {
     let hidden = hidden_from(plan, []);
     let of = |(name, dataset): (&String, &Dataset)| {
-        let within: Vec<&Path> = hidden.secrets_in(folder(dataset)?).collect();
+        let within: Vec<&Path> = hidden.secrets_in(dataset_folder(dataset)?).collect();
         let first = within.first()?.display();
         let more = if within.len() > 1 { format!(" and {} more", within.len() - 1) } else { String::new() };
         Some(format!(
@@ -39,7 +39,7 @@ pub fn lacking(plan: &Plan) -> Vec<String> {
     plan.datasets.iter().filter_map(of).collect()
 }
 
-fn folder(dataset: &Dataset) -> Option<&PathBuf> {
+fn dataset_folder(dataset: &Dataset) -> Option<&PathBuf> {
     match dataset {
         Dataset::Folder { path, .. } => Some(path),
         _ => None,

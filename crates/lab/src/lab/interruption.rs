@@ -1,5 +1,5 @@
-//! What ends a trial from outside: a signal that somebody sent, memory that ran out, a debugger, the end of a process that
-//! works for the trial. None of them says anything about the candidate, however often it happens.
+//! Causes that end a trial from outside: a signal that another process sent, memory that ran out, a debugger, the end
+//! of a process that works for the trial. None of them says anything about the candidate, however often it happens.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -23,8 +23,8 @@ pub enum Interruption {
     GuestOutOfMemory,
     /// A debugger held it and did not let go.
     Debugger,
-    /// The guest ended in the middle of its work and said nothing of it, neither a panic nor what became of its agent: as QEMU and
-    /// a User-Mode-Linux kernel end that are sent SIGTERM.
+    /// The guest ended during its work without a panic and without a report about its agent, as QEMU and a
+    /// User-Mode-Linux kernel do after SIGTERM.
     GuestEnded,
     /// The process that serves its device crashed.
     DeviceProcess,
@@ -50,7 +50,7 @@ impl fmt::Display for Interruption {
     }
 }
 
-/// What ended the tries of one trial, as in `killed by signal 9 three times`.
+/// Describes what ended the tries of one trial, as in `killed by signal 9 three times`.
 pub fn describe_interruptions(interruptions: &[Interruption]) -> String {
     let times = match interruptions.len() {
         0 | 1 => String::new(),

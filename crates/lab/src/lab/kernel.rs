@@ -1,4 +1,4 @@
-//! What a kernel that is not running can do: its version, its configuration, its modules.
+//! Inspects a kernel that is not running: its version, its configuration, its modules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
 pub enum KernelError {
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// It runs, but does not say what a User-Mode-Linux kernel says.
+    /// The program runs, but does not answer like a User-Mode-Linux kernel.
     #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does", path.display())]
     Strange { path: PathBuf, question: &'static str },
 }
@@ -37,7 +37,7 @@ impl Hinted for KernelError {
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
     pub path: PathBuf,
-    /// What to do about one without a symbol.
+    /// A hint for a kernel that lacks a symbol.
     pub way_out: fn(&str) -> String,
     /// Its release, e.g. `6.1.176`.
     pub release: String,
@@ -46,7 +46,7 @@ pub(super) struct Kernel {
     pub configuration: BTreeMap<String, String>,
     /// Whether all this is known: of a package that was not unpacked it is not, and the best is hoped for.
     pub seen: bool,
-    /// Why it was taken, where nobody named it.
+    /// Why it was chosen, if the plan names none.
     pub why: Option<String>,
     /// Whether it can have its programs work with it (seccomp(2)) in place of tracing them.
     pub cooperates: bool,
@@ -62,7 +62,7 @@ pub(super) enum Provision {
 
 impl Kernel {
     /// Asks the kernel at `path` about itself (`--version`, `--showconfig`, `--help`).
-    pub(super) fn inspect(path: &Path, isolation: Isolation) -> Result<Self, KernelError> {
+    pub(super) fn inspect_kernel(path: &Path, isolation: Isolation) -> Result<Self, KernelError> {
         let put = |question: &'static str| {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
                 .inside(kernel_sandbox(isolation, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
@@ -100,8 +100,8 @@ impl Kernel {
         })
     }
 
-    /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
-    pub(super) fn provides(&self, symbol: &str) -> Provision {
+    /// How this kernel provides the feature of a configuration symbol (`CONFIG_…`).
+    pub(super) fn find_provision(&self, symbol: &str) -> Provision {
         match self.configuration.get(symbol).map(String::as_str) {
             _ if !self.seen => Provision::Builtin,
             Some("y") => Provision::Builtin,
@@ -111,8 +111,9 @@ impl Kernel {
     }
 }
 
-/// A sandbox for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
-/// guest's root is this machine's, but for what is secret, and can write and reach nothing but shared memory of its own.
+/// A sandbox for inspecting or running a kernel that the user chose. It can read what the invoking user could,
+/// because its guest's root is this machine's, except secret files; it can write and reach nothing but its own shared
+/// memory.
 pub(super) fn kernel_sandbox<S: Into<String>>(
     isolation: Isolation,
     secrets: Secrets,
@@ -176,10 +177,10 @@ mod tests {
             why: None,
             cooperates: false,
         };
-        assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
-        assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);
+        assert_eq!(kernel.find_provision("CONFIG_EXT4_FS"), Provision::Builtin);
+        assert_eq!(kernel.find_provision("CONFIG_F2FS_FS"), Provision::Absent);
         kernel.modules = Some("/m".into());
-        assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Module);
-        assert_eq!(kernel.provides("CONFIG_A"), Provision::Absent);
+        assert_eq!(kernel.find_provision("CONFIG_F2FS_FS"), Provision::Module);
+        assert_eq!(kernel.find_provision("CONFIG_A"), Provision::Absent);
     }
 }

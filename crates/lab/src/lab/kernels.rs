@@ -1,4 +1,5 @@
-//! The kernels of a run in a lab with guests: the plan's, or those its candidates name; and what each can run.
+//! Finds the kernels of a run in a lab with guests: the plan's, or those that its candidates name; and the modules
+//! each can load.
 
 use std::path::{Path, PathBuf};
 
@@ -19,20 +20,20 @@ use super::scheduler_obstacle::scheduler_obstacle;
 
 /// The kernel's name where a distribution packages it.
 const PROGRAM: &str = "linux.uml";
-/// What a guest needs built in, whatever is tried in it.
+/// Options that every guest needs built in.
 const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
 
 /// The kernel that candidates ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WantedKernel<'a> {
-    /// As the plan names it; the lab's own when absent.
+    /// As the plan names it; the lab's default if absent.
     pub(super) name: Option<&'a Path>,
-    /// Whether it must count what it computes.
+    /// Whether it must count its computation.
     pub(super) counting: bool,
 }
 
 impl<'a> WantedKernel<'a> {
-    fn of(plan: &'a Plan, candidate: &'a Candidate) -> Self {
+    fn for_candidate(plan: &'a Plan, candidate: &'a Candidate) -> Self {
         WantedKernel { name: plan.kernel_of(candidate), counting: plan.cpu_of(candidate).is_some() }
     }
 }
@@ -53,18 +54,18 @@ struct OtherKernel {
 }
 
 impl OtherKernel {
-    fn is(&self, wanted: WantedKernel<'_>) -> bool {
+    fn matches(&self, wanted: WantedKernel<'_>) -> bool {
         (self.name.as_deref(), self.counting) == (wanted.name, wanted.counting)
     }
 }
 
 impl GuestKernels {
     /// Finds and asks every kernel of a plan.
-    pub(super) fn find(
+    pub(super) fn find_kernels(
         plan: &Plan,
         usable: impl Fn(WantedKernel<'_>) -> Result<Kernel, LabError>,
     ) -> Result<Self, LabError> {
-        let mut asked = plan.candidates.iter().map(|candidate| WantedKernel::of(plan, candidate));
+        let mut asked = plan.candidates.iter().map(|candidate| WantedKernel::for_candidate(plan, candidate));
         let of_plan = WantedKernel { name: plan.kernel.as_deref(), counting: plan.cpu.is_some() };
         let first = asked.next().unwrap_or(of_plan);
         let mut others: Vec<OtherKernel> = Vec::new();
@@ -73,7 +74,7 @@ impl GuestKernels {
             *wanted != first && (wanted.name.is_some() || wanted.counting != first.counting)
         };
         for wanted in asked.filter(differs) {
-            if !others.iter().any(|other| other.is(wanted)) {
+            if !others.iter().any(|other| other.matches(wanted)) {
                 let name = wanted.name.map(Path::to_path_buf);
                 others.push(OtherKernel { name, counting: wanted.counting, kernel: usable(wanted)? });
             }
@@ -81,37 +82,37 @@ impl GuestKernels {
         Ok(GuestKernels { first: usable(first)?, others })
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Kernel> {
         std::iter::once(&self.first).chain(self.others.iter().map(|other| &other.kernel))
     }
 
-    pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
-        let wanted = WantedKernel::of(plan, candidate);
-        self.others.iter().find(|other| other.is(wanted)).map_or(&self.first, |other| &other.kernel)
+    pub(super) fn kernel_for(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
+        let wanted = WantedKernel::for_candidate(plan, candidate);
+        self.others.iter().find(|other| other.matches(wanted)).map_or(&self.first, |other| &other.kernel)
     }
 
     pub(super) fn releases(&self) -> String {
-        once_each(self.each().map(|kernel| kernel.release.as_str())).join(", ")
+        once_each(self.iter().map(|kernel| kernel.release.as_str())).join(", ")
     }
 }
 
 /// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn usable(
+pub(super) fn find_usable_kernel(
     plan: &Plan,
     wanted: WantedKernel<'_>,
     isolation: Isolation,
 ) -> Result<Kernel, LabError> {
-    let (path, why) = find(plan, wanted)?;
-    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
+    let (path, why) = find_kernel_path(plan, wanted)?;
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect_kernel(&path, isolation)? };
     let packaged = find_program(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {
         return Err(LabError::UnknownProcessor { path, release: kernel.release });
     }
-    if wanted.counting && kernel.provides(COUNTING) != Provision::Builtin {
+    if wanted.counting && kernel.find_provision(COUNTING) != Provision::Builtin {
         return Err(LabError::CannotCount { path });
     }
-    match SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
+    match SYMBOLS.into_iter().find(|symbol| kernel.find_provision(symbol) != Provision::Builtin) {
         Some(symbol) => Err(LabError::LacksSymbol { path, symbol }),
         None => Ok(kernel),
     }
@@ -119,12 +120,12 @@ pub(super) fn usable(
 
 /// A kernel by path or by its name in the cache; without a name the one in the cache that fits the plan, which has its
 /// filesystems built in and starts on processors the packaged one does not know, and why it; else the packaged one.
-fn find(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, Option<String>), LabError> {
+fn find_kernel_path(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, Option<String>), LabError> {
     match wanted.name {
         Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
         Some(name) => {
             let (cache, name) = (KernelCache::of_user(), name.to_string_lossy());
-            let found = if wanted.counting { cache.find_counting(&name) } else { cache.find(&name) };
+            let found = if wanted.counting { cache.find_counting(&name) } else { cache.find_kernel(&name) };
             Ok((found?.kernel, None))
         }
         None => match by_default(plan, wanted.counting) {
@@ -138,13 +139,13 @@ fn find(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, Option<String
 impl Kernel {
     /// The modules a guest must load for a candidate, that of its disk's driver among them, and where it finds others.
     pub(super) fn modules_for(&self, candidate: &Candidate, driver: Option<&str>) -> Option<Modules> {
-        let mut names = self.modules(candidate).unwrap_or_default();
+        let mut names = self.required_modules(candidate).unwrap_or_default();
         names.extend(driver.map(str::to_owned));
         Some(Modules { folder: self.modules.clone()?, names })
     }
 
-    /// The modules a candidate needs, or what this kernel lacks for it.
-    pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Reason> {
+    /// The modules that a candidate needs, or the reason why this kernel cannot run it.
+    pub(super) fn required_modules(&self, candidate: &Candidate) -> Result<Vec<String>, Reason> {
         let lacks = |symbol: &str| {
             Reason::new(
                 format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
@@ -153,11 +154,12 @@ impl Kernel {
         };
         let mut names = Vec::new();
         if let Some(filesystem) = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem) {
-            let provided = filesystem.drivers.iter().find_map(|driver| match self.provides(driver.config) {
-                Provision::Builtin => Some(&[][..]),
-                Provision::Module => Some(driver.modules),
-                Provision::Absent => None,
-            });
+            let provided =
+                filesystem.drivers.iter().find_map(|driver| match self.find_provision(driver.config) {
+                    Provision::Builtin => Some(&[][..]),
+                    Provision::Module => Some(driver.modules),
+                    Provision::Absent => None,
+                });
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
             let asked = |option: &str| {
@@ -173,7 +175,7 @@ impl Kernel {
         for layer in fsverdict_stack::layer::layers_of(candidate) {
             let mut modular = false;
             for symbol in layer.config {
-                match self.provides(symbol) {
+                match self.find_provision(symbol) {
                     Provision::Builtin => {}
                     Provision::Module => modular = true,
                     Provision::Absent => return Err(lacks(symbol)),
@@ -192,7 +194,7 @@ impl Kernel {
     /// The module of an I/O scheduler, where it is one; or which schedulers there are.
     fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Reason> {
         let provision = |scheduler: &Scheduler| {
-            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.provides(symbol))
+            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.find_provision(symbol))
         };
         let offered: Vec<String> = SCHEDULERS
             .iter()

@@ -24,7 +24,7 @@ pub(super) const LENT: i32 = 100;
 /// Arguments: descriptor of the description, where it goes, the kernel's descriptors with commas between, and then its
 /// command line. Returns only if that fails.
 pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
-    let error = match prepare(&mut arguments) {
+    let error = match prepare_command(&mut arguments) {
         Ok(mut kernel) => kernel.exec(),
         Err(error) => error,
     };
@@ -32,7 +32,7 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
     if cannot_start(&error) { OF_MACHINE } else { 1 }
 }
 
-fn prepare(arguments: &mut impl Iterator<Item = String>) -> std::io::Result<Command> {
+fn prepare_command(arguments: &mut impl Iterator<Item = String>) -> std::io::Result<Command> {
     let missing = || std::io::Error::other("it is an internal command that only fsverdict starts");
     let descriptor = arguments
         .next()

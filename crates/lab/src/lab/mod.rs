@@ -1,5 +1,4 @@
-//! Where trials happen: a kernel and a block device for the agent. What the agent does there is no business of
-//! this room.
+//! Labs: each provides a kernel and a block device for the agent. What the agent does there is defined in `trial/`.
 
 mod attachment;
 mod attachments;
@@ -15,6 +14,8 @@ mod event_lines;
 mod first_process;
 mod free_cpu;
 mod guest;
+mod guest_command;
+mod guest_trial;
 mod guests;
 mod held;
 mod hidden;
@@ -25,9 +26,12 @@ mod launch;
 mod modelled;
 mod native;
 mod processors;
+mod running_trial;
 mod scheduler_obstacle;
+mod stop_watcher;
 mod trace_file;
 mod traced;
+mod trial_end;
 mod trial_processes;
 mod try_kernel;
 mod uml;
@@ -46,14 +50,14 @@ pub use attachment::Attachment;
 pub use attachments::Attachments;
 pub use backend::LogPurpose;
 pub use by_default::{ByDefault, by_default};
-pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
-pub use drive::TrialEnd;
+pub use choose::{Candidacy, ChosenLab, choose_lab, choose_to_look, list_candidacies};
 pub use entry::LabEntry;
 pub use guest::main as guest;
-pub use hidden::{hidden_from, lacking};
+pub use hidden::{hidden_from, list_missing_content};
 pub use interruption::{ATTEMPTS, Interruption, describe_interruptions};
 pub use launch::main as launch;
 pub use trace_file::{FOLDER as TRACES, TraceFile};
+pub use trial_end::TrialEnd;
 pub use trial_processes::{TRIAL_PROCESSES, TrialProcess};
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
@@ -62,7 +66,7 @@ pub use write_log::WriteLogFile;
 /// Every lab, the preferred one first.
 pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
 
-/// Who is handed events as they come.
+/// Receives events as they arrive.
 pub type Watch<'a> = &'a mut dyn FnMut(Event);
 
 /// A kernel that runs trials.
@@ -70,22 +74,22 @@ pub trait Lab: Send + Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
-    /// What results from here stand on, but for the device.
+    /// What results from this lab are based on, apart from the device.
     fn fidelity(&self) -> String;
 
-    /// What a reader needs to know of it beyond the host.
+    /// Facts about the lab for the reader of the results, beyond those about the host.
     fn facts(&self) -> Facts;
 
     /// Why a candidate cannot be tried here, if so.
-    fn obstacle(&self, candidate: &Candidate) -> Option<Reason>;
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<Reason>;
 
-    /// What its guests have of memory; none where trials have this machine's.
-    fn memory(&self) -> Option<GuestMemory> {
+    /// Memory of the guests; `None` where trials use this machine's.
+    fn guest_memory(&self) -> Option<GuestMemory> {
         None
     }
 
     /// The processor models that price computation; none where it takes no time, or this machine's.
-    fn processors(&self) -> Vec<ProcessorModel> {
+    fn processor_models(&self) -> Vec<ProcessorModel> {
         Vec::new()
     }
 
@@ -98,7 +102,7 @@ pub trait Lab: Send + Sync {
         None
     }
 
-    /// Why the options of mkfs and mount are not tried where somebody only looks, if so.
+    /// Why the options of mkfs and mount cannot be tried when only looking, if so.
     fn against_trying(&self) -> Option<&'static str> {
         None
     }
@@ -108,7 +112,7 @@ pub trait Lab: Send + Sync {
     ///
     /// # Errors
     /// When the trial could not be started. A trial that fails is not an error but a [`TrialEnd`].
-    fn run(
+    fn run_trial(
         &self,
         spec: &TrialSpec,
         attachments: &Attachments,
@@ -120,17 +124,17 @@ pub trait Lab: Send + Sync {
 /// In bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestMemory {
-    /// Of each size of guest, the smallest first.
+    /// The memory sizes of the guests in bytes, the smallest first.
     pub each: Vec<u64>,
-    /// What datasets take of it.
+    /// The part of it for staged datasets, in bytes.
     pub datasets: u64,
 }
 
-/// What a lab is wanted for.
+/// Why a lab is prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
     Run,
-    /// To say what would be run: nothing is unpacked for it, and no makefile asked.
+    /// To show what would run: nothing is unpacked, and no makefile runs.
     Look,
 }
 

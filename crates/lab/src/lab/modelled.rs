@@ -1,4 +1,5 @@
-//! Trials on modelled devices: a process of ours serves them, and keeps the clock of a guest that knows simulated time.
+//! Runs trials on modelled devices: a process of fsverdict serves them, and keeps the clock of guests that support
+//! simulated time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,17 +18,17 @@ use fsverdict_judgement::plan::ClockChoice;
 use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
 use super::backend::{Backend, DeviceOrder, Files, GuestSockets, ServingError, Sockets};
-use super::drive::TrialEnd;
 use super::interruption::Interruption;
 use super::kernel::{Kernel, Provision};
 use super::traced::{Spans, TracedDevice};
+use super::trial_end::TrialEnd;
 use super::write_log::OpenLog;
 use super::{Attachments, LabError, launch};
 
-/// What a kernel must have built in to be given simulated time.
+/// Options that a kernel needs built in for simulated time.
 const SYMBOLS: [&str; 3] = [TIME_TRAVEL, BUS, DRIVER.0];
 const TIME_TRAVEL: &str = "CONFIG_UML_TIME_TRAVEL_SUPPORT";
-/// What it must have for a modelled device in real time: this, and its driver, as a module at least.
+/// A modelled device in real time needs this built in, and its driver at least as a module.
 const BUS: &str = "CONFIG_VIRTIO_UML";
 const DRIVER: (&str, &str) = ("CONFIG_VIRTIO_BLK", "virtio_blk");
 /// Where the guest finds its description.
@@ -38,7 +39,7 @@ const START: u64 = 1_700_000_000_000_000_000;
 pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
 /// Bytes of a trace at most.
 const TRACE: u64 = 256 << 20;
-/// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
+/// Seconds of wall time for which a guest may compute without using clock or disk; at most half of the trial's limit.
 const SILENCE: u64 = 120;
 
 /// The disk of this number, from 1, as the guest sees it.
@@ -52,17 +53,17 @@ pub(super) fn disk_of(begins: &str, number: usize) -> String {
     format!("{begins}{}", char::from(b'a'.saturating_add(letter)))
 }
 
-/// Whether a kernel can be given simulated time; if not, what it lacks.
-fn lacks(kernel: &Kernel) -> Option<&'static str> {
-    SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin)
+/// The option that a kernel lacks for simulated time; `None` if it has all.
+fn find_missing_support(kernel: &Kernel) -> Option<&'static str> {
+    SYMBOLS.into_iter().find(|symbol| kernel.find_provision(symbol) != Provision::Builtin)
 }
 
-/// Whose time a modelled device keeps for these kernels.
-pub(super) fn clock<'a>(
+/// Chooses the clock of a modelled device for these kernels.
+pub(super) fn choose_clock<'a>(
     choice: ClockChoice,
     mut kernels: impl Iterator<Item = &'a Kernel>,
 ) -> Result<Clock, LabError> {
-    let unfit = kernels.find_map(|kernel| Some((kernel, lacks(kernel)?)));
+    let unfit = kernels.find_map(|kernel| Some((kernel, find_missing_support(kernel)?)));
     match (choice, unfit) {
         (ClockChoice::Real, _) | (ClockChoice::Auto, Some((_, TIME_TRAVEL))) => Ok(Clock::Real),
         (_, None) => Ok(Clock::Simulated),
@@ -70,9 +71,10 @@ pub(super) fn clock<'a>(
     }
 }
 
-/// The module a guest must load to see a modelled device, if it is one; or what its kernel lacks for that.
-pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static str> {
-    match (kernel.provides(BUS), kernel.provides(DRIVER.0)) {
+/// The module that a guest must load for modelled devices, if it is not built in; or the option that its kernel
+/// lacks.
+pub(super) fn find_driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static str> {
+    match (kernel.find_provision(BUS), kernel.find_provision(DRIVER.0)) {
         (Provision::Builtin, Provision::Builtin) => Ok(None),
         (Provision::Builtin, Provision::Module) => Ok(Some(DRIVER.1)),
         (Provision::Builtin, Provision::Absent) => Err(DRIVER.0),
@@ -88,7 +90,7 @@ pub(super) struct Modelled<'a> {
     /// Of the run.
     pub(super) seed: u64,
     pub(super) clock: Clock,
-    /// Which of a class of devices; `None`: the typical one.
+    /// The draw from a class of devices; `None` for the typical device.
     pub(super) draw: Option<Draw>,
     /// Which of the candidate's devices it is, from 1.
     pub(super) number: usize,
@@ -103,35 +105,35 @@ impl Modelled<'_> {
         Modelled { draw: draw.map(of_this), ..self }
     }
 
-    /// The same of so many times the size, in whole MiB where that is another one; no larger than its model is.
+    /// The same device at this multiple of its size, rounded to MiB if that differs; at most the model's capacity.
     pub(super) fn of_size(self, factor: f64) -> Self {
         // Bytes are far below 2⁵³.
         let size = (self.size as f64 * factor) as u64;
-        let size = size.min(self.found().map_or(size, |model| model.capacity().max(self.size)));
+        let size = size.min(self.find_model().map_or(size, |model| model.capacity().max(self.size)));
         Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
     }
 
-    /// What was drawn of a class of devices, by key of the model; nothing of one device.
-    pub(super) fn drawn(&self) -> Result<DrawnNumbers, LabError> {
-        Ok(if self.draw.is_some() { self.found()?.drawn } else { DrawnNumbers::new() })
+    /// The numbers that were drawn from a class of devices, by key of the model; empty for a single device.
+    pub(super) fn drawn_numbers(&self) -> Result<DrawnNumbers, LabError> {
+        Ok(if self.draw.is_some() { self.find_model()?.drawn } else { DrawnNumbers::new() })
     }
 
     /// The numbers in which devices of its class differ, as the typical one has them.
-    pub(super) fn class(&self) -> DrawnNumbers {
-        self.found().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
+    pub(super) fn class_numbers(&self) -> DrawnNumbers {
+        self.find_model().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
     }
 
     /// Bytes per second that it can move; none where its model takes no time.
     fn fastest_rate(&self) -> Result<Option<u64>, LabError> {
-        fastest_rate(&self.found()?, self.size).map_err(|error| LabError::Given(error.reason()))
+        fastest_rate(&self.find_model()?, self.size).map_err(|error| LabError::Given(error.reason()))
     }
 
-    /// What the guest must be given before it makes a filesystem.
-    pub(super) fn limits(&self) -> Result<Limits, LabError> {
-        Ok(self.found()?.limits(self.size))
+    /// The limits that the guest must set before it makes a filesystem.
+    pub(super) fn queue_limits(&self) -> Result<Limits, LabError> {
+        Ok(self.find_model()?.limits(self.size))
     }
 
-    fn found(&self) -> Result<Model, LabError> {
+    fn find_model(&self) -> Result<Model, LabError> {
         let found = match &self.draw {
             Some(draw) => Model::find_drawn(self.model, draw),
             None => Model::find(self.model),
@@ -139,29 +141,29 @@ impl Modelled<'_> {
         found.map_err(|error| LabError::Given(error.reason()))
     }
 
-    /// The model's name and version, for people.
+    /// The model's name and version, for display.
     pub(super) fn title(&self) -> String {
-        self.found()
+        self.find_model()
             .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name, model.version))
     }
 
     /// The device of a trial, as it is before the first request.
-    pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
+    pub(super) fn device_for(&self, trial: &TrialId) -> Result<Device, LabError> {
         let failed = |error: fsverdict_disk::device::ModelError| LabError::Given(error.reason());
-        Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
+        Device::new(&self.find_model()?, self.size, self.seed_for(trial)).map_err(failed)
     }
 
     /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
-    fn seed(&self, trial: &TrialId) -> u64 {
+    fn seed_for(&self, trial: &TrialId) -> u64 {
         seeds::of_further_device(seeds::of_device(self.seed, trial.block), self.number)
     }
 
-    fn served(&self, trial: &TrialId) -> Served<'_> {
+    fn as_served(&self, trial: &TrialId) -> Served<'_> {
         Served {
             model: self.model,
             draw: self.draw,
             size_bytes: self.size,
-            seed: self.seed(trial),
+            seed: self.seed_for(trial),
             fails_after: self.fails_after,
         }
     }
@@ -173,8 +175,8 @@ pub(super) fn fastest_together(devices: &[Modelled<'_>]) -> Result<Option<u64>, 
     Ok(rates.map(|rates| rates.iter().sum()).filter(|total| *total > 0))
 }
 
-/// Starts serving the devices of a trial. What is given back are descriptors the guest must inherit.
-pub(super) fn serve(
+/// Starts serving the devices of a trial. The guest must inherit the returned descriptors.
+pub(super) fn serve_devices(
     devices: &[Modelled<'_>],
     trial: &TrialId,
     attachments: &Attachments,
@@ -185,10 +187,10 @@ pub(super) fn serve(
     let first = devices.first().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
     let sockets = Sockets::new(devices.len())?;
     let files = |device: &Modelled<'_>| -> Result<_, LabError> {
-        Ok((attachments.store()?, attachments.trace(trial, device.number)?))
+        Ok((attachments.create_store()?, attachments.create_trace(trial, device.number)?))
     };
     let files = devices.iter().map(files).collect::<Result<Vec<_>, _>>()?;
-    let logs = attachments.logs()?;
+    let logs = attachments.open_logs()?;
     // In simulated time guest and device take turns: on one processor they need not wake each other across two.
     let _pinned = Pinned::pin_to(match first.clock {
         Clock::Simulated => placement.guest,
@@ -198,20 +200,20 @@ pub(super) fn serve(
         .iter()
         .zip(&files)
         .map(|(device, (store, trace))| DeviceOrder {
-            device: device.served(trial),
+            device: device.as_served(trial),
             files: Files {
                 store,
                 trace: trace.as_ref().map(|trace| (trace, TRACE)),
-                log: logs.iter().find(|log| log.device == device.number).map(OpenLog::lend),
+                log: logs.iter().find(|log| log.device == device.number).map(OpenLog::as_device_log),
             },
         })
         .collect();
     let silence = SILENCE.min(limit.as_secs() / 2).max(1);
-    Backend::start(&orders, first.clock, silence, first.isolation, sockets).map_err(failed)
+    Backend::start_serving(&orders, first.clock, silence, first.isolation, sockets).map_err(failed)
 }
 
-/// The words of the kernel's command line that make its devices and its clock ours.
-pub(super) fn words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<String>, LabError> {
+/// The kernel command line that attaches the served devices and the clock.
+pub(super) fn command_line_words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<String>, LabError> {
     let Some(first) = devices.first() else { return Ok(Vec::new()) };
     let [_, clock, _] = LENT_DESCRIPTORS;
     let mut words: Vec<String> = disk_descriptors(devices.len())
@@ -223,12 +225,12 @@ pub(super) fn words(devices: &[Modelled<'_>], trial: &TrialId) -> Result<Vec<Str
         words.push(format!("time-travel-start={START}"));
     }
     // Where programs lie in memory is chance, too.
-    words.extend([format!("seed={}", first.seed(trial)), "norandmaps".to_owned()]);
+    words.extend([format!("seed={}", first.seed_for(trial)), "norandmaps".to_owned()]);
     Ok(words)
 }
 
-/// The guest kernel's descriptors of so many disks' sockets. Those of the second and all after it follow what a guest with one
-/// has, whose command line stays as it was.
+/// Numbers of the descriptors of this many disks' sockets. Those of the second and later disks follow the descriptors
+/// of a guest with one disk, whose command line thus stays the same.
 pub(super) fn disk_descriptors(disks: usize) -> impl Iterator<Item = i32> {
     let [first, _, last] = LENT_DESCRIPTORS;
     [first].into_iter().chain(last + 1..).take(disks)
@@ -237,12 +239,18 @@ pub(super) fn disk_descriptors(disks: usize) -> impl Iterator<Item = i32> {
 /// How many requests the guest's driver gives to a device at once. It has one number for all of them: the largest, so that
 /// none is held back.
 pub(super) fn queue_depth(devices: &[Modelled<'_>]) -> Result<u32, LabError> {
-    let depths = devices.iter().map(|device| Ok(device.limits()?.queue_depth));
+    let depths = devices.iter().map(|device| Ok(device.queue_limits()?.queue_depth));
     Ok(depths.collect::<Result<Vec<_>, LabError>>()?.into_iter().max().unwrap_or(1))
 }
 
-/// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
-pub(super) fn argv(program: &Path, description: i32, lent: &[i32], kernel: Vec<String>) -> Vec<String> {
+/// The command line inside the guest's sandbox: `fsverdict launch` places the description and then executes the
+/// kernel.
+pub(super) fn launch_argv(
+    program: &Path,
+    description: i32,
+    lent: &[i32],
+    kernel: Vec<String>,
+) -> Vec<String> {
     let lent: Vec<String> = lent.iter().map(ToString::to_string).collect();
     let mut argv = vec![
         program.to_string_lossy().into_owned(),
@@ -258,20 +266,20 @@ pub(super) fn argv(program: &Path, description: i32, lent: &[i32], kernel: Vec<S
     argv
 }
 
-/// What a trial leaves of its devices: its phases in time, and the traces of its requests with the devices as they were before
-/// the first, if they are kept.
+/// What is known of a trial's phases and devices: the phases in time, and the traces with the devices in their
+/// initial state, if they are kept.
 pub(super) struct Trail<'a> {
     pub(super) spans: &'a Spans,
     pub(super) devices: Vec<TracedDevice>,
 }
 
-/// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
-/// noticed it: its time stood still.
+/// Adds the device process's report to a trial's end. A guest that was stopped for a while did not notice: its time
+/// stood still.
 ///
-/// An error, not the end of a trial, where the process says that this machine had no room for the device.
-/// What the `trail` says of the phases is handed to `watch`, too. Where nobody concludes anything from
-/// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
-pub(super) fn close(
+/// Returns an error, not the end of a trial, if this machine had no room for the device. Passes the figures of
+/// `trail` to `watch`, too. Where times mean nothing (`timed` is false), a late device is no failure. `at` names the
+/// last step of the guest, if there was one.
+pub(super) fn add_backend_reports(
     endpoint: Backend,
     end: TrialEnd,
     at: Option<&str>,
@@ -279,14 +287,14 @@ pub(super) fn close(
     trail: Trail<'_>,
     watch: &mut dyn FnMut(Event),
 ) -> Result<TrialEnd, LabError> {
-    let reports = match endpoint.finish() {
+    let reports = match endpoint.wait_for_reports() {
         Ok(reports) => reports,
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
-                interrupted: Some(error.interruption()),
+                interrupted: Some(error.as_interruption()),
                 unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
-                ..failed(&end, Reason::plain(format!("the device's process: {error}")))
+                ..fail_trial(&end, Reason::plain(format!("the device's process: {error}")))
             });
         }
     };
@@ -296,12 +304,12 @@ pub(super) fn close(
         let hint = if hint.is_empty() { HINT } else { hint };
         return Err(LabError::Machine(Reason::new(format!("{what} ({at})"), hint)));
     }
-    // Whatever its device says of a guest that was ended before it asked for anything follows from that.
+    // The device's report about a guest that was ended before its first request follows from that end.
     if end.unheard {
         return Ok(end);
     }
-    let device_seconds = reports.first().and_then(seconds);
-    let facts = (1..).zip(&reports).flat_map(|(number, report)| facts(number, report)).collect();
+    let device_seconds = reports.first().and_then(simulated_seconds);
+    let facts = (1..).zip(&reports).flat_map(|(number, report)| device_facts(number, report)).collect();
     watch(Event::Facts { facts, learnt: Learnt { device_seconds, ..Learnt::default() } });
     if !trail.devices.is_empty() {
         match trail.spans.observations(trail.devices) {
@@ -319,14 +327,14 @@ pub(super) fn close(
     let in_real_time = reports.iter().any(|report| report.lateness_ns.is_some());
     let trouble = reports.into_iter().find_map(|report| report.trouble);
     Ok(match trouble.or(late.filter(|_| timed)) {
-        Some(Reason { what, hint, .. }) => failed(&end, Reason::new(format!("{what} ({at})"), hint)),
+        Some(Reason { what, hint, .. }) => fail_trial(&end, Reason::new(format!("{what} ({at})"), hint)),
         None => TrialEnd { stopped: end.stopped && in_real_time, ..end },
     })
 }
 
-/// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
-/// more.
-fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
+/// Fails a trial for what the device's process reported, in addition to what was known before: a kernel's last
+/// messages explain why requests ended.
+fn fail_trial(end: &TrialEnd, why: Reason) -> TrialEnd {
     let Reason { what: mut reason, hint, .. } = why;
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
@@ -346,14 +354,14 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
     }
 }
 
-/// What the trial took on its device, in simulated time, to the microsecond.
-fn seconds(report: &BackendReport) -> Option<f64> {
+/// Duration of the trial on its device in simulated time, in seconds to the microsecond.
+fn simulated_seconds(report: &BackendReport) -> Option<f64> {
     let is_real = report.lateness_ns.is_some() && report.lateness_share.is_some();
     (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
-/// What is said of the device of this number, from 1.
-fn facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal::Facts {
+/// Facts about the device of this number, from 1.
+fn device_facts(number: usize, report: &BackendReport) -> fsverdict_judgement::journal::Facts {
     let of = if number > 1 { format!("device.{number}.") } else { "device.".to_owned() };
     let fact = |name: &str, value: String| (format!("{of}{name}"), value);
     let mut facts = fsverdict_judgement::journal::Facts::from([

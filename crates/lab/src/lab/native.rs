@@ -20,17 +20,19 @@ use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::measure::{IDLE_WINDOW, idle_load};
 
 use super::attachment::LentDevice;
-use super::drive::{Stops, TrialEnd, drive};
+use super::drive::run_trial_process;
 use super::held::Held;
 use super::hidden::hidden_from;
 use super::scheduler_obstacle::scheduler_obstacle;
+use super::stop_watcher::StopWatcher;
+use super::trial_end::TrialEnd;
 use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
 
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Native,
     summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as any user",
     takes: |source| !source.is_modelled(),
-    prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
+    prepare: |plan, _| Ok(Box::new(Native::prepare_native(plan)?)),
     arrival: None,
 };
 
@@ -48,13 +50,13 @@ pub(super) struct Native {
     idle_load: OnceLock<f64>,
     /// Staged once, right before the first trial that needs it.
     held: OnceLock<Held>,
-    /// What trials do not see of this machine.
+    /// Files of this machine that trials cannot see.
     secrets: Secrets,
 }
 
 impl Native {
     /// Checks that native trials are possible here.
-    fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    fn prepare_native(plan: &Plan) -> Result<Self, LabError> {
         let root = rustix::process::geteuid().is_root();
         if !root && plan.device.source != DeviceSource::Folders {
             return Err(LabError::NotRoot);
@@ -62,12 +64,12 @@ impl Native {
         match possible_isolation() {
             Isolation::None if root => Err(LabError::NoNamespaces),
             Isolation::None => Err(LabError::NoUserNamespaces),
-            Isolation::Namespaces | Isolation::UserNamespaces => Self::describe(plan),
+            Isolation::Namespaces | Isolation::UserNamespaces => Self::describe_only(plan),
         }
     }
 
-    /// The same, for somebody who only looks.
-    pub(super) fn describe(plan: &Plan) -> Result<Self, LabError> {
+    /// As `prepare`, but only to describe the lab.
+    pub(super) fn describe_only(plan: &Plan) -> Result<Self, LabError> {
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
         let (on_image, device) = match &plan.device.source {
             // Loop devices are all alike; the one an image gets is not known yet.
@@ -89,28 +91,34 @@ impl Native {
     }
 
     /// The staged datasets of the run, if its trials need any.
-    fn held(
+    fn stage_once(
         &self,
         spec: &TrialSpec,
         attachments: &Attachments,
         watch: Watch<'_>,
     ) -> Result<Option<&Held>, LabError> {
-        // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
-        // staged are read-only, the user's folder among them.
+        // Each trial in a folder stages its own copy: an ordinary user cannot join the mounts of another namespace,
+        // and those of the staging process are read-only, including the user's folder.
         if spec.candidate.path.is_some() {
             return Ok(None);
         }
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachments.scratch_folder()?)?;
+            let held = Held::stage_for_run(
+                spec,
+                &self.secrets,
+                self.staging,
+                bytes,
+                &attachments.scratch_folder()?,
+            )?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
     }
 
     fn has_driver(&self, filesystem: &str) -> bool {
-        self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
+        self.known.iter().any(|known| known == filesystem) || can_load_module(filesystem)
     }
 
     /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
@@ -118,7 +126,7 @@ impl Native {
         let offered = Schedulers::read_schedulers(&Root::default(), &self.device).ok()??.available;
         // The kernel loads a module when the scheduler is set.
         let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
-        if module.is_some_and(|(_, module)| loadable(module)) {
+        if module.is_some_and(|(_, module)| can_load_module(module)) {
             return None;
         }
         let whom = if self.on_image { "a loop device here" } else { self.device.as_str() };
@@ -139,7 +147,7 @@ fn has_device_mapper() -> bool {
 }
 
 /// Whether this kernel could load the module; asking changes nothing.
-fn loadable(module: &str) -> bool {
+fn can_load_module(module: &str) -> bool {
     let probe = fsverdict_linux::sandbox::program::Program::new(["modprobe", "--dry-run", "--quiet", module])
         .run("probe");
     probe.is_ok_and(|record| record.exit == Some(0))
@@ -158,7 +166,7 @@ impl Lab for Native {
         fsverdict_judgement::journal::Facts::new()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         if let Some(folder) = &candidate.path {
             return check_usable(folder, self.room).err().map(|error| error.reason());
         }
@@ -182,7 +190,7 @@ impl Lab for Native {
             return Some(Reason::new(format!("this kernel has no driver for {}", layer.driver), sandbox));
         }
         let lacks_driver =
-            |layer: &&Layer| !layer.kind.is_above() && !has_device_mapper() && !loadable(layer.driver);
+            |layer: &&Layer| !layer.kind.is_above() && !has_device_mapper() && !can_load_module(layer.driver);
         if let Some(layer) = fsverdict_stack::layer::layers_of(candidate).find(lacks_driver) {
             let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
             return Some(Reason::new(lacking, sandbox));
@@ -195,7 +203,7 @@ impl Lab for Native {
         ["fsverdict", "agent"].map(str::to_owned).into()
     }
 
-    fn run(
+    fn run_trial(
         &self,
         spec: &TrialSpec,
         attachments: &Attachments,
@@ -206,15 +214,15 @@ impl Lab for Native {
         let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
         let (mut devices, mut folders) = (Vec::new(), Vec::new());
-        for LentDevice { device, file, folder } in attachments.lend(spec.candidate.path.as_deref())? {
+        for LentDevice { device, file, folder } in attachments.lend_devices(spec.candidate.path.as_deref())? {
             devices.push(device);
             inherited.extend(file);
             folders.extend(folder);
         }
         let mut joins = None;
-        let staging = match self.held(spec, attachments, watch)? {
+        let staging = match self.stage_once(spec, attachments, watch)? {
             Some(held) => {
-                let (namespace, staging) = held.lend()?;
+                let (namespace, staging) = held.lend_mounts()?;
                 joins = Some(make_inheritable(namespace.as_fd())?);
                 inherited.push(namespace);
                 staging
@@ -241,21 +249,21 @@ impl Lab for Native {
             sandbox.secrets = self.secrets.clone();
         }
         sandbox.joins = joins;
-        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let stops = StopWatcher::new(&mut sandbox, &mut inherited)?;
         let mut command = sandbox.command()?;
         // Standard output is the console; events go their own way.
         command
             .env(crate::trial::EVENTS_VARIABLE, make_inheritable(sender.as_fd())?.to_string())
             .stdin(reader);
         inherited.push(sender);
-        // Small enough for a pipe's buffer or not: a thread feeds it.
+        // The description may exceed a pipe's buffer, so a thread writes it.
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let mut watch_devices = |event| match event {
-            Event::Device(event) => attachments.hear(&event),
+            Event::Device(event) => attachments.note_device_event(&event),
             other => watch(other),
         };
-        let end = drive(command, events, &stops, spec, &mut watch_devices, inherited, None)?;
+        let end = run_trial_process(command, events, &stops, spec, &mut watch_devices, inherited, None)?;
         if let Some(own) = folders.pop() {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {

@@ -14,7 +14,7 @@ pub(super) struct Processors(Vec<(String, CpuModel)>);
 
 impl Processors {
     /// Reads every model that a plan names.
-    pub(super) fn find(plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn read_models(plan: &Plan) -> Result<Self, LabError> {
         let read = |name: &str| {
             let model = CpuModel::find(name).map_err(|error| LabError::Given(error.reason()))?;
             Ok((name.to_owned(), model))
@@ -23,17 +23,17 @@ impl Processors {
     }
 
     /// The model that prices a candidate's computation, if it has a price.
-    pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> Option<&CpuModel> {
+    pub(super) fn model_for(&self, plan: &Plan, candidate: &Candidate) -> Option<&CpuModel> {
         let name = plan.cpu_of(candidate)?;
         self.0.iter().find(|(known, _)| known == name).map(|(_, model)| model)
     }
 
-    /// What a reader needs to know of each.
-    pub(super) fn about(&self) -> Vec<ProcessorModel> {
+    /// Describes each model for the reader of the results.
+    pub(super) fn describe_models(&self) -> Vec<ProcessorModel> {
         self.0.iter().map(|(_, model)| model.about.clone()).collect()
     }
 
-    /// What times say of computation, for people.
+    /// How times include computation, as a text.
     pub(super) fn title(&self, plan: &Plan, drawn: bool) -> String {
         if self.0.is_empty() {
             return "CPU taken as free".to_owned();
@@ -79,27 +79,27 @@ mod tests {
     #[test]
     fn a_candidate_is_priced_by_its_own_model_or_the_plan_s_and_free_is_none() {
         let mixed = plan(Some("core2"), [None, Some("free")]);
-        let found = Processors::find(&mixed).unwrap();
-        assert_eq!(found.of(&mixed, &mixed.candidates[0]).unwrap().about.name, "core2");
-        assert!(found.of(&mixed, &mixed.candidates[1]).is_none());
+        let found = Processors::read_models(&mixed).unwrap();
+        assert_eq!(found.model_for(&mixed, &mixed.candidates[0]).unwrap().about.name, "core2");
+        assert!(found.model_for(&mixed, &mixed.candidates[1]).is_none());
         let title = found.title(&mixed, true);
         for told in ["priced as on core2 (2 processors", "estimated", "within 20 %", "free for the other"] {
             assert!(title.contains(told), "{told}: {title}");
         }
         let two = plan(None, [Some("arm-board"), Some("core2")]);
-        let found = Processors::find(&two).unwrap();
-        assert_eq!(found.about().len(), 2);
+        let found = Processors::read_models(&two).unwrap();
+        assert_eq!(found.describe_models().len(), 2);
         assert!(!found.title(&two, false).contains("free"), "{}", found.title(&two, false));
         let free = plan(None, [None, Some("free")]);
-        assert_eq!(Processors::find(&free).unwrap().title(&free, true), "CPU taken as free");
-        assert!(Processors::find(&plan(Some("core-2"), [None, None])).is_err());
+        assert_eq!(Processors::read_models(&free).unwrap().title(&free, true), "CPU taken as free");
+        assert!(Processors::read_models(&plan(Some("core-2"), [None, None])).is_err());
     }
 
     #[test]
     fn prices_are_facts_where_they_were_drawn() {
         let plan = plan(Some("core2"), [None, None]);
-        let found = Processors::find(&plan).unwrap();
-        let model = found.of(&plan, &plan.candidates[0]).unwrap();
+        let found = Processors::read_models(&plan).unwrap();
+        let model = found.model_for(&plan, &plan.candidates[0]).unwrap();
         assert!(drawn_prices(&model.prices(None), None).is_empty());
         let draw = Some(Draw { seed: 1, mirrored: false });
         let facts = drawn_prices(&model.prices(draw), draw);

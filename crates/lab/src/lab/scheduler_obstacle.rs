@@ -1,8 +1,8 @@
-//! Is the I/O scheduler a candidate asks for to be had in a lab? Learned before its first trial.
+//! Checks before the first trial whether a lab provides the I/O scheduler that a candidate asks for.
 
 use fsverdict_text::Reason;
 
-/// Schedulers of kernels before 5.0, and what took their place.
+/// Schedulers of kernels before 5.0, with their successors.
 const FORMER: [(&str, &str); 3] = [("cfq", "bfq"), ("deadline", "mq-deadline"), ("noop", "none")];
 
 /// The obstacle of a scheduler that is not among those offered to `whom`.

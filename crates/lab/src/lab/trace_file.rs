@@ -1,4 +1,4 @@
-//! Where a run keeps its traces, and what they are called.
+//! Names and opens the traces of a run in its folder.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -27,7 +27,7 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// The trace of this trial, within the folder of its run, of its first device. Candidates' names are fit for file names.
-    pub fn of(run: &FolderHandle, candidate: &str, block: u32, attempt: u32) -> TraceFile {
+    pub fn for_trial(run: &FolderHandle, candidate: &str, block: u32, attempt: u32) -> TraceFile {
         TraceFile::of_device(run, candidate, block, attempt, 1)
     }
 
@@ -48,12 +48,12 @@ impl TraceFile {
     ///
     /// # Errors
     /// When that folder is a link, say, or cannot be listed.
-    pub fn all(run: &FolderHandle) -> io::Result<Vec<TraceFile>> {
+    pub fn list_traces(run: &FolderHandle) -> io::Result<Vec<TraceFile>> {
         let names = match run.subfolder(FOLDER) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             folder => folder?.names()?,
         };
-        Ok(names.iter().filter_map(|name| named(run, name.to_str()?)).collect())
+        Ok(names.iter().filter_map(|name| parse_name(run, name.to_str()?)).collect())
     }
 
     /// Its name in the folder of the traces.
@@ -71,7 +71,7 @@ impl TraceFile {
     /// # Errors
     /// When it is not there, or is anything but a regular file that this user or the owner of the run made.
     pub fn open(&self) -> io::Result<File> {
-        self.file(&self.run.subfolder(FOLDER)?).open()
+        self.in_folder(&self.run.subfolder(FOLDER)?).open()
     }
 
     /// Reads its requests.
@@ -92,20 +92,20 @@ impl TraceFile {
         Ok(requests)
     }
 
-    /// Creates it empty, to be written, in the place of an earlier one; its folder is made where it is missing. Nothing is written
-    /// through what else lies in its place.
+    /// Creates the file empty for writing, replacing an earlier one; creates its folder if missing. Never writes
+    /// through a link or a special file at its path.
     pub(super) fn create(&self) -> io::Result<File> {
-        let file = self.file(&self.run.make_subfolder(FOLDER)?);
+        let file = self.in_folder(&self.run.make_subfolder(FOLDER)?);
         file.remove()?;
         file.create_new()
     }
 
-    fn file(&self, folder: &FolderHandle) -> FolderFile {
+    fn in_folder(&self, folder: &FolderHandle) -> FolderFile {
         folder.file(self.name.as_str())
     }
 }
 
-fn named(run: &FolderHandle, name: &str) -> Option<TraceFile> {
+fn parse_name(run: &FolderHandle, name: &str) -> Option<TraceFile> {
     let (block, rest) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     // Names of candidates have hyphens, too.
     let (candidate, attempt) = rest.rsplit_once('-')?;
@@ -121,7 +121,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use super::{FOLDER, TraceFile, named};
+    use super::{FOLDER, TraceFile, parse_name};
     use fsverdict_text::FolderHandle;
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let (run, mine) = (place.path().join("run"), place.path().join("mine"));
         fs::write(&mine, "mine").unwrap();
         fs::create_dir_all(run.join(FOLDER)).unwrap();
-        let file = TraceFile::of(&FolderHandle::open(&run).unwrap(), "ext4", 1, 1);
+        let file = TraceFile::for_trial(&FolderHandle::open(&run).unwrap(), "ext4", 1, 1);
         symlink(&mine, file.path()).unwrap();
         for refused in [file.open(), file.create()] {
             assert!(refused.unwrap_err().to_string().contains("a link"));
@@ -156,8 +156,8 @@ mod tests {
         {
             let file = TraceFile::of_device(run, "xfs-on-a", 3, 2, device);
             assert_eq!(file.path(), Path::new("/").join(FOLDER).join(name));
-            assert_eq!(named(run, name), Some(file));
+            assert_eq!(parse_name(run, name), Some(file));
         }
-        assert_eq!(named(run, "3-xfs-on-a-2.x.trace"), None);
+        assert_eq!(parse_name(run, "3-xfs-on-a-2.x.trace"), None);
     }
 }

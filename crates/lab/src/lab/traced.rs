@@ -1,5 +1,5 @@
-//! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
-//! queue, what its medium wrote for them.
+//! Computes the device's figures for each phase from traces after the trial: how scattered the requests were, the
+//! queue depth, and what the medium wrote for them.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use fsverdict_stack::filesystem::BackgroundJob;
 const UNTOLD: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
                       One of Linux 6.12 that `fsverdict kernel build` makes anew does";
 
-/// The phases of a trial on the clock, as they are heard of.
+/// The phases of a trial in time, collected from events as they arrive.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     phases: Vec<PhaseSpan>,
-    /// What the trial's filesystem does by itself.
+    /// The background jobs of the trial's filesystem.
     jobs: &'static [BackgroundJob],
 }
 
@@ -36,12 +36,12 @@ struct PhaseSpan {
 }
 
 impl Spans {
-    pub(super) fn beside(jobs: &'static [BackgroundJob]) -> Spans {
+    pub(super) fn with_jobs(jobs: &'static [BackgroundJob]) -> Spans {
         Spans { jobs, ..Spans::default() }
     }
 
     /// Takes down an event's phase, if it has one.
-    pub(super) fn note(&mut self, event: &Event) {
+    pub(super) fn note_event(&mut self, event: &Event) {
         let Event::Observation(observation) = event else { return };
         let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
@@ -50,8 +50,8 @@ impl Spans {
         }
     }
 
-    /// What the traces say of every phase, all devices together. A trial's devices, as they were before their first requests, say
-    /// what their media did: the same requests at the same times wear them in the same way.
+    /// The figures of every phase, for all devices together. Wear is found by replaying the requests on the devices
+    /// in their initial state: the same requests at the same times cause the same wear.
     pub(super) fn observations(&self, devices: Vec<TracedDevice>) -> Result<Vec<Event>, TraceError> {
         let mut figures: Vec<PhaseFigures> = self.phases.iter().map(|_| PhaseFigures::default()).collect();
         for TracedDevice { trace, mut device } in devices {
@@ -62,13 +62,13 @@ impl Spans {
             for (span, figures) in self.phases.iter().zip(&mut figures) {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
-                figures.add(&Metrics::new(span.of(&records)), began, ended);
-                figures.background.add(span.began..span.ended, &records, self.jobs);
+                figures.add_metrics(&Metrics::new(span.requests_within(&records)), began, ended);
+                figures.background.add_device(span.began..span.ended, &records, self.jobs);
             }
         }
         let mut events: Vec<Event> =
-            self.phases.iter().zip(&figures).map(|(span, figures)| span.observe(figures)).collect();
-        let background = self.background(&figures);
+            self.phases.iter().zip(&figures).map(|(span, figures)| span.observation_event(figures)).collect();
+        let background = self.background_work(&figures);
         if !background.is_empty() {
             let learnt = Learnt { background, ..Learnt::default() };
             events.push(Event::Facts { facts: Facts::new(), learnt });
@@ -81,7 +81,7 @@ impl Spans {
     }
 
     /// Which of the filesystem's jobs were met in which phases.
-    fn background(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
+    fn background_work(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
         let work = |(number, job): (usize, &BackgroundJob)| {
             let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
                 figures.background.jobs.contains(&number).then(|| span.phase.clone())
@@ -105,7 +105,7 @@ pub(super) struct TracedDevice {
     pub(super) device: Device,
 }
 
-/// What all devices of a trial come to in one phase.
+/// The figures of all devices in one phase.
 #[derive(Debug, Default)]
 struct PhaseFigures {
     seeks: u64,
@@ -119,7 +119,7 @@ struct PhaseFigures {
 }
 
 impl PhaseFigures {
-    fn add(&mut self, metrics: &Metrics, began: Wear, ended: Wear) {
+    fn add_metrics(&mut self, metrics: &Metrics, began: Wear, ended: Wear) {
         self.seeks += metrics.seeks;
         self.sequential += metrics.sequential();
         if metrics.most_depth > 0 {
@@ -131,7 +131,7 @@ impl PhaseFigures {
     }
 }
 
-/// What a device's medium has done by `until`, and with it the requests submitted before that.
+/// The wear of a device's medium at `until`, after replaying the requests submitted before.
 fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
     let mut done = Vec::new();
     let mut pass = |device: &mut Device, until: u64| {
@@ -154,13 +154,13 @@ fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
 
 impl PhaseSpan {
     /// The requests submitted in it, of these in the order of their submission.
-    fn of<'a>(&self, records: &'a [Traced]) -> &'a [Traced] {
+    fn requests_within<'a>(&self, records: &'a [Traced]) -> &'a [Traced] {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);
         records.get(from..to).unwrap_or_default()
     }
 
-    fn observe(&self, figures: &PhaseFigures) -> Event {
+    fn observation_event(&self, figures: &PhaseFigures) -> Event {
         let mut measurements = Vec::with_capacity(5);
         let mut push = |metric: &'static str, unit, value: f64| {
             measurements.push(Measurement::new(metric, unit, value));
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn each_phase_has_its_own_requests() {
         let folder = tempfile::tempdir().unwrap();
-        let trace = TraceFile::of(&FolderHandle::open(folder.path()).unwrap(), "ext4", 1, 1);
+        let trace = TraceFile::for_trial(&FolderHandle::open(folder.path()).unwrap(), "ext4", 1, 1);
         let mut writer = TraceWriter::new(trace.create().unwrap(), 1 << 20).unwrap();
         // In the first second one request after the other, in the second all over the place.
         for number in 0..20_u64 {
@@ -231,7 +231,9 @@ mod tests {
         }
         writer.finish().unwrap();
         let mut spans = Spans::default();
-        [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
+        [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)]
+            .iter()
+            .for_each(|event| spans.note_event(event));
         let stick = || Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
         let traced = || TracedDevice { trace: trace.clone(), device: stick() };
         let events = spans.observations(vec![traced()]).unwrap();

@@ -1,5 +1,5 @@
-//! The processes that work for a trial, each of which somebody can kill. Tests kill every one of them, natively and in
-//! guests of the lab uml.
+//! The processes that work for a trial, each of which may be killed from outside. Tests kill every one of them,
+//! natively and in guests of the lab uml.
 
 /// A process that works for a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct TrialProcess {
     pub noticed_by: &'static str,
 }
 
-const fn process(
+const fn new_process(
     name: &'static str,
     labs: &'static [&'static str],
     noticed_by: &'static str,
@@ -26,27 +26,27 @@ const MODELLED: &[&str] = &["simulated"];
 
 /// Every process that a trial has.
 pub const TRIAL_PROCESSES: [TrialProcess; 19] = [
-    process("supervisor of the agent", NATIVE, "its exit status (lab/drive)"),
-    process("agent", NATIVE, "the exit status of its supervisor (lab/drive)"),
-    process("supervisor of a phase", NATIVE, "the record of the phase's command"),
-    process("first process of a phase", NATIVE, "the record of the phase's command"),
-    process("phase command", NATIVE, "the record of the phase's command"),
-    process("service", NATIVE, "the record of the service (trial/company)"),
-    process("shell of a service", NATIVE, "the record of the service (trial/company)"),
-    process("background of a phase", NATIVE, "the record of the background (trial/company)"),
-    process("mkfs", NATIVE, "the record of the tool (trial/tools)"),
-    process("mount", NATIVE, "the record of the tool (trial/tools)"),
-    process("umount", NATIVE, "the record of the tool (trial/tools)"),
-    process("fsck", NATIVE, "the record of the tool (trial/tools)"),
-    process("FUSE server", NATIVE, "the record of the server (trial/stack/above)"),
-    process("staging process", NATIVE, "its exit status (lab/held)"),
-    process("supervisor of a guest", GUESTS, "its exit status (lab/drive)"),
-    process("guest kernel", GUESTS, "the exit status of its supervisor (lab/drive)"),
-    process(
+    new_process("supervisor of the agent", NATIVE, "its exit status (lab/drive)"),
+    new_process("agent", NATIVE, "the exit status of its supervisor (lab/drive)"),
+    new_process("supervisor of a phase", NATIVE, "the record of the phase's command"),
+    new_process("first process of a phase", NATIVE, "the record of the phase's command"),
+    new_process("phase command", NATIVE, "the record of the phase's command"),
+    new_process("service", NATIVE, "the record of the service (trial/company)"),
+    new_process("shell of a service", NATIVE, "the record of the service (trial/company)"),
+    new_process("background of a phase", NATIVE, "the record of the background (trial/company)"),
+    new_process("mkfs", NATIVE, "the record of the tool (trial/tools)"),
+    new_process("mount", NATIVE, "the record of the tool (trial/tools)"),
+    new_process("umount", NATIVE, "the record of the tool (trial/tools)"),
+    new_process("fsck", NATIVE, "the record of the tool (trial/tools)"),
+    new_process("FUSE server", NATIVE, "the record of the server (trial/stack/above)"),
+    new_process("staging process", NATIVE, "its exit status (lab/held)"),
+    new_process("supervisor of a guest", GUESTS, "its exit status (lab/drive)"),
+    new_process("guest kernel", GUESTS, "the exit status of its supervisor (lab/drive)"),
+    new_process(
         "I/O process of a guest kernel",
         UML,
         "its remains, which its kernel does not reap (lab/first_process)",
     ),
-    process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
-    process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
+    new_process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
+    new_process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
 ];

@@ -15,25 +15,25 @@ use fsverdict_linux::host::image::scratch_folder;
 use fsverdict_linux::sandbox::possible_isolation;
 use fsverdict_stack::layer::usual_layers;
 
-use super::choose::choose;
+use super::choose::choose_lab;
 use super::kernel::{Kernel, parse_configuration};
 use super::{Attachment, Lab, missing_tools};
 
-/// Of one trial, in wall time; idle, one takes a second or two.
+/// Time limit of one trial, in wall time; on an idle machine one takes a second or two.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What failed, and why.
+/// The check that failed, and why.
 type Failed = (String, String);
 
-/// Tries a kernel with the work of this plan, whose device is a modelled one; how it did, and a record of it for people. `heard` is
-/// told what it is at.
+/// Tries a kernel with the work of this plan on its modelled device; returns the result and a record for people.
+/// `heard` receives the name of each check.
 pub fn try_kernel(plan: &Plan, subject: Subject<'_>, heard: &mut dyn FnMut(&str)) -> (KernelTrial, String) {
     let mut trying = Trying { plan, subject, heard, record: String::new() };
     let at = jiff::Timestamp::now();
-    let trial = match trying.all() {
+    let trial = match trying.run_checks() {
         Ok(proof) => KernelTrial::Passed(proof),
         Err((what, reason)) => {
-            trying.note(&format!("FAILED: {what}: {reason}"));
+            trying.append_line(&format!("FAILED: {what}: {reason}"));
             KernelTrial::Failed(KernelFailure { at, what, reason })
         }
     };
@@ -48,18 +48,18 @@ struct Trying<'a> {
 }
 
 impl Trying<'_> {
-    fn note(&mut self, text: &str) {
+    fn append_line(&mut self, text: &str) {
         let _ = writeln!(self.record, "{text}");
     }
 
-    fn begin(&mut self, what: &str) {
+    fn begin_check(&mut self, what: &str) {
         (self.heard)(what);
-        self.note(&format!("== {what}"));
+        self.append_line(&format!("== {what}"));
     }
 
-    fn all(&mut self) -> Result<KernelProof, Failed> {
-        let kernel = self.asked()?;
-        let carried = |candidate: &Candidate| kernel.modules(candidate).is_ok();
+    fn run_checks(&mut self) -> Result<KernelProof, Failed> {
+        let kernel = self.inspect_kernel()?;
+        let carried = |candidate: &Candidate| kernel.required_modules(candidate).is_ok();
         let all: Vec<Candidate> = fsverdict_stack::filesystem::filesystem_names()
             .into_iter()
             .map(Candidate::plain)
@@ -78,13 +78,14 @@ impl Trying<'_> {
         let mut plan = self.plan.clone();
         plan.kernel = Some(self.subject.kernel.to_owned());
         plan.candidates = able.iter().cloned().chain(layered.iter().cloned()).collect();
-        let lab = choose(&plan, plan.lab).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
+        let lab =
+            choose_lab(&plan, plan.lab).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
         for candidate in &plan.candidates {
-            self.begin(&candidate.name);
+            self.begin_check(&candidate.name);
             let spec = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, LIMIT);
-            self.trial(lab.as_ref(), &spec)?;
+            self.run_one_trial(lab.as_ref(), &spec)?;
         }
-        let trace = self.twice(lab.as_ref(), worker)?;
+        let trace = self.run_twice(lab.as_ref(), worker)?;
         let names = |candidates: Vec<Candidate>| candidates.into_iter().map(|one| one.filesystem).collect();
         Ok(KernelProof {
             at: jiff::Timestamp::now(),
@@ -95,11 +96,11 @@ impl Trying<'_> {
         })
     }
 
-    /// What it says of itself is what is said of it.
-    fn asked(&mut self) -> Result<Kernel, Failed> {
-        self.begin("what it says of itself");
+    /// Inspects the kernel, and compares the release it reports with the stated one.
+    fn inspect_kernel(&mut self) -> Result<Kernel, Failed> {
+        self.begin_check("what it says of itself");
         let failed = |reason: String| ("what it says of itself".to_owned(), reason);
-        let kernel = Kernel::inspect(self.subject.kernel, possible_isolation())
+        let kernel = Kernel::inspect_kernel(self.subject.kernel, possible_isolation())
             .map_err(|error| failed(error.to_string()))?;
         // A tree that is a clone of the kernel's adds to it that it was changed.
         if !kernel.release.starts_with(self.subject.release) {
@@ -114,8 +115,9 @@ impl Trying<'_> {
         Ok(kernel)
     }
 
-    /// The same work twice, which has to give the same requests at the same nanosecond; the digest of them.
-    fn twice(&mut self, lab: &dyn Lab, candidate: &Candidate) -> Result<String, Failed> {
+    /// Does the same work twice, which must give the same requests at the same nanoseconds; returns the digest of the
+    /// trace.
+    fn run_twice(&mut self, lab: &dyn Lab, candidate: &Candidate) -> Result<String, Failed> {
         let spec = TrialSpec {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
@@ -124,8 +126,8 @@ impl Trying<'_> {
             ..TrialSpec::without_work(candidate.clone(), self.plan.protocol.seed, LIMIT)
         };
         let what = format!("the same trial of {} twice", candidate.name);
-        self.begin(&what);
-        let traces = [self.trial(lab, &spec)?, self.trial(lab, &spec)?];
+        self.begin_check(&what);
+        let traces = [self.run_one_trial(lab, &spec)?, self.run_one_trial(lab, &spec)?];
         match traces {
             [Some(one), Some(other)] if one == other => Ok(one),
             [Some(one), Some(other)] => {
@@ -136,7 +138,7 @@ impl Trying<'_> {
     }
 
     /// One trial, to its end; the digest of its device's trace.
-    fn trial(&mut self, lab: &dyn Lab, spec: &TrialSpec) -> Result<Option<String>, Failed> {
+    fn run_one_trial(&mut self, lab: &dyn Lab, spec: &TrialSpec) -> Result<Option<String>, Failed> {
         let failed = |step: &str, reason: String| {
             let at = if step.is_empty() { String::new() } else { format!(", at `{step}`") };
             (format!("a trial of {}{at}", spec.candidate.name), reason)
@@ -157,10 +159,10 @@ impl Trying<'_> {
             }
             _ => {}
         };
-        let ended = lab.run(spec, &attachment.into(), 0, &mut watch);
-        self.note(record.trim_end());
+        let ended = lab.run_trial(spec, &attachment.into(), 0, &mut watch);
+        self.append_line(record.trim_end());
         let end = ended.map_err(|error| failed(&step, error.to_string()))?;
-        self.note(&format!("it ended {:?} after {:.1} s", end.status, end.wall));
+        self.append_line(&format!("it ended {:?} after {:.1} s", end.status, end.wall));
         if end.status == Status::Ok { Ok(trace) } else { Err(failed(&step, end.reason)) }
     }
 }

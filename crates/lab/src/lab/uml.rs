@@ -2,8 +2,8 @@
 //!
 //! The guest's root is the host's, read-only; its first disk is an unlinked scratch image or a cleared block device,
 //! its second the trial's description, its first serial line a pipe for events. The kernel runs in a sandbox, so that
-//! it and its helper processes end with the conductor, and sees a tree it could not write even if told to: it may be
-//! any program the plan names, and has the rights to read and nothing else, whoever started it.
+//! it and its helper processes end with the conductor, and it sees a tree that it cannot write to: it may be any
+//! program that the plan names, and has the right to read and no other, whichever user started it.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,14 @@ use fsverdict_judgement::plan::{Candidate, ClockChoice, DeviceSource, LabChoice,
 use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
 use fsverdict_text::Reason;
 
-use super::description::{UBD_OF_STAGING, describe, ubd_disks, ubd_number};
-use super::drive::TrialEnd;
+use super::description::{UBD_OF_STAGING, describe_trial, ubd_disks, ubd_number};
 use super::guest::Arrival;
-use super::guests::{DiskService, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
+use super::guest_command::{DiskService, GuestCommand, GuestInputs, GuestTraits, TrialRequest};
+use super::guests::{Guests, MEMORY_FOLDER};
 use super::kernel::Kernel;
 use super::kernels::{self, GuestKernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS, disk_of};
+use super::trial_end::TrialEnd;
 use super::{Attachments, GuestMemory, Lab, LabEntry, LabError, Watch};
 
 /// Where a guest's sandbox shows this program.
@@ -31,7 +32,7 @@ pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Uml,
     summary: "a Linux kernel as an ordinary process: no root, no real disk",
     takes: |source| *source != DeviceSource::Folders,
-    prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
+    prepare: |plan, _| Ok(Box::new(Uml::prepare_uml(plan)?)),
     arrival: Some(ARRIVAL),
 };
 
@@ -46,7 +47,7 @@ fn is_dev_of_host() -> std::io::Result<bool> {
     Ok(rustix::fs::statfs("/dev")?.f_type == HOSTFS)
 }
 
-const HABITS: Habits = Habits {
+const TRAITS: GuestTraits = GuestTraits {
     disk: |number| disk_of(UBD, ubd_number(number) + 1),
     // Its number is the one that is left between the first disk of the candidate and the others.
     staging: |_| disk_of(UBD, UBD_OF_STAGING + 1),
@@ -60,7 +61,7 @@ const UBD: &str = "/dev/ubd";
 #[derive(Debug)]
 struct Uml(Guests);
 
-/// What a guest boots, and into how much memory, in bytes.
+/// What a guest boots, and its memory in bytes.
 struct Boots<'a> {
     first_program: &'a Path,
     kernel: &'a Kernel,
@@ -69,22 +70,29 @@ struct Boots<'a> {
 
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
-    fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    fn prepare_uml(plan: &Plan) -> Result<Self, LabError> {
         let isolation = possible_isolation();
-        let kernels = GuestKernels::find(plan, |wanted| kernels::usable(plan, wanted, isolation))?;
+        let kernels =
+            GuestKernels::find_kernels(plan, |wanted| kernels::find_usable_kernel(plan, wanted, isolation))?;
         let modelled = plan.device.source.is_modelled();
-        // What has a price passes in simulated time alone.
+        // Priced computation needs simulated time.
         let choice = if plan.cpus().is_empty() { plan.clock } else { ClockChoice::Simulated };
-        let clock = if modelled { modelled::clock(choice, kernels.each())? } else { Clock::Real };
-        for kernel in kernels.each().filter(|_| modelled) {
-            modelled::driver(kernel)
+        let clock = if modelled { modelled::choose_clock(choice, kernels.iter())? } else { Clock::Real };
+        for kernel in kernels.iter().filter(|_| modelled) {
+            modelled::find_driver(kernel)
                 .map_err(|symbol| LabError::LacksSymbol { path: kernel.path.clone(), symbol })?;
         }
         Ok(Uml(Guests::new(plan, isolation, kernels, clock)?))
     }
 
     /// The command line of the kernel, with descriptors by number.
-    fn argv(&self, boots: &Boots<'_>, disks: Vec<String>, events: i32, description: &str) -> Vec<String> {
+    fn kernel_argv(
+        &self,
+        boots: &Boots<'_>,
+        disks: Vec<String>,
+        events: i32,
+        description: &str,
+    ) -> Vec<String> {
         let Boots { first_program, kernel, memory } = boots;
         let mut argv = vec![kernel.path.to_string_lossy().into_owned()];
         argv.extend([
@@ -98,7 +106,8 @@ impl Uml {
             format!("init={}", first_program.display()),
         ]);
         if kernel.cooperates {
-            // Where this machine does not let it, it traces its programs as ever: what they ask of their disks is the same.
+            // Where this machine does not support it, the kernel traces its programs by ptrace: the requests to their
+            // disks are the same.
             argv.push("seccomp=auto".into());
         }
         if self.0.clock == Clock::Real {
@@ -125,33 +134,33 @@ impl Uml {
         if self.0.isolation == Isolation::None { program } else { Path::new(FIRST_PROGRAM) }
     }
 
-    fn start(&self, program: &Path, given: Handover<'_>) -> Result<Start, LabError> {
-        let description = describe(given.assignment)?;
+    fn start_command(&self, program: &Path, given: GuestInputs<'_>) -> Result<GuestCommand, LabError> {
+        let description = describe_trial(given.assignment)?;
         let first_program = self.first_program(program);
         let boots = Boots { first_program, kernel: given.kernel, memory: given.memory };
         let shown = (first_program != program).then(|| (program.to_owned(), first_program.to_owned()));
-        let Handover { events, disks, .. } = given;
+        let GuestInputs { events, disks, .. } = given;
         Ok(match given.served {
             Some(DiskService { models, clock }) => {
-                let mut words = modelled::words(models, given.trial)?;
+                let mut words = modelled::command_line_words(models, given.trial)?;
                 words.extend(given.prices);
-                let kernel = self.argv(&boots, words, LENT_DESCRIPTORS[2], DESCRIPTION);
+                let kernel = self.kernel_argv(&boots, words, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let mut disks = disks.into_iter();
                 let first = disks.next().ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
                 let mut lent = vec![first, clock, events];
                 lent.extend(disks);
                 let numbers: Vec<i32> = lent.iter().map(AsRawFd::as_raw_fd).collect();
-                let argv = modelled::argv(first_program, description.as_raw_fd(), &numbers, kernel);
+                let argv = modelled::launch_argv(first_program, description.as_raw_fd(), &numbers, kernel);
                 lent.push(description);
-                Start { argv, lent, shown }
+                GuestCommand { argv, lent, shown }
             }
             None => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let numbers: Vec<i32> = disks.iter().map(AsRawFd::as_raw_fd).collect();
                 let words = ubd_disks(&numbers, description.as_raw_fd(), staging);
-                let argv = self.argv(&boots, words, events.as_raw_fd(), "");
+                let argv = self.kernel_argv(&boots, words, events.as_raw_fd(), "");
                 let lent = disks.into_iter().chain([description, events]).chain(given.staging).collect();
-                Start { argv, lent, shown }
+                GuestCommand { argv, lent, shown }
             }
         })
     }
@@ -176,7 +185,7 @@ impl Lab for Uml {
                     }
                     NuisancesChoice::Fixed => "",
                 };
-                let varied = self.0.varied();
+                let varied = self.0.varied_parameters();
                 let class = if varied.is_empty() {
                     String::new()
                 } else {
@@ -192,14 +201,14 @@ impl Lab for Uml {
     }
 
     fn facts(&self) -> Facts {
-        self.0.facts()
+        self.0.collect_facts()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
-        self.0.obstacle(candidate)
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+        self.0.find_obstacle(candidate)
     }
 
-    fn memory(&self) -> Option<GuestMemory> {
+    fn guest_memory(&self) -> Option<GuestMemory> {
         Some(self.0.guest_memory())
     }
 
@@ -207,29 +216,30 @@ impl Lab for Uml {
         self.0.side_by_side()
     }
 
-    fn processors(&self) -> Vec<ProcessorModel> {
-        self.0.processors.about()
+    fn processor_models(&self) -> Vec<ProcessorModel> {
+        self.0.processors.describe_models()
     }
 
     fn command_line(&self) -> Vec<String> {
-        // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
+        // The descriptor numbers differ between trials; a reader who repeats the command names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
         let first_program = self.first_program(&program);
-        let boots = Boots { first_program, kernel: self.0.kernel(first), memory: self.0.memory(first) };
-        let modelled = self.0.modelled(first);
+        let boots =
+            Boots { first_program, kernel: self.0.kernel_for(first), memory: self.0.memory_bytes(first) };
+        let modelled = self.0.modelled_devices(first);
         if modelled.is_empty() {
             let disks: Vec<i32> = (3..).take(self.0.plan.device.count()).collect();
             let next = disks.last().map_or(3, |last| last + 1);
-            return self.argv(&boots, ubd_disks(&disks, next, None), next + 1, "");
+            return self.kernel_argv(&boots, ubd_disks(&disks, next, None), next + 1, "");
         }
         let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
-        let mut disks = modelled::words(&modelled, &trial).unwrap_or_default();
-        disks.extend(self.0.processor(first).map(|model| model.kernel_word(&model.prices(None))));
-        self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
+        let mut disks = modelled::command_line_words(&modelled, &trial).unwrap_or_default();
+        disks.extend(self.0.processor_model(first).map(|model| model.kernel_word(&model.prices(None))));
+        self.kernel_argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
     }
 
-    fn run(
+    fn run_trial(
         &self,
         spec: &TrialSpec,
         attachments: &Attachments,
@@ -245,14 +255,14 @@ impl Lab for Uml {
         {
             return Err(LabError::PathOfProgram(program));
         }
-        let kernel = self.0.kernel(&spec.candidate);
-        let modelled = !self.0.modelled(&spec.candidate).is_empty();
-        let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
-        self.0.run(
-            &Ordered { spec, attachments, job },
-            HABITS,
+        let kernel = self.0.kernel_for(&spec.candidate);
+        let modelled = !self.0.modelled_devices(&spec.candidate).is_empty();
+        let driver = modelled::find_driver(kernel).ok().flatten().filter(|_| modelled);
+        self.0.run_guest_trial(
+            &TrialRequest { spec, attachments, job },
+            TRAITS,
             driver,
-            |given| self.start(&program, given),
+            |given| self.start_command(&program, given),
             watch,
         )
     }

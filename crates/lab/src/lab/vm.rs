@@ -1,9 +1,9 @@
-//! The `vm` lab: QEMU with a kernel that is no process: this machine's, a distribution's, or one somebody built.
+//! The `vm` lab: QEMU with a kernel image: this machine's, a distribution's, or one that the user built.
 //!
-//! The guest's root is the host's, read-only, over 9p; its disk is an unlinked scratch image, a cleared block device, or a
-//! modelled device on a socket. It boots into an initramfs of ours with our binary as its first process, the modules that
-//! binary needs to see its root, and the trial's description; events leave it on a port of virtio-serial. QEMU runs in the
-//! sandbox that the kernel of the lab uml runs in.
+//! The guest's root is the host's, read-only, over 9p; its disk is an unlinked scratch image, a cleared block device,
+//! or a modelled device on a socket. It boots into an initramfs with the fsverdict binary as its first process, the
+//! modules that the binary needs to mount its root, and the trial's description; events leave it through a port of
+//! virtio-serial. QEMU runs in the same sandbox as the kernel of the lab uml.
 
 mod accelerator;
 mod enter;
@@ -28,15 +28,16 @@ use fsverdict_linux::sandbox::program::{Program, find_program, require_success};
 use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
 use fsverdict_text::Reason;
 
-use super::drive::TrialEnd;
-use super::guests::{Guests, Habits, Handover, Ordered, Start};
+use super::guest_command::{GuestCommand, GuestInputs, GuestTraits, TrialRequest};
+use super::guests::Guests;
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::{disk_name, queue_depth};
+use super::trial_end::TrialEnd;
 use super::{Attachments, GuestMemory, Intent, Lab, LabEntry, LabError, Watch};
 
-use accelerator::{Accelerator, KVM, remembered};
+use accelerator::{Accelerator, KVM, remember_answer};
 use enter::{ARRIVAL, DESCRIPTION, MACHINE};
 pub(super) use error::KernelFileError;
 pub use package::is_kernel_package;
@@ -45,11 +46,11 @@ pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Vm,
     summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
     takes: |source| *source != DeviceSource::Folders,
-    prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
+    prepare: |plan, intent| Ok(Box::new(Vm::prepare_vm(plan, intent)?)),
     arrival: Some(ARRIVAL),
 };
 
-const HABITS: Habits = Habits {
+const TRAITS: GuestTraits = GuestTraits {
     disk: disk_name,
     staging: |disks| disk_name(disks + 1),
     devices: Devices::BareAndKvm,
@@ -57,11 +58,11 @@ const HABITS: Habits = Habits {
     same_clock: false,
 };
 const PROGRAM: &str = "qemu-system-x86_64";
-/// Another one at each boot.
+/// Changes at each boot.
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 /// A kernel that starts at all has panicked for want of a root after a second.
 const PROBE: Duration = Duration::from_secs(8);
-/// What must be known of times where the processor is emulated.
+/// The caution about times of an emulated processor.
 const EMULATED: &str = "the guest's processor is emulated (TCG), some 15 times slower than this machine's: nothing should be concluded from \
     times; bytes, requests and flushes are right";
 
@@ -75,24 +76,26 @@ struct Vm {
 
 impl Vm {
     /// Finds QEMU and the kernel, and tries whether the processor can run it.
-    fn prepare(plan: &Plan, intent: Intent) -> Result<Self, LabError> {
+    fn prepare_vm(plan: &Plan, intent: Intent) -> Result<Self, LabError> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
         let qemu = find_program(PROGRAM).ok_or(LabError::NoQemu)?;
         let isolation = possible_isolation();
-        let kernels = GuestKernels::find(plan, |wanted| image::usable(wanted.name, isolation, intent))?;
+        let kernels = GuestKernels::find_kernels(plan, |wanted| {
+            image::find_usable_kernel(wanted.name, isolation, intent)
+        })?;
         let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
         let said = require_success(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
-        let kernel = guests.kernels.each().next();
+        let kernel = guests.kernels.iter().next();
         let accelerator =
-            kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, isolation, &version, intent));
+            kernel.map_or(Accelerator::Tcg, |kernel| choose_accelerator(kernel, isolation, &version, intent));
         Ok(Vm { guests, qemu, version, accelerator })
     }
 
     /// The command line of QEMU, with descriptors by number.
-    fn argv(
+    fn qemu_argv(
         &self,
         kernel: &Kernel,
         memory: u64,
@@ -103,15 +106,16 @@ impl Vm {
     ) -> Vec<String> {
         let memory = memory.div_ceil(1 << 20);
         let depth = queue_depth.map_or(String::new(), |depth| format!("virtio_blk.queue_depth={depth} "));
-        let mut argv = machine(&self.qemu, self.accelerator, kernel);
+        let mut argv = machine_argv(&self.qemu, self.accelerator, kernel);
         let mut add = |key: &str, value: String| argv.extend([key.to_owned(), value]);
         add("-m", format!("{memory}M"));
         // A modelled device's process sees the guest's memory.
         add("-object", format!("memory-backend-memfd,id=memory,size={memory}M,share=on"));
         add("-machine", "memory-backend=memory".to_owned());
         add("-initrd", format!("/proc/self/fd/{initramfs}"));
-        // Whether timers work is tested by how soon they do, which on a busy machine is too late. A ramfs takes what is
-        // unpacked or the kernel says that it has no memory left; a tmpfs would be full at half of it, and be used as it is.
+        // The kernel's timer check depends on how soon timers fire, which fails on a busy host. A ramfs takes
+        // everything that is unpacked, or the kernel reports that memory is short; a tmpfs would be full at half of
+        // the memory and be used incomplete.
         add(
             "-append",
             format!(
@@ -132,9 +136,9 @@ impl Vm {
         argv
     }
 
-    fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
+    fn start_command(&self, given: GuestInputs<'_>) -> Result<GuestCommand, LabError> {
         let depth = given.served.as_ref().map(|served| queue_depth(served.models)).transpose()?;
-        let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
+        let initramfs = initramfs::pack_initramfs(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
         for (number, disk) in (1..).zip(given.disks) {
             disks.extend(if given.served.is_some() {
@@ -151,14 +155,14 @@ impl Vm {
             lent.push(disk);
         }
         let (archive, events) = (initramfs.as_raw_fd(), given.events.as_raw_fd());
-        let argv = self.argv(given.kernel, given.memory, archive, events, disks, depth);
+        let argv = self.qemu_argv(given.kernel, given.memory, archive, events, disks, depth);
         lent.extend([initramfs, given.events]);
-        Ok(Start { argv, lent, shown: None })
+        Ok(GuestCommand { argv, lent, shown: None })
     }
 }
 
-/// QEMU with nothing but processor, kernel and console; a guest that reboots, as one does that panics, ends it.
-fn machine(qemu: &Path, accelerator: Accelerator, kernel: &Kernel) -> Vec<String> {
+/// QEMU with nothing but processor, kernel and console; a guest that reboots, as after a panic, ends it.
+fn machine_argv(qemu: &Path, accelerator: Accelerator, kernel: &Kernel) -> Vec<String> {
     let accelerator = match accelerator {
         Accelerator::Kvm => "kvm",
         Accelerator::Tcg => "tcg",
@@ -197,26 +201,26 @@ fn served_disk(socket: i32, disk: usize) -> Vec<String> {
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
-fn accelerator(kernel: &Kernel, isolation: Isolation, version: &str, intent: Intent) -> Accelerator {
+fn choose_accelerator(kernel: &Kernel, isolation: Isolation, version: &str, intent: Intent) -> Accelerator {
     let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
     let kept = KernelCache::of_user().own;
-    // What a stranger packed is not started for a look, either.
+    // Nor is a kernel from an untrusted package started when only looking.
     let hoped_for = intent == Intent::Look && (!kernel.seen || kernel.path.starts_with(&kept));
     let starts = || {
-        let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
+        let mut argv = machine_argv(Path::new(PROGRAM), Accelerator::Kvm, kernel);
         argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
         let secrets = hidden_but_for(vec![kernel.path.clone()], &[]);
         let mut sandbox = kernel_sandbox(isolation, secrets, [""; 0]);
-        sandbox.devices = HABITS.devices;
+        sandbox.devices = TRAITS.devices;
         let record = Program::new(argv).inside(sandbox).with_time_limit(PROBE).run("probe");
         record.is_ok_and(|record| record.exit == Some(0))
     };
     let found = || {
-        // The device is another one when KVM was loaded anew.
-        let files = package::digest(&[&kernel.path, Path::new(KVM)]);
+        // The device's identity changes when the KVM module is reloaded.
+        let files = package::digest_files(&[&kernel.path, Path::new(KVM)]);
         let Ok(files) = files else { return starts() };
         let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
-        remembered(&kept, &boot, format!("QEMU {version}, {isolation:?}, {files:016x}"), starts)
+        remember_answer(&kept, &boot, format!("QEMU {version}, {isolation:?}, {files:016x}"), starts)
     };
     if may && (hoped_for || found()) { Accelerator::Kvm } else { Accelerator::Tcg }
 }
@@ -242,17 +246,17 @@ impl Lab for Vm {
     }
 
     fn facts(&self) -> Facts {
-        let mut facts = self.guests.facts();
+        let mut facts = self.guests.collect_facts();
         facts.insert("lab.qemu".to_owned(), self.version.clone());
         facts.insert("lab.accelerator".to_owned(), format!("{:?}", self.accelerator).to_lowercase());
         facts
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
-        self.guests.obstacle(candidate)
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<Reason> {
+        self.guests.find_obstacle(candidate)
     }
 
-    fn memory(&self) -> Option<GuestMemory> {
+    fn guest_memory(&self) -> Option<GuestMemory> {
         Some(self.guests.guest_memory())
     }
 
@@ -262,9 +266,9 @@ impl Lab for Vm {
     }
 
     fn command_line(&self) -> Vec<String> {
-        // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
+        // The descriptor numbers differ between trials; a reader who repeats the command names files instead.
         let Some(first) = self.guests.plan.candidates.first() else { return Vec::new() };
-        let modelled = self.guests.modelled(first);
+        let modelled = self.guests.modelled_devices(first);
         let depth = queue_depth(&modelled).ok().filter(|_| !modelled.is_empty());
         let disks = (5..).zip(1..=self.guests.plan.device.count()).flat_map(|(socket, number)| {
             if depth.is_some() {
@@ -274,20 +278,26 @@ impl Lab for Vm {
             }
         });
         let disks = disks.collect();
-        self.argv(self.guests.kernel(first), self.guests.memory(first), 3, 4, disks, depth)
+        self.qemu_argv(self.guests.kernel_for(first), self.guests.memory_bytes(first), 3, 4, disks, depth)
     }
 
-    fn run(
+    fn run_trial(
         &self,
         spec: &TrialSpec,
         attachments: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
-        let habits = Habits { timed: self.accelerator == Accelerator::Kvm, ..HABITS };
+        let habits = GuestTraits { timed: self.accelerator == Accelerator::Kvm, ..TRAITS };
         if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run(&Ordered { spec, attachments, job }, habits, None, |given| self.start(given), watch)
+        self.guests.run_guest_trial(
+            &TrialRequest { spec, attachments, job },
+            habits,
+            None,
+            |given| self.start_command(given),
+            watch,
+        )
     }
 }

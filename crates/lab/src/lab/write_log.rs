@@ -1,4 +1,4 @@
-//! The file of a log of all that is written to a trial's device, and what is done with it.
+//! The file of a log of all writes to a trial's device, and its purpose.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,8 +25,8 @@ pub(super) struct OpenLog<'a> {
 }
 
 impl WriteLogFile {
-    /// Creates it where it is to be written, and opens what is there otherwise.
-    pub(super) fn open(&self) -> io::Result<OpenLog<'_>> {
+    /// Creates the file for recording, and opens the existing one for any other purpose.
+    pub(super) fn open_log(&self) -> io::Result<OpenLog<'_>> {
         let file = match self.purpose {
             LogPurpose::Record { .. } => self.file.create_new()?,
             LogPurpose::Enter { .. } | LogPurpose::Rot { .. } => self.file.open()?,
@@ -36,7 +36,7 @@ impl WriteLogFile {
 }
 
 impl OpenLog<'_> {
-    pub(super) fn lend(&self) -> DeviceLog<'_> {
+    pub(super) fn as_device_log(&self) -> DeviceLog<'_> {
         DeviceLog { file: &self.file, purpose: self.purpose }
     }
 }

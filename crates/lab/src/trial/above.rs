@@ -1,6 +1,6 @@
-//! What lies above a candidate's filesystem, and where: the filesystem is mounted out of sight. What is served is seen in its place
-//! from the beginning; of what is laid over a tree, the folder that is to lie below is shown until the first phase that is cold, and
-//! from then on it is seen through the layer.
+//! Layers above a candidate's filesystem, which is mounted at a hidden place. A served layer (FUSE) appears at the
+//! mount point from the beginning. For an overlay, the mount point shows the folder that becomes the lower one until
+//! the first cold phase, and the overlay from then on.
 
 use fsverdict_judgement::plan::{Candidate, split_layer};
 use fsverdict_stack::layer::{Layer, LayerKind, LayerLine, LayerPlace};
@@ -18,33 +18,33 @@ pub(super) struct AboveLayer<'a> {
 
 impl<'a> AboveLayer<'a> {
     /// That of a candidate, if it has one.
-    pub(super) fn of(candidate: &'a Candidate) -> Option<Self> {
+    pub(super) fn of_candidate(candidate: &'a Candidate) -> Option<Self> {
         let found = |name: &'a str| Some((fsverdict_stack::layer::find_layer(name)?, split_layer(name).1));
         let mut above = candidate.layers.names().filter_map(found).filter(|(layer, _)| layer.kind.is_above());
         above.next().map(|(layer, options)| AboveLayer { layer, options })
     }
 
-    /// Whether a program of ours serves it, from the first mount on.
+    /// Whether a process of fsverdict serves it, from the first mount on.
     pub(super) fn is_served(&self) -> bool {
         self.layer.kind == LayerKind::Served
     }
 
     /// The nodes below `/dev` that its programs need.
-    pub(super) fn needs(&self) -> impl Iterator<Item = &'static Path> {
+    pub(super) fn needed_nodes(&self) -> impl Iterator<Item = &'static Path> {
         self.layer.nodes.iter().map(Path::new)
     }
 
-    /// The command lines that put it in the place of what is shown at the mount point.
-    pub(super) fn open(&self, mount: &str) -> (&'static str, Vec<String>) {
-        self.line(self.layer.open, mount)
+    /// The command that mounts the layer over what the mount point shows.
+    pub(super) fn mount_command(&self, mount: &str) -> (&'static str, Vec<String>) {
+        self.layer_command(self.layer.open, mount)
     }
 
-    /// The command line that takes away what is shown at the mount point.
-    pub(super) fn close(&self, mount: &str) -> Option<(&'static str, Vec<String>)> {
-        self.layer.close.map(|line| self.line(line, mount))
+    /// The command that unmounts what the mount point shows.
+    pub(super) fn unmount_command(&self, mount: &str) -> Option<(&'static str, Vec<String>)> {
+        self.layer.close.map(|line| self.layer_command(line, mount))
     }
 
-    fn line(&self, line: LayerLine, mount: &str) -> (&'static str, Vec<String>) {
+    fn layer_command(&self, line: LayerLine, mount: &str) -> (&'static str, Vec<String>) {
         let below = [BELOW.to_owned()];
         let place = LayerPlace { below: &below, name: mount, options: self.options, key: "", bytes: None };
         (line.step, (line.argv)(&place))

@@ -1,9 +1,9 @@
-//! What the steps of a trial are made of.
+//! Acts: the elements that the steps of a trial consist of.
 
 use fsverdict_judgement::plan::{ArrayState, Phase, Service};
 use fsverdict_text::Grid;
 
-/// What the journal calls the step in which layers are sealed.
+/// The journal's name of the step in which layers are sealed.
 pub(super) const SEALING: &str = "seal";
 
 /// One thing that is done.
@@ -27,9 +27,9 @@ pub enum Act<'a> {
     TakeOut,
     /// It is back, and all is there again as often as it should be.
     PutBack,
-    /// What goes on beside the phase begins …
+    /// Starts work on an array beside the phase …
     Begin(ArrayState),
-    /// … and is waited for; when it ended is kept with what was timed.
+    /// … and waits for it; its duration is kept with what was timed.
     Finish(ArrayState),
     /// A line for the shell, off the clocks.
     Aside(&'a Phase, AsideLine),
@@ -37,18 +37,18 @@ pub enum Act<'a> {
     StopService(&'a Service),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),
-    /// What was timed goes into the journal.
+    /// Writes what was timed into the journal.
     Record,
-    /// What the checker said counts.
+    /// Judges the checker's result.
     Judge,
     NoChecker(&'a str),
     DescribeMount,
     Settle(&'a str),
-    /// The filesystem that is about to be made anew is whole.
+    /// Checks the filesystem that is about to be remade.
     CheckAged,
     /// On the same device, and untimed.
     MakeAnew,
-    /// What the phase reads is written again.
+    /// Writes the data again that the phase reads.
     CopyAgain(&'a Phase),
     ShowFolder,
     Unmount,
@@ -75,7 +75,7 @@ pub enum AsideLine {
 
 impl AsideLine {
     /// The line itself, where the phase has one.
-    pub fn of(self, phase: &Phase) -> Option<&str> {
+    pub fn line_of(self, phase: &Phase) -> Option<&str> {
         match self {
             AsideLine::Before => phase.before.as_deref(),
             AsideLine::After => phase.after.as_deref(),
@@ -83,7 +83,7 @@ impl AsideLine {
     }
 
     /// As a plan has it.
-    pub const fn word(self) -> &'static str {
+    pub const fn plan_key(self) -> &'static str {
         match self {
             AsideLine::Before => "before",
             AsideLine::After => "after",
@@ -95,7 +95,7 @@ impl AsideLine {
 pub enum OfLayer {
     Make,
     Open,
-    /// What was made by another trial.
+    /// Opens layers that another trial made.
     Reopen,
     /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
     Mark,
@@ -118,7 +118,7 @@ pub enum Timed<'a> {
     Raw(&'a Phase),
 }
 
-/// What of the data is in memory when the clocks start.
+/// Which of the data are in memory when the clocks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheState {
     /// Nothing was read since mkfs.
@@ -127,7 +127,7 @@ pub enum CacheState {
     Cold,
 }
 
-/// What makes timed work durable.
+/// The call that makes timed work durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
     Syncfs,
@@ -136,7 +136,7 @@ pub enum Durable {
 
 impl CacheState {
     /// As the journal has it.
-    pub const fn name(self) -> &'static str {
+    pub const fn journal_name(self) -> &'static str {
         match self {
             CacheState::Fresh => "fresh",
             CacheState::Warm => "warm",
@@ -147,7 +147,7 @@ impl CacheState {
 
 impl<'a> Timed<'a> {
     /// As the journal has it.
-    pub const fn name(self) -> &'a str {
+    pub const fn journal_name(self) -> &'a str {
         match self {
             Timed::Mkfs => "mkfs",
             Timed::Mount => "mount",
@@ -167,8 +167,8 @@ impl<'a> Timed<'a> {
 }
 
 impl Act<'_> {
-    /// For the documentation; none of what concerns the agent alone.
-    pub const fn words(self) -> Option<&'static str> {
+    /// The words for the documentation; `None` for acts that concern only the agent.
+    pub const fn describe_act(self) -> Option<&'static str> {
         Some(match self {
             Act::Claim => "claim device",
             Act::Discard | Act::DiscardAgain => "discard",

@@ -1,5 +1,6 @@
-//! What a benchmark program writes down beside what it prints: a log of every transaction, a trace of itself. It lies in a folder of
-//! its own in the agent's tmpfs, empty before each phase, and is read when the phase is over, off its clocks.
+//! Reads the files that a benchmark program writes beside its output: a log of every transaction, a trace of itself.
+//! They lie in a folder of the agent's tmpfs that is empty before each phase, and are read after the phase, off its
+//! clocks.
 
 use std::io;
 use std::path::{Path, PathBuf};

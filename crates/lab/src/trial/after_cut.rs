@@ -1,5 +1,5 @@
-//! Looks at the states that cuts of power left on a device, one after the other in one guest: mounts, reads, writes, unmounts and
-//! checks each, and tells what it came to.
+//! Examines the states that power cuts left on a device, one after another in one guest: mounts, reads, writes,
+//! unmounts and checks each, and reports the outcome.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,16 +17,16 @@ use super::looks::ChangingDevices;
 use super::spec::CutLook;
 use super::stack::{MOUNT, Stack};
 
-/// How much is told of what was seen in one state, in bytes.
+/// Largest size of the messages that are reported for one state, in bytes.
 const SEEN: usize = 600;
 
 /// A file that a filesystem has to take after a crash.
 const TAKEN: &str = "fsverdict-after-a-cut";
 
-/// What is learnt of one state on the way.
+/// Observations about one state.
 #[derive(Default)]
 struct StateLook {
-    /// Who said that something is wrong, in words.
+    /// Complaints of kernel and programs, as text.
     told: Vec<String>,
     replayed: bool,
     repaired: bool,
@@ -45,26 +45,26 @@ impl Agent<'_> {
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
-        let devices = ChangingDevices::of(stack);
+        let devices = ChangingDevices::for_stack(stack);
         loop {
             // Of the state before, nothing may be left in memory.
             stack.forget_device()?;
             let Some(at) = devices.next()? else { return Ok(()) };
             let number = at.to_string();
-            stack.step(&number);
+            stack.begin_step(&number);
             let moment_ns = look.moments_ns.get(at).copied().unwrap_or(0);
             let is_thorough = look.thorough.get(at).copied().unwrap_or(true);
             let mut finding = match self.reopen_layers(stack) {
-                Ok(()) => self.state(stack, &mut looked, moment_ns, is_thorough)?,
-                Err(error) => StateLook::unopened(stack, &error),
+                Ok(()) => self.examine_state(stack, &mut looked, moment_ns, is_thorough)?,
+                Err(error) => StateLook::unopened_finding(stack, &error),
             };
             self.close_layers(stack)?;
             finding.state = number;
-            stack.sink.send(&Event::AfterCut(finding));
+            stack.sink.send_event(&Event::AfterCut(finding));
         }
     }
 
-    fn state(
+    fn examine_state(
         &self,
         stack: &mut Stack<'_>,
         look: &mut CutLooking<'_>,
@@ -75,12 +75,12 @@ impl Agent<'_> {
         let began = Instant::now();
         let recovery = stack.filesystem.recovery;
         if recovery.repair_first {
-            found.repaired = repair(stack, &mut found.told)?;
+            found.repaired = run_repair(stack, &mut found.told)?;
         }
         let mut mounted = stack.mount_state();
         if let (Err(error), false) = (&mounted, recovery.repair_first) {
             found.told.push(error.to_string());
-            if repair(stack, &mut found.told)? {
+            if run_repair(stack, &mut found.told)? {
                 found.repaired = true;
                 mounted = stack.mount_state();
             }
@@ -88,21 +88,21 @@ impl Agent<'_> {
         let back_s = began.elapsed().as_secs_f64();
         if let Err(error) = mounted {
             found.told.push(error.to_string());
-            found.hear(stack);
-            return Ok(found.finding(CutOutcome::Unmountable, back_s));
+            found.read_kernel_messages(stack);
+            return Ok(found.into_finding(CutOutcome::Unmountable, back_s));
         }
-        found.hear(stack);
+        found.read_kernel_messages(stack);
         self.read_all(look, moment_ns, &mut found.reading);
         self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
-        look.remove(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
-        found.write();
-        found.hear(stack);
+        look.remove_saved(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
+        found.try_writing();
+        found.read_kernel_messages(stack);
         stack.unmount_state()?;
-        // What a mount says is right may not be: its own checker has the last word.
-        let complaint = if is_thorough || found.is_wrong() { stack.complaint()? } else { None };
+        // A mount may succeed on a damaged filesystem, so the checker decides.
+        let complaint = if is_thorough || found.is_wrong() { stack.find_complaint()? } else { None };
         if let Some(what) = complaint {
             found.told.push(what);
-            if !found.repaired && repair(stack, &mut found.told)? {
+            if !found.repaired && run_repair(stack, &mut found.told)? {
                 found.repaired = true;
                 if stack.mount_state().is_ok() {
                     self.read_again(stack, look, moment_ns, &mut found)?;
@@ -110,12 +110,12 @@ impl Agent<'_> {
                 }
             }
         }
-        let outcome = found.outcome();
-        Ok(found.finding(outcome, back_s))
+        let outcome = found.judge_outcome();
+        Ok(found.into_finding(outcome, back_s))
     }
 
-    /// What the checker left is what counts; what could not be read before it said something by that. Of sequences the first reading stays:
-    /// they have been removed.
+    /// The reading after the checker counts; errors of the first reading are reported as complaints. For sequences
+    /// the first reading counts, because they have been removed since.
     fn read_again(
         &self,
         stack: &Stack<'_>,
@@ -132,7 +132,7 @@ impl Agent<'_> {
         self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
         // Before the repair it may have been made, and not been let go.
         let _ = std::fs::remove_file(Path::new(MOUNT).join(TAKEN));
-        found.write();
+        found.try_writing();
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Agent<'_> {
     }
 }
 
-/// What must be found, and what of it is made once.
+/// What must be found in each state, and what is prepared once for all of them.
 struct CutLooking<'a> {
     look: &'a CutLook,
     sequences: Option<SequencesLooking>,
@@ -161,8 +161,8 @@ struct CutLooking<'a> {
 }
 
 impl CutLooking<'_> {
-    /// What lies there must let itself be removed.
-    fn remove(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
+    /// Checks that the saved files can be removed.
+    fn remove_saved(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
         if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
             record.check_removal(looking, Path::new(MOUNT), moment_ns, most, reading);
         }
@@ -170,15 +170,15 @@ impl CutLooking<'_> {
 }
 
 impl StateLook {
-    /// What lies below the filesystem could not be opened, so that there is none.
-    fn unopened(stack: &mut Stack<'_>, error: &TrialError) -> StateFinding {
+    /// The finding where a layer below the filesystem could not be opened, so that there is no filesystem.
+    fn unopened_finding(stack: &mut Stack<'_>, error: &TrialError) -> StateFinding {
         let mut found = StateLook { told: vec![error.to_string()], ..StateLook::default() };
-        found.hear(stack);
-        found.finding(CutOutcome::Unmountable, 0.0)
+        found.read_kernel_messages(stack);
+        found.into_finding(CutOutcome::Unmountable, 0.0)
     }
 
-    /// What the kernel said meanwhile.
-    fn hear(&mut self, stack: &mut Stack<'_>) {
+    /// Reads what the kernel has logged since.
+    fn read_kernel_messages(&mut self, stack: &mut Stack<'_>) {
         let recovery = stack.filesystem.recovery;
         for line in stack.said_at_all() {
             self.replayed |= recovery.replayed.iter().any(|word| line.text.contains(word));
@@ -190,7 +190,7 @@ impl StateLook {
     }
 
     /// A filesystem that is mounted takes a file, keeps it and lets it go.
-    fn write(&mut self) {
+    fn try_writing(&mut self) {
         let path = Path::new(MOUNT).join(TAKEN);
         let written = File::create_new(&path)
             .and_then(|mut file| file.write_all(&[0x5a; 5000]).and_then(|()| file.sync_all()))
@@ -204,7 +204,7 @@ impl StateLook {
         }
     }
 
-    /// Something is gone, or somebody complained.
+    /// Whether something is lost, or anything complained.
     fn is_wrong(&self) -> bool {
         self.repaired
             || !self.told.is_empty()
@@ -212,9 +212,9 @@ impl StateLook {
             || !self.reading.errors.is_empty()
     }
 
-    fn outcome(&self) -> CutOutcome {
+    fn judge_outcome(&self) -> CutOutcome {
         let lost = !self.reading.broken.is_empty() || !self.reading.errors.is_empty();
-        // A checker that repaired something said so.
+        // A checker that repaired something has reported it.
         let said = self.repaired || !self.told.is_empty() || !self.reading.errors.is_empty();
         match (lost, self.repaired) {
             (true, _) if !said => CutOutcome::SilentLoss,
@@ -225,7 +225,7 @@ impl StateLook {
         }
     }
 
-    fn finding(self, outcome: CutOutcome, back_s: f64) -> StateFinding {
+    fn into_finding(self, outcome: CutOutcome, back_s: f64) -> StateFinding {
         let broken = self.reading.broken.keys().map(|name| (*name).to_owned()).collect();
         let seen = self.reading.broken.values().chain(&self.reading.errors).chain(&self.told);
         let mut seen = seen.map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -234,9 +234,10 @@ impl StateLook {
     }
 }
 
-/// Has the checker repair what it can; whether it had anything to do. What it says it could not is told.
-fn repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
-    let Some(record) = stack.repair()? else { return Ok(false) };
+/// Lets the checker repair what it can; returns whether there was anything to repair. Failures to repair are added to
+/// `told`.
+fn run_repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
+    let Some(record) = stack.run_repair()? else { return Ok(false) };
     let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
     told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));

@@ -1,5 +1,5 @@
-//! Looks at a device of which one block after the other is rotten, in one guest: mounts it, reads everything, writes, unmounts, checks,
-//! repairs and reads again, and tells what came of it and who noticed.
+//! Examines a device on which one block after another is rotten, in one guest: mounts it, reads everything, writes,
+//! unmounts, checks, repairs and reads again, and reports the outcome and which part of the system noticed.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,57 +20,57 @@ use super::spec::RotLook;
 use super::stack::{MOUNT, Stack};
 use super::sync_after_error::TriedSyncs;
 
-/// How much is told of what was seen, in bytes.
+/// Largest size of the messages that are reported, in bytes.
 const SEEN: usize = 600;
-/// What is written anew beside what is there: it must not lie over anything.
+/// Name of the file that is written beside the saved ones; it must not replace any.
 const TAKEN: &str = "fsverdict-after-rot";
 const TAKEN_BYTES: usize = 1 << 20;
 /// The kernel says the same ten times in five seconds and no more (include/linux/ratelimit_types.h): in simulated time waiting is free.
 const QUIET: Duration = Duration::from_secs(6);
 
-/// What is learnt of one rotten block on the way.
+/// Observations about one rotten block.
 #[derive(Default)]
 struct RotSeen {
     told: Vec<String>,
     noticed: BTreeSet<RotWitness>,
-    /// What was read first, and who had noticed anything by then.
+    /// The first reading, and whether anything had given a warning by then.
     first: SavedReading,
     warned: bool,
-    /// What was read in the end; none where it was mounted no more.
+    /// The last reading; `None` if the filesystem could no longer be mounted.
     last: Option<SavedReading>,
     repaired: bool,
     /// It cannot be written to, or its checker has complaints that stay.
     impaired: bool,
-    /// Where it takes no writes: what fsync said of them.
+    /// The result of fsync, if the block refuses writes.
     sync: Option<SyncAnswer>,
 }
 
 impl Agent<'_> {
-    /// What the kernel says of the first, of which nothing is rotten, it says of any.
+    /// Messages that the kernel logs about the first device, on which nothing is rotten, are ignored for all others.
     pub(super) fn look_after_rot(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         let Some(look) = self.spec.rot.clone() else { return Ok(()) };
-        let devices = ChangingDevices::of(stack);
+        let devices = ChangingDevices::for_stack(stack);
         let mut usual: BTreeSet<String> = BTreeSet::new();
         loop {
             stack.forget_device()?;
             std::thread::sleep(QUIET);
             let Some(at) = devices.next()? else { return Ok(()) };
             let number = at.to_string();
-            stack.step(&number);
+            stack.begin_step(&number);
             let mut seen = RotSeen::default();
             let rewrites = look.rewrites.get(at).copied().unwrap_or(false);
             let usual_now = if at == 0 { None } else { Some(&usual) };
-            let heard = self.rotten(stack, &look, rewrites, &mut seen, usual_now)?;
+            let heard = self.examine_rot(stack, &look, rewrites, &mut seen, usual_now)?;
             if at == 0 {
                 usual.extend(heard);
             }
-            let finding = seen.finding(number);
-            stack.sink.send(&Event::AfterRot(finding));
+            let finding = seen.into_finding(number);
+            stack.sink.send_event(&Event::AfterRot(finding));
         }
     }
 
-    /// Opens what lies below the filesystem, looks, and closes it again; what the kernel said.
-    fn rotten(
+    /// Opens the layers below the filesystem, examines it, and closes them again; returns the kernel's messages.
+    fn examine_rot(
         &self,
         stack: &mut Stack<'_>,
         look: &RotLook,
@@ -87,7 +87,7 @@ impl Agent<'_> {
                 Ok(())
             }
         };
-        hearing.hear(stack, seen);
+        hearing.read_kernel_messages(stack, seen);
         looked.and(self.close_layers(stack)).map(|()| hearing.heard)
     }
 
@@ -103,8 +103,8 @@ impl Agent<'_> {
         if let Err(error) = &mounted {
             seen.noticed.insert(RotWitness::Mount);
             seen.told.push(error.to_string());
-            hearing.hear(stack, seen);
-            mend(stack, seen)?;
+            hearing.read_kernel_messages(stack, seen);
+            repair_until_clean(stack, seen)?;
             mounted = stack.mount_rotten();
         }
         if mounted.is_err() {
@@ -115,7 +115,7 @@ impl Agent<'_> {
         if !first.errors.is_empty() {
             seen.noticed.insert(RotWitness::Read);
         }
-        hearing.hear(stack, seen);
+        hearing.read_kernel_messages(stack, seen);
         seen.warned = !seen.noticed.is_empty();
         seen.first = first;
         let written = write_beside().and_then(|()| if rewrites { write_over(look) } else { Ok(()) });
@@ -124,12 +124,12 @@ impl Agent<'_> {
             seen.told.push(format!("writing: {error}"));
             seen.impaired = true;
         }
-        hearing.hear(stack, seen);
+        hearing.read_kernel_messages(stack, seen);
         stack.unmount_state()?;
-        if let Some(what) = stack.complaint()? {
+        if let Some(what) = stack.find_complaint()? {
             seen.noticed.insert(RotWitness::Checker);
             seen.told.push(what);
-            mend(stack, seen)?;
+            repair_until_clean(stack, seen)?;
         }
         if stack.mount_rotten().is_err() {
             return Ok(());
@@ -141,8 +141,8 @@ impl Agent<'_> {
             seen.told.push(format!("reading and removing what was written: {error}"));
             last.broken.entry("writable").or_insert_with(|| error.to_string());
         }
-        hearing.hear(stack, seen);
-        let tried = rewrites.then(|| TriedSyncs::over(look));
+        hearing.read_kernel_messages(stack, seen);
+        let tried = rewrites.then(|| TriedSyncs::overwrite_files(look));
         stack.unmount_state()?;
         seen.last = Some(last);
         if let Some(tried) = tried
@@ -157,7 +157,8 @@ impl Agent<'_> {
     fn read_saved(&self, look: &RotLook, reading: &mut SavedReading) {
         for folder in &look.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
-            // One after the other, as programs read: a block that cannot be read then fails what asked for it, and nothing beside.
+            // Reads files one after another, as programs do, so that an unreadable block fails only the read that
+            // needs it.
             let SavedReading { broken, errors, .. } =
                 folder.check_after_cut(Path::new(MOUNT), &material.prepared, u64::MAX, None);
             for (promise, what) in broken {
@@ -168,7 +169,7 @@ impl Agent<'_> {
     }
 }
 
-/// What the kernel says that it does not say of a device that is whole.
+/// Messages of the kernel that it does not log about an intact device.
 struct RotHearing {
     /// None while the device is whole.
     usual: Option<BTreeSet<String>>,
@@ -176,7 +177,7 @@ struct RotHearing {
 }
 
 impl RotHearing {
-    fn hear(&mut self, stack: &mut Stack<'_>, seen: &mut RotSeen) {
+    fn read_kernel_messages(&mut self, stack: &mut Stack<'_>, seen: &mut RotSeen) {
         for line in stack.said_at_all().into_iter().filter(LogLine::is_warning) {
             let words: String = line.text.chars().filter(|letter| !letter.is_ascii_digit()).collect();
             match &self.usual {
@@ -191,14 +192,14 @@ impl RotHearing {
     }
 }
 
-/// A file beside what is there, which is durable then.
+/// Writes a durable file beside the saved ones.
 fn write_beside() -> std::io::Result<()> {
     let mut file = File::create_new(Path::new(MOUNT).join(TAKEN))?;
     file.write_all(&vec![0x5a; TAKEN_BYTES])?;
     file.sync_all()
 }
 
-/// Each file's own content over itself: a medium that takes no writes shows itself.
+/// Writes each file's own content over itself, which shows whether the medium refuses writes.
 fn write_over(look: &RotLook) -> std::io::Result<()> {
     use std::os::unix::fs::FileExt;
     for folder in &look.folders {
@@ -213,7 +214,7 @@ fn write_over(look: &RotLook) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What was written is there as it was written, if it could be written, and goes.
+/// Checks that the file that was written holds its content, if it could be written, and removes it.
 fn take_away(was_refused: bool) -> std::io::Result<()> {
     let path = Path::new(MOUNT).join(TAKEN);
     if was_refused {
@@ -226,13 +227,13 @@ fn take_away(was_refused: bool) -> std::io::Result<()> {
     std::fs::remove_file(&path)
 }
 
-/// Has the checker repair what it can, one way after the other, until it is content.
-fn mend(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
+/// Lets the checker repair what it can, one method after another, until it finds no fault.
+fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
     for options in stack.filesystem.recovery.repairs {
         let record = stack.repair_with(options)?;
         let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
         seen.repaired = true;
-        match stack.complaint()? {
+        match stack.find_complaint()? {
             None => {
                 seen.impaired = false;
                 return Ok(());
@@ -248,9 +249,9 @@ fn mend(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
 }
 
 impl RotSeen {
-    /// What fsync said that is not so is a promise that was broken without a word.
+    /// An fsync that reported success wrongly is a broken promise without a warning.
     fn note_syncs(&mut self, tried: &TriedSyncs) {
-        let Some((answer, path)) = tried.answer() else { return };
+        let Some((answer, path)) = tried.worst_answer() else { return };
         self.sync = Some(answer);
         let name = path.strip_prefix(MOUNT).unwrap_or(path).display();
         match answer {
@@ -265,11 +266,11 @@ impl RotSeen {
         }
     }
 
-    fn outcome(&self) -> RotOutcome {
+    fn judge_outcome(&self) -> RotOutcome {
         let Some(last) = &self.last else { return RotOutcome::Unmountable };
         let before_checker = self.noticed.iter().any(|one| *one != RotWitness::Checker);
         let is_lost = !last.broken.is_empty() || !last.errors.is_empty();
-        // Given for right, before anybody had said anything.
+        // Wrong content was returned before anything gave a warning.
         let is_deceived = !self.first.broken.is_empty() && !self.warned;
         match (is_deceived, is_lost) {
             (true, _) | (false, true) if self.noticed.is_empty() => RotOutcome::SilentLoss,
@@ -283,8 +284,8 @@ impl RotSeen {
         }
     }
 
-    fn finding(self, state: String) -> RotFinding {
-        let outcome = self.outcome();
+    fn into_finding(self, state: String) -> RotFinding {
+        let outcome = self.judge_outcome();
         let none = SavedReading::default();
         let last = self.last.as_ref().unwrap_or(&none);
         let broken: BTreeSet<&str> = self.first.broken.keys().chain(last.broken.keys()).copied().collect();

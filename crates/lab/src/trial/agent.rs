@@ -1,4 +1,4 @@
-//! `fsverdict agent`: runs one trial, whatever kernel it finds itself on, and tells the conductor.
+//! `fsverdict agent`: runs one trial on whatever kernel it finds, and reports to the conductor.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +19,7 @@ use fsverdict_workload::workload::{Ledger, verify_written};
 
 use super::act::Act;
 use super::bare_device::BareDevice;
-use super::calibration::calibrate;
+use super::calibration::calibrate_device;
 use super::company::Companions;
 use super::error::TrialError;
 use super::sink::Sink;
@@ -31,7 +31,7 @@ use super::steps::{Step, TrialCourse};
 /// Environment variable with the number of the descriptor that events go to.
 pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
 
-/// What a trial needs at hand from its first step to its last.
+/// State of a trial from its first step to its last.
 pub(super) struct Agent<'a> {
     pub(super) assignment: &'a Assignment,
     pub(super) spec: &'a TrialSpec,
@@ -42,18 +42,18 @@ pub(super) struct Agent<'a> {
     pub(super) meter: Option<Meter>,
     /// How often the step under way has been done before.
     pub(super) repetition: u32,
-    /// What was timed, and is not in the journal yet.
+    /// The observation that is not in the journal yet.
     pub(super) timed: Option<Observation>,
-    /// What the checker said, and has not been judged yet.
+    /// The checker's record that is not judged yet.
     pub(super) checked: Option<CommandRecord>,
-    /// What goes on while phases do.
+    /// Services and background of the phases.
     pub(super) company: Companions,
-    /// The device since the phase's data were durable, while what it left behind is verified.
+    /// Watches the device from the moment the phase's data were durable, while its result is verified.
     pub(super) quiet: Option<QuietDevice>,
 }
 
 /// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.
-pub fn agent() -> u8 {
+pub fn run_agent() -> u8 {
     let assignment: Assignment = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(assignment) => assignment,
         Err(error) => {
@@ -77,35 +77,36 @@ pub fn agent() -> u8 {
     }
     let mut sink = Sink::from_pipe(File::from(events));
     let mut of_machine = false;
-    let result = run(&assignment, &mut sink, &mut of_machine);
-    // A guest's memory is what the plan gave it.
+    let result = run_trial(&assignment, &mut sink, &mut of_machine);
+    // The plan decides how much memory a guest has, so a shortage there is not the machine's.
     if let (Err(complaint), true, false) = (&result, of_machine, assignment.bench.is_in_guest()) {
         print_line(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
     let Reason { what: reason, hint, .. } = result.err().unwrap_or_default();
-    sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
+    sink.send_event(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
     0
 }
 
-/// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Reason> {
+/// Runs a trial from the bare device back to the bare device. The reason of a failure is followed by complaints of
+/// the teardown.
+fn run_trial(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Reason> {
     let spec = &assignment.spec;
     std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
-    // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
+    // A separate tmpfs: commands see it read-only, while they can write to /tmp around it.
     fsverdict_linux::host::mounts::mount_tmpfs(Path::new(ROOM), "755").map_err(Reason::plain)?;
     let mut stack =
         Stack::new(sink, &spec.candidate, spec.devices, spec.limit).map_err(|error| error.reason())?;
-    let course = TrialCourse::of(spec);
+    let course = TrialCourse::for_trial(spec);
     let mut agent = Agent::new(assignment);
-    let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
+    let result = course.steps.iter().try_for_each(|step| agent.run_step(&mut stack, step)).map_err(|error| {
         *of_machine = error.is_of_machine();
         if let Some(event) = error.device_event() {
-            stack.sink.send(&Event::Device(event));
+            stack.sink.send_event(&Event::Device(event));
         }
         if let Some(record) = error.untold_record() {
-            stack.sink.command(record);
+            stack.sink.send_command(record);
         }
         let mut complaint = error.reason();
         complaint.what += &stack.said_by_kernel();
@@ -114,7 +115,7 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     let complaints = agent.take_down(&mut stack, &course.last).join("; ");
     if result.is_err() || !complaints.is_empty() {
         let errors = stack.device_errors();
-        errors.into_iter().for_each(|error| stack.sink.send(&Event::Device(error)));
+        errors.into_iter().for_each(|error| stack.sink.send_event(&Event::Device(error)));
     }
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
@@ -146,38 +147,38 @@ impl<'a> Agent<'a> {
         }
     }
 
-    fn walk(&mut self, stack: &mut Stack<'_>, step: &Step<'_>) -> Result<(), TrialError> {
+    fn run_step(&mut self, stack: &mut Stack<'_>, step: &Step<'_>) -> Result<(), TrialError> {
         if let Some(name) = step.name {
-            stack.step(name);
+            stack.begin_step(name);
         }
         self.repetition = 0;
-        self.all(stack, &step.first)?;
+        self.run_acts(stack, &step.first)?;
         if !step.each.is_empty() {
-            for repetition in 0..self.times(stack, step.name.unwrap_or_default()) {
+            for repetition in 0..self.repetitions_of(stack, step.name.unwrap_or_default()) {
                 self.repetition = repetition;
-                self.all(stack, &step.each)?;
+                self.run_acts(stack, &step.each)?;
             }
         }
-        self.all(stack, &step.then)
+        self.run_acts(stack, &step.then)
     }
 
-    fn all(&mut self, stack: &mut Stack<'_>, acts: &[Act<'_>]) -> Result<(), TrialError> {
-        acts.iter().try_for_each(|act| self.act(stack, *act))
+    fn run_acts(&mut self, stack: &mut Stack<'_>, acts: &[Act<'_>]) -> Result<(), TrialError> {
+        acts.iter().try_for_each(|act| self.run_act(stack, *act))
     }
 
-    /// Takes down whatever is still up. Everything that fails is told; nothing is left out because of it.
+    /// Takes down everything that is still set up. All failures are collected, and none ends the teardown.
     fn take_down(&mut self, stack: &mut Stack<'_>, last: &Step<'_>) -> Vec<String> {
         if let Some(name) = last.name {
-            stack.step(name);
+            stack.begin_step(name);
         }
-        // Nothing can be unmounted that somebody still works on.
+        // A filesystem that programs still use cannot be unmounted.
         self.company.end_all(stack);
-        last.past_errors(|act| self.act(stack, act))
+        last.past_errors(|act| self.run_act(stack, act))
     }
 
     /// How many times a step is done. By the rule alone only where reading leaves no trace: else the first reader writes the
     /// times of access, and those after it do not.
-    fn times(&self, stack: &Stack<'_>, step: &str) -> u32 {
+    fn repetitions_of(&self, stack: &Stack<'_>, step: &str) -> u32 {
         let traceless = || {
             let mount = stack.resolved_mount();
             mount.is_none_or(|mount| reads_without_trace(&mount.options))
@@ -188,59 +189,59 @@ impl<'a> Agent<'a> {
         }
     }
 
-    fn act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
+    fn run_act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
         match act {
-            Act::Claim => stack.claim(&self.assignment.bench.devices)?,
-            Act::Discard => stack.each_bare(BareDevice::discard)?,
+            Act::Claim => stack.claim_devices(&self.assignment.bench.devices)?,
+            Act::Discard => stack.each_bare(BareDevice::discard_all)?,
             Act::Scheduler(name) => stack.each_bare(|bare| bare.set_scheduler(name))?,
             Act::DescribeDevice => stack.describe_device(),
             Act::LookAfterCuts => self.look_after_cuts(stack)?,
             Act::LookAfterRot => self.look_after_rot(stack)?,
-            Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
+            Act::Calibrate(grid) => calibrate_device(&stack.top_device(), grid, stack.sink)?,
             Act::Stage => {
-                self.materials = Materials::gather(self.assignment, stack.sink)?;
-                self.variables = self.materials.variables();
+                self.materials = Materials::prepare_datasets(self.assignment, stack.sink)?;
+                self.variables = self.materials.dataset_variables();
             }
             Act::ShutIn => self.shut_in(stack)?,
             Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
             Act::DiscardAgain => self.discard_again(stack)?,
-            Act::Layer(at, act) => stack.layer(at, act)?,
-            Act::Aside(phase, line) => self.aside(stack, phase, line)?,
+            Act::Layer(at, act) => stack.run_layer_act(at, act)?,
+            Act::Aside(phase, line) => self.run_aside(stack, phase, line)?,
             Act::StartService(service) => self.start_service(stack, service)?,
             Act::StopService(service) => self.stop_service(stack, service)?,
             Act::TakeOut => stack.take_out()?,
             Act::PutBack => stack.put_back()?,
             Act::Begin(state) => stack.begin_beside(state)?,
             Act::Finish(state) => self.finish_beside(stack, state)?,
-            Act::Timed(timed, cache) => self.timed(stack, timed, cache)?,
-            Act::Record => self.record(stack),
-            Act::Judge => self.judge(stack)?,
+            Act::Timed(timed, cache) => self.run_timed(stack, timed, cache)?,
+            Act::Record => self.record_observation(stack),
+            Act::Judge => self.judge_check(stack)?,
             Act::NoChecker(name) => {
                 let text = format!("{} has no checker: nothing was checked or timed", stack.filesystem.name);
-                stack.sink.caution(name, text);
+                stack.sink.send_caution(name, text);
             }
             Act::DescribeMount => describe_mount(stack)?,
-            Act::Settle(phase) => self.settle(stack, phase),
+            Act::Settle(phase) => self.settle_device(stack, phase),
             Act::CheckAged => self.check_aged(stack)?,
             Act::MakeAnew => stack.make_anew()?,
             Act::CopyAgain(phase) => self.copy_again(stack, phase)?,
-            Act::ShowFolder => stack.mount()?,
-            Act::Unmount => stack.unmount()?,
+            Act::ShowFolder => stack.mount_filesystem()?,
+            Act::Unmount => stack.unmount_filesystem()?,
             Act::SyncDevice => stack.sync_device()?,
             Act::ForgetDevice => stack.forget_device()?,
             Act::ForgetFolder(phase) => stack.forget_folder(phase)?,
             Act::Mount => stack.mount_again()?,
-            Act::Verify(phase) => self.verify(phase)?,
+            Act::Verify(phase) => self.verify_phase(phase)?,
             Act::VerifyDevice(phase) => self.verify_device(stack, phase)?,
             Act::NeverStored(phase) => Self::never_stored(stack, phase),
             Act::VerifyAll => self.verify_all()?,
             Act::UnmountLeft => stack.unmount_left()?,
-            Act::Release => stack.release()?,
+            Act::Release => stack.release_devices()?,
         }
         Ok(())
     }
 
-    /// From here on there is nothing of the machine but what the trial needs, and the cost of that is measured.
+    /// Hides everything of the machine that the trial does not need, then sets up the meter.
     fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         stack.shut_in()?;
         let devices = stack.device_names();
@@ -249,12 +250,15 @@ impl<'a> Agent<'a> {
         if bench.counts_computation {
             meter = meter.with_computation(&CPU_CLASSES)?;
         }
-        meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
+        meter
+            .cautions
+            .iter()
+            .for_each(|caution| stack.sink.send_caution(&caution.phase, caution.text.clone()));
         self.meter = Some(meter);
         Ok(())
     }
 
-    /// What went on beside the phase is waited for, and its time kept with the phase's.
+    /// Waits for the work beside the phase, and keeps its time with the phase's.
     fn finish_beside(&mut self, stack: &mut Stack<'_>, state: ArrayState) -> Result<(), TrialError> {
         let seconds = stack.finish_beside()?;
         // It moved the devices until now.
@@ -267,13 +271,13 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    fn record(&mut self, stack: &mut Stack<'_>) {
+    fn record_observation(&mut self, stack: &mut Stack<'_>) {
         if let Some(observation) = self.timed.take() {
-            stack.sink.observation(Observation { repetition: self.repetition, ..observation });
+            stack.sink.send_observation(Observation { repetition: self.repetition, ..observation });
         }
     }
 
-    /// After the check: everything that should lie there does, read back from the device.
+    /// After the check, verifies all expected data, read back from the device.
     fn verify_all(&self) -> Result<(), TrialError> {
         let materials = &self.materials;
         let find = |name: &str| {
@@ -283,15 +287,15 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Notes how the filesystem is that was just mounted, and what keeps it company.
+/// Records how the filesystem was mounted, and reports its garbage collector.
 fn describe_mount(stack: &mut Stack<'_>) -> Result<(), TrialError> {
     stack.note_fresh()?;
-    stack.sink.facts(mount_facts(stack));
+    stack.sink.send_facts(mount_facts(stack));
     tell_of_cleaner(stack);
     Ok(())
 }
 
-/// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.
+/// A garbage collector affects the results whether it runs or not, so the report mentions it, not only the journal.
 fn tell_of_cleaner(stack: &mut Stack<'_>) {
     let Some(cleaner) = stack.filesystem.cleaner else { return };
     let (name, program) = (stack.filesystem.title, cleaner.tool.program);
@@ -301,7 +305,7 @@ fn tell_of_cleaner(stack: &mut Stack<'_>) {
             "the garbage collector of {name} ({program}) was not running: nothing removed or overwritten gave its space back"
         ),
     };
-    stack.sink.caution("", text);
+    stack.sink.send_caution("", text);
 }
 
 fn mount_facts(stack: &Stack<'_>) -> Facts {

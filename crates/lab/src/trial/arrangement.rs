@@ -1,5 +1,5 @@
-//! How a candidate's layers and filesystem lie on its devices: declared once, for the agent, for dry runs and for those who want
-//! the same on a system of their own.
+//! Arranges a candidate's layers and filesystem on its devices. The agent, dry runs and instructions for the user's
+//! own system all use this one declaration.
 //!
 //! A layer lies on each device by itself, until one puts all of them together. A device that an option names (`{device.2}`, for
 //! a log or journal of its own) is kept apart from that, and from the filesystem. A filesystem that takes one device, with
@@ -8,7 +8,8 @@
 use fsverdict_judgement::plan::{Candidate, devices_named};
 use fsverdict_stack::filesystem::find_filesystem;
 
-/// The layers of a candidate from the devices up, each as often as it is opened, and what the filesystem gets.
+/// The layers of a candidate from the devices up, each once for every time it is opened, and the devices of the
+/// filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrangement {
     pub sites: Vec<LayerSite>,
@@ -21,23 +22,23 @@ pub struct LayerSite {
     /// Which of the candidate's layers it is, from 0.
     pub layer: usize,
     pub below: Vec<Below>,
-    /// The device whose name it bears, from 1.
+    /// The device that it is named after, from 1.
     pub device: usize,
 }
 
-/// What lies below something.
+/// What a layer or filesystem lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     /// The device of this number, from 1.
     Device(usize),
-    /// What the site of this number opens, from 0.
+    /// The node that the site of this number opens, from 0.
     Site(usize),
 }
 
-/// What lies on a device when all layers are open.
+/// The topmost node on a device when all layers are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopDevice {
-    /// Of which device, from 1; of several put together, the first of them.
+    /// The number of its device, from 1; of several combined devices, the first.
     pub device: usize,
     pub is: Below,
     /// Whether an option names it.
@@ -45,9 +46,9 @@ pub struct TopDevice {
 }
 
 impl Arrangement {
-    /// Of this candidate, where it has so many devices.
-    pub fn of(candidate: &Candidate, devices: usize) -> Self {
-        // A plan whose options name what is no device was refused when it was read.
+    /// Arranges this candidate on this number of devices.
+    pub fn for_candidate(candidate: &Candidate, devices: usize) -> Self {
+        // Reading the plan has already refused options that name a device that does not exist.
         let named = devices_named(candidate).unwrap_or_default();
         let pools = |name: &str| fsverdict_stack::layer::find_layer(name).is_some_and(|layer| layer.pools);
         let takes_several = candidate.layers.names().any(pools)
@@ -76,13 +77,13 @@ impl Arrangement {
         Arrangement { sites, tops }
     }
 
-    /// What the filesystem itself lies on, the first device first.
-    pub fn own(&self) -> impl Iterator<Item = &TopDevice> {
+    /// The devices of the filesystem itself, in order.
+    pub fn filesystem_devices(&self) -> impl Iterator<Item = &TopDevice> {
         self.tops.iter().filter(|top| !top.apart)
     }
 
     /// Whether this device, from 1, is used at all.
-    pub fn uses(&self, device: usize) -> bool {
+    pub fn uses_device(&self, device: usize) -> bool {
         let below = |site: &LayerSite| site.below.contains(&Below::Device(device));
         self.tops.iter().any(|top| top.is == Below::Device(device)) || self.sites.iter().any(below)
     }
@@ -111,14 +112,14 @@ mod tests {
 
     #[test]
     fn one_device_has_each_layer_on_the_one_below() {
-        let found = Arrangement::of(&candidate("ext4", &["luks2", "luks1"], &[]), 1);
+        let found = Arrangement::for_candidate(&candidate("ext4", &["luks2", "luks1"], &[]), 1);
         let sites = [site(0, &[Below::Device(1)], 1), site(1, &[Below::Site(0)], 1)];
         assert_eq!((&found.sites[..], &found.tops[..]), (&sites[..], &[top(1, Below::Site(1), false)][..]));
     }
 
     #[test]
     fn layers_lie_on_each_device_until_one_puts_them_together() {
-        let found = Arrangement::of(&candidate("ext4", &["luks2", "md:raid1", "luks1"], &[]), 2);
+        let found = Arrangement::for_candidate(&candidate("ext4", &["luks2", "md:raid1", "luks1"], &[]), 2);
         let sites = [
             site(0, &[Below::Device(1)], 1),
             site(0, &[Below::Device(2)], 2),
@@ -126,14 +127,15 @@ mod tests {
             site(2, &[Below::Site(2)], 1),
         ];
         assert_eq!((&found.sites[..], &found.tops[..]), (&sites[..], &[top(1, Below::Site(3), false)][..]));
-        let btrfs = Arrangement::of(&candidate("btrfs", &["luks2"], &["-d", "raid1"]), 2);
-        assert_eq!(btrfs.own().count(), 2);
-        assert!(btrfs.uses(1) && btrfs.uses(2));
+        let btrfs = Arrangement::for_candidate(&candidate("btrfs", &["luks2"], &["-d", "raid1"]), 2);
+        assert_eq!(btrfs.filesystem_devices().count(), 2);
+        assert!(btrfs.uses_device(1) && btrfs.uses_device(2));
     }
 
     #[test]
     fn what_an_option_names_is_kept_apart() {
-        let found = Arrangement::of(&candidate("xfs", &["md:raid1"], &["-l", "logdev={device.3}"]), 3);
+        let found =
+            Arrangement::for_candidate(&candidate("xfs", &["md:raid1"], &["-l", "logdev={device.3}"]), 3);
         let sites = [site(0, &[Below::Device(1), Below::Device(2)], 1)];
         let tops = [top(1, Below::Site(0), false), top(3, Below::Device(3), true)];
         assert_eq!((&found.sites[..], &found.tops[..]), (&sites[..], &tops[..]));
@@ -141,8 +143,8 @@ mod tests {
 
     #[test]
     fn a_filesystem_of_one_device_leaves_the_others_alone() {
-        let found = Arrangement::of(&candidate("ext4", &["luks2"], &[]), 3);
+        let found = Arrangement::for_candidate(&candidate("ext4", &["luks2"], &[]), 3);
         assert_eq!((found.sites.len(), found.tops.len()), (1, 1));
-        assert!(found.uses(1) && !found.uses(2) && !found.uses(3));
+        assert!(found.uses_device(1) && !found.uses_device(2) && !found.uses_device(3));
     }
 }

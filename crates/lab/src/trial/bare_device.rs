@@ -1,4 +1,4 @@
-//! The device of a trial: claimed, discarded, its scheduler set, and given back as it was.
+//! The device of a trial: claims it, discards its content, sets its scheduler, and gives it back.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -28,16 +28,20 @@ pub(super) struct BareDevice {
     attached: Option<(LoopDevice, OwnedFd)>,
     /// A real device, until it was discarded …
     claimed: Option<ClaimedLease>,
-    /// … and from then on: it is kept open, and while it is, its number means no other.
+    /// … and afterwards: the lease keeps the device open, so that its number cannot refer to another device.
     hold: Option<HeldLease>,
     scheduler: Option<BorrowedScheduler>,
-    /// What was learnt of it on the way.
+    /// Facts found so far.
     facts: Facts,
 }
 
 impl BareDevice {
-    /// Makes sure that the device is ours.
-    pub(super) fn take(number: usize, device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
+    /// Claims the device, and makes sure that it is the cleared one.
+    pub(super) fn claim_device(
+        number: usize,
+        device: &TrialDevice,
+        sink: &mut Sink,
+    ) -> Result<Self, TrialError> {
         let mut facts = Facts::new();
         let (path, attached, claimed) = match device {
             TrialDevice::Guest { path, .. } => (path.clone(), None, None),
@@ -51,7 +55,7 @@ impl BareDevice {
                 let attached = LoopDevice::attach_image(image.as_fd(), &options)
                     .map_err(|error| TrialError::Refused(error.reason()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
-                attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
+                attached.caution().into_iter().for_each(|caution| sink.send_caution("", caution));
                 (attached.path().to_owned(), Some((attached, image)), None)
             }
             TrialDevice::Block { ticket } => {
@@ -66,46 +70,48 @@ impl BareDevice {
         Ok(BareDevice { number, path, name, attached, claimed, hold: None, scheduler: None, facts })
     }
 
-    /// Makes a real device bare; an image, and what a guest has, is new with each trial.
-    pub(super) fn discard(&mut self) -> Result<(), TrialError> {
+    /// Discards the content of a real device; images and guests' devices are new with each trial.
+    pub(super) fn discard_all(&mut self) -> Result<(), TrialError> {
         let Some(claim) = self.claimed.take() else { return Ok(()) };
         let device = claim.describe_device();
         let discarded =
-            claim.discard().map_err(|source| self.refuse(Refusal::NotDiscarded { device, source }))?;
+            claim.discard().map_err(|source| self.refusal_error(Refusal::NotDiscarded { device, source }))?;
         self.facts.insert("device.discarded".to_owned(), discarded.to_string());
         // mkfs and mount claim it themselves from here on.
-        self.hold = Some(HeldLease::from_claim(&Root::default(), claim).map_err(|error| self.refuse(error))?);
+        self.hold =
+            Some(HeldLease::from_claim(&Root::default(), claim).map_err(|error| self.refusal_error(error))?);
         Ok(())
     }
 
-    /// What was learnt of it, with its settings as they are now: a reader wants those of the trial, not those before it.
-    pub(super) fn facts(&mut self) -> Facts {
+    /// The facts about it with its current settings: those during the trial, not those before it.
+    pub(super) fn current_facts(&mut self) -> Facts {
         let mut facts = std::mem::take(&mut self.facts);
         facts.extend(device_facts(&Root::default(), &self.name));
         facts
     }
 
-    /// Makes sure, before something writes to the device, that it is the one that was cleared and, unless a layer of
-    /// this trial has `claimed` it, that nobody has it.
-    pub(super) fn check(&self, claimed: bool) -> Result<(), TrialError> {
+    /// Checks, before something writes to the device, that it is the one that was cleared and that no other program
+    /// uses it, unless a layer of this trial has `claimed` it.
+    pub(super) fn require_unchanged(&self, claimed: bool) -> Result<(), TrialError> {
         let Some(hold) = &self.hold else { return Ok(()) };
         let root = Root::default();
         let checked = if claimed { hold.check_unchanged(&root) } else { hold.check_free(&root) };
         let checked = checked.and_then(|device| hold.check_before_first_write(&root, &device));
-        checked.map_err(|error| self.refuse(error))
+        checked.map_err(|error| self.refusal_error(error))
     }
 
     /// That this device cannot be used any more.
-    fn refuse(&self, error: Refusal) -> TrialError {
+    fn refusal_error(&self, error: Refusal) -> TrialError {
         TrialError::Device { device: self.number, error }
     }
 
-    /// Its bytes, whatever lies on it.
+    /// Its size in bytes, whatever it holds.
     pub(super) fn size(&self) -> std::io::Result<u64> {
         File::open(&self.path)?.seek(SeekFrom::End(0))
     }
 
-    /// Puts what is cached of the image below a loop device out of memory: one that has no direct I/O reads through it.
+    /// Drops the cached pages of the image below a loop device; without direct I/O the loop device reads through
+    /// them.
     pub(super) fn forget_image(&self) -> std::io::Result<()> {
         let Some((_, image)) = &self.attached else { return Ok(()) };
         Ok(rustix::fs::fadvise(image, 0, None, rustix::fs::Advice::DontNeed)?)
@@ -130,8 +136,8 @@ impl BareDevice {
     }
 
     /// Gives the device back as it was found, but for its content.
-    pub(super) fn release(self) -> Result<(), TrialError> {
+    pub(super) fn release_device(self) -> Result<(), TrialError> {
         let scheduler = self.scheduler.map_or(Ok(()), |borrowed| borrowed.give_back(&Root::default()));
-        scheduler.map_err(TrialError::io("set the I/O scheduler"))
+        scheduler.map_err(TrialError::io_error("set the I/O scheduler"))
     }
 }

@@ -1,4 +1,4 @@
-//! What goes on around a phase and beside it, off its clocks: lines before and after, services, and its background.
+//! Work around and beside a phase, off its clocks: commands before and after it, services, and its background.
 
 use std::path::Path;
 
@@ -14,18 +14,18 @@ use super::phase::SCRATCH;
 use super::stack::{MOUNT, Stack};
 
 impl Agent<'_> {
-    /// Does what is asked for before or after a phase, off the clocks.
-    pub(super) fn aside(
+    /// Runs the command before or after a phase, off the clocks.
+    pub(super) fn run_aside(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
         line: AsideLine,
     ) -> Result<(), TrialError> {
-        let Some(text) = line.of(phase) else { return Ok(()) };
-        let device = stack.top();
-        let step = format!("{} {}", line.word(), phase.name);
+        let Some(text) = line.line_of(phase) else { return Ok(()) };
+        let device = stack.top_device();
+        let step = format!("{} {}", line.plan_key(), phase.name);
         let record = command_program(text, &self.command_context(&device, phase)).run(&step)?;
-        stack.sink.command(&record);
+        stack.sink.send_command(&record);
         ended_well(&step, record, stack, |_| None)?;
         self.ledger.mark_all_unsure();
         Ok(())
@@ -41,8 +41,8 @@ impl Agent<'_> {
             ready: service.ready.as_deref(),
             stop: service.stop.as_deref(),
         };
-        let companion = self.companion(stack, &service.name, "service", lines, false)?;
-        self.company.join(companion.await_ready(service.within)?);
+        let companion = self.start_companion(stack, &service.name, "service", lines, false)?;
+        self.company.add_service(companion.await_ready(service.within)?);
         self.ledger.mark_all_unsure();
         Ok(())
     }
@@ -52,27 +52,28 @@ impl Agent<'_> {
         stack: &mut Stack<'_>,
         service: &Service,
     ) -> Result<(), TrialError> {
-        if let Some(record) = self.company.part(service)? {
-            stack.sink.command(&record);
+        if let Some(record) = self.company.stop_service(service)? {
+            stack.sink.send_command(&record);
         }
         Ok(())
     }
 
-    /// What goes on in the background of a phase begins.
+    /// Starts the background of a phase.
     pub(super) fn start_beside(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
     ) -> Result<Option<Companion>, TrialError> {
         let Some(line) = &phase.beside else { return Ok(None) };
-        // It may have its own ideas of signals; of SIGKILL nobody has.
+        // A background may handle other signals in its own way, but not SIGKILL.
         let stop = Some("kill -KILL \"$SERVICE\"");
         let lines = CompanionLines { line, ready: None, stop };
-        let companion = self.companion(stack, &phase.name, "background of phase", lines, phase.network)?;
+        let companion =
+            self.start_companion(stack, &phase.name, "background of phase", lines, phase.network)?;
         Ok(Some(companion.await_ready(self.spec.limit)?))
     }
 
-    /// It is stopped; that it did not go on until now is told before anything that the phase itself met.
+    /// Stops the background. That it ended too early is reported before any failure of the phase itself.
     pub(super) fn end_beside(
         &mut self,
         stack: &mut Stack<'_>,
@@ -80,13 +81,14 @@ impl Agent<'_> {
         beside: Option<Companion>,
     ) -> Result<(), TrialError> {
         let Some(companion) = beside else { return Ok(()) };
-        let record = companion.check(&format!("before phase `{}` was over", phase.name))?.end()?;
-        stack.sink.command(&record);
+        let record =
+            companion.require_running(&format!("before phase `{}` was over", phase.name))?.stop_and_wait()?;
+        stack.sink.send_command(&record);
         self.ledger.mark_all_unsure();
         Ok(())
     }
 
-    fn companion(
+    fn start_companion(
         &self,
         stack: &Stack<'_>,
         name: &str,
@@ -94,7 +96,7 @@ impl Agent<'_> {
         lines: CompanionLines<'_>,
         network: bool,
     ) -> Result<Companion, TrialError> {
-        let device = stack.top();
+        let device = stack.top_device();
         let context = CommandContext {
             mount: Path::new(MOUNT),
             device: &device,
@@ -104,7 +106,7 @@ impl Agent<'_> {
             limit: self.spec.limit,
         };
         let shell = |wrapper: &str| command_program(wrapper, &context);
-        let companion = Companion::start(name, what, lines, Path::new(SCRATCH), shell)?;
+        let companion = Companion::start_shell(name, what, lines, Path::new(SCRATCH), shell)?;
         companion.report_kill(stack.sink.for_thread());
         Ok(companion)
     }

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use fsverdict_disk::calibrate::{Raw, measure};
+use fsverdict_disk::calibrate::{Raw, measure_grid};
 use fsverdict_judgement::journal::{Facts, Learnt};
 use fsverdict_text::Grid;
 
 use super::error::TrialError;
 use super::sink::Sink;
 
-/// Does this half of the grid on the device, and reports what it found.
-pub(super) fn calibrate(device: &Path, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
-    let mut disk = Raw::open(device, grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
-    let found = measure(&mut disk, grid).map_err(TrialError::io("measure the device"))?;
-    sink.learnt(Facts::new(), Learnt { calibration: Some(found), ..Learnt::default() });
+/// Measures one half of the grid on the device, and reports the times.
+pub(super) fn calibrate_device(device: &Path, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
+    let mut disk =
+        Raw::open_device(device, grid == Grid::Writing).map_err(TrialError::io_error("open the device"))?;
+    let found = measure_grid(&mut disk, grid).map_err(TrialError::io_error("measure the device"))?;
+    sink.send_learnt(Facts::new(), Learnt { calibration: Some(found), ..Learnt::default() });
     Ok(())
 }

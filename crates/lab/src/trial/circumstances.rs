@@ -1,9 +1,9 @@
 //! Draws the circumstances of each block in simulated time, so that a verdict holds on machines like the plan's and not only on
 //! one of them.
 //!
-//! Memory and device size lie within 5 % of what the plan says, a pause passes before the first phase, and if the device's model is
-//! a class, each block has another device of it. The second block of a pair mirrors the first, as the order of candidates does, so
-//! that an even number of blocks has the plan's own values as its mean.
+//! Memory and device size vary within 5 % of the plan's values, a pause precedes the first phase, and if the device's
+//! model is a class, each block has another device of it. The second block of a pair mirrors the first, like the
+//! order of candidates, so that the mean over an even number of blocks is the plan's own value.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use fsverdict_judgement::plan::{DevicesChoice, NuisancesChoice, Plan};
 pub const CIRCUMSTANCES_FACT: &str = "circumstances";
 /// Largest deviation of memory and size from the plan's values, as a share of them.
 const REACH: f64 = 0.05;
-/// The longest pause. Journals commit and dirty pages are written every five seconds: more is no other moment.
+/// The longest pause. Journals commit and dirty pages are written back every five seconds, so a longer pause adds no
+/// new phase relation.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Whether a new run draws its circumstances.
@@ -34,7 +35,7 @@ pub fn circumstances_of_block(plan: &Plan, run: &Run, block: u32) -> Option<Draw
 
 /// Draws the circumstances of the block with this number.
 pub fn draw_circumstances(plan: &Plan, block: u32) -> Drawn {
-    let drawn = draw(plan.protocol.seed, block);
+    let drawn = draw_from_seed(plan.protocol.seed, block);
     let device = drawn.device.filter(|_| plan.protocol.devices == DevicesChoice::Class);
     Drawn { device, ..drawn }
 }
@@ -48,7 +49,7 @@ pub fn smallest_size(plan: &Plan, simulated: bool, size: u64) -> u64 {
     }
 }
 
-fn draw(seed: u64, block: u32) -> Drawn {
+fn draw_from_seed(seed: u64, block: u32) -> Drawn {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seeds::of_nuisances(seed, block));
     let mirrored = block.is_multiple_of(2);
     let mut share = || {
@@ -68,26 +69,26 @@ fn draw(seed: u64, block: u32) -> Drawn {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAUSE, REACH, draw};
+    use super::{PAUSE, REACH, draw_circumstances};
 
     #[test]
     fn a_block_has_the_same_circumstances_each_time_and_the_next_one_the_opposite() {
         for block in (1..40).step_by(2) {
-            let (one, other) = (draw(7, block), draw(7, block + 1));
-            assert_eq!(one, draw(7, block));
+            let (one, other) = (draw_circumstances(7, block), draw_circumstances(7, block + 1));
+            assert_eq!(one, draw_circumstances(7, block));
             assert_ne!(one.names, other.names);
             assert!((one.memory - 1.0).abs() <= REACH && (one.size - 1.0).abs() <= REACH);
             assert!((one.memory + other.memory - 2.0).abs() < 1e-9);
             assert!((one.size + other.size - 2.0).abs() < 1e-9);
             assert!((one.pause + other.pause).abs_diff(PAUSE).as_nanos() < 10);
         }
-        assert_ne!(draw(7, 1), draw(8, 1));
-        assert_ne!(draw(7, 1), draw(7, 3));
+        assert_ne!(draw_circumstances(7, 1), draw_circumstances(8, 1));
+        assert_ne!(draw_circumstances(7, 1), draw_circumstances(7, 3));
     }
 
     #[test]
     fn what_is_drawn_takes_up_its_whole_range() {
-        let all: Vec<f64> = (0..200).map(|pair| draw(1, 2 * pair + 1).memory).collect();
+        let all: Vec<f64> = (0..200).map(|pair| draw_circumstances(1, 2 * pair + 1).memory).collect();
         let reaches = |low: f64, high: f64| all.iter().any(|found| (low..high).contains(found));
         assert!(reaches(0.95, 0.96) && reaches(0.995, 1.005) && reaches(1.04, 1.05), "{all:?}");
     }

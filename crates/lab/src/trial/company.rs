@@ -1,5 +1,5 @@
-//! Who keeps a phase company: services that span phases, and what goes on in the background of one. Each is a shell in a sandbox
-//! of its own that is told to stop by the end of its standard input, so that it stops when we are gone, too.
+//! Companions of phases: services that span phases, and the background of one. Each is a shell in a sandbox of its
+//! own. The end of its standard input tells it to stop, so it also stops when the agent is gone.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,12 @@ use super::stack::Stack;
 /// How often it is looked whether a service is ready.
 const LOOKS: Duration = Duration::from_millis(20);
 
-/// How long something may take to stop once it was told to.
+/// Time limit for stopping, from the request on.
 const TO_STOP: Duration = Duration::from_secs(30);
 
-/// Lets $LINE go on as $SERVICE until standard input ends, and then does $STOP. What is ready by $READY says so by a file, and is
-/// asked no longer than it goes on. Who was told to stop, and ended by the signal that told it, ended well: nobody from outside ended it.
+/// Runs $LINE as $SERVICE until standard input ends, and then runs $STOP. $READY is polled until it succeeds, which
+/// the file $IS_READY announces, or until the service ends. A service that was told to stop and ended by the signal
+/// for that has ended well: it was not killed from outside.
 const WRAPPER: &str = r#"
 exec 3<&0
 sh -u -c "$LINE" </dev/null 3<&- &
@@ -51,7 +52,7 @@ STATUS=$?
 exit "$STATUS"
 "#;
 
-/// What stops where nothing else is said: it is told, and all of its processes end with their namespace.
+/// The default for stopping: SIGTERM, after which all remaining processes end with their namespace.
 const USUAL_STOP: &str = r#"kill -TERM "$SERVICE""#;
 
 /// Those that go on now.
@@ -60,19 +61,19 @@ pub(super) struct Companions {
     services: Vec<Companion>,
 }
 
-/// One of them.
+/// A running service or background.
 #[derive(Debug)]
 pub(super) struct Companion {
     name: String,
-    /// What it is, for messages: `service` or `background of phase`.
+    /// The kind for messages: `service` or `background of phase`.
     what: &'static str,
     running: RunningProgram,
     is_ready: PathBuf,
-    /// Whether it was told to stop: what does not obey is killed here.
+    /// Whether it was told to stop; if it does not, the agent kills it.
     is_told_to_stop: Arc<AtomicBool>,
 }
 
-/// What somebody who keeps company is told.
+/// The shell lines of a companion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CompanionLines<'a> {
     pub(super) line: &'a str,
@@ -82,7 +83,7 @@ pub(super) struct CompanionLines<'a> {
 
 impl Companion {
     /// Lets `lines` go on in `program`'s place, a shell that is set up for the commands of a phase.
-    pub(super) fn start(
+    pub(super) fn start_shell(
         name: &str,
         what: &'static str,
         lines: CompanionLines<'_>,
@@ -122,7 +123,7 @@ impl Companion {
                 let argv = vec![step.clone()];
                 let (stdout, stderr) = (String::new(), String::new());
                 let record = CommandRecord { step, argv, exit, signal, seconds: 0.0, stdout, stderr };
-                Sink::new(events).command(&record);
+                Sink::new(events).send_command(&record);
             }
         });
     }
@@ -135,14 +136,14 @@ impl Companion {
         let begun = Instant::now();
         while !self.is_ready.exists() {
             if self.running.has_ended()? {
-                return Err(self.gone("ended before it was ready"));
+                return Err(self.ended_early("ended before it was ready"));
             }
             if begun.elapsed() > within {
                 let hint =
                     "`ready` is a command that ends with 0 once it is; `within` says how long that may take";
                 let seconds = within.as_secs_f64();
                 let what = format!("was not ready within {seconds} s");
-                return Err(self.told(&what, hint));
+                return Err(self.error_with_output(&what, hint));
             }
             std::thread::sleep(LOOKS);
         }
@@ -153,27 +154,27 @@ impl Companion {
     ///
     /// # Errors
     /// When it does not: with its last lines.
-    pub(super) fn check(mut self, when: &str) -> Result<Self, TrialError> {
+    pub(super) fn require_running(mut self, when: &str) -> Result<Self, TrialError> {
         match self.running.has_ended()? {
-            true => Err(self.gone(&format!("ended {when}"))),
+            true => Err(self.ended_early(&format!("ended {when}"))),
             false => Ok(self),
         }
     }
 
     /// Stops it, and waits until nothing of it is left.
-    pub(super) fn end(self) -> Result<CommandRecord, TrialError> {
+    pub(super) fn stop_and_wait(self) -> Result<CommandRecord, TrialError> {
         self.is_told_to_stop.store(true, Ordering::Relaxed);
         Ok(self.running.stop_within(&self.name, TO_STOP)?)
     }
 
-    fn gone(self, what: &str) -> TrialError {
+    fn ended_early(self, what: &str) -> TrialError {
         let hint = "it has to go on in the foreground until it is stopped";
-        self.told(what, hint)
+        self.error_with_output(what, hint)
     }
 
-    fn told(self, what: &str, hint: &str) -> TrialError {
+    fn error_with_output(self, what: &str, hint: &str) -> TrialError {
         let (subject, name) = (self.what, self.name.clone());
-        let (said, record) = match self.end() {
+        let (said, record) = match self.stop_and_wait() {
             Ok(record) => (last_lines(&record), Some(Box::new(record))),
             Err(error) => (error.to_string(), None),
         };
@@ -185,37 +186,37 @@ impl Companion {
 }
 
 impl Companions {
-    pub(super) fn join(&mut self, companion: Companion) {
+    pub(super) fn add_service(&mut self, companion: Companion) {
         self.services.push(companion);
     }
 
     /// Stops the service of this name, which must have gone on until now.
-    pub(super) fn part(&mut self, service: &Service) -> Result<Option<CommandRecord>, TrialError> {
+    pub(super) fn stop_service(&mut self, service: &Service) -> Result<Option<CommandRecord>, TrialError> {
         let Some(at) = self.services.iter().position(|one| one.name == service.name) else { return Ok(None) };
-        self.services.remove(at).check("before it was to stop")?.end().map(Some)
+        self.services.remove(at).require_running("before it was to stop")?.stop_and_wait().map(Some)
     }
 
     /// All must go on.
-    pub(super) fn check(&mut self, phase: &str) -> Result<(), TrialError> {
+    pub(super) fn require_all_running(&mut self, phase: &str) -> Result<(), TrialError> {
         let when = format!("by the end of phase `{phase}`");
         self.services = std::mem::take(&mut self.services)
             .into_iter()
-            .map(|one| one.check(&when))
+            .map(|one| one.require_running(&when))
             .collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    /// Whatever still goes on ends, the last first; what was said of it does not matter any more.
+    /// Ends all that still run, the last first; their output no longer matters.
     pub(super) fn end_all(&mut self, stack: &mut Stack<'_>) {
         for one in std::mem::take(&mut self.services).into_iter().rev() {
-            if let Ok(record) = one.end() {
-                stack.sink.command(&record);
+            if let Ok(record) = one.stop_and_wait() {
+                stack.sink.send_command(&record);
             }
         }
     }
 }
 
-/// The end of what it said, on one line: how it ended, and its last words on either stream.
+/// The exit status and the last output on either stream, on one line.
 fn last_lines(record: &CommandRecord) -> String {
     const LINES: usize = 6;
     const CHARACTERS: usize = 200;
@@ -240,7 +241,7 @@ mod tests {
 
     fn start(folder: &Path, line: &str, ready: Option<&str>, stop: Option<&str>) -> Companion {
         let shell = |wrapper: &str| Program::new(["/bin/sh", "-u", "-c", wrapper]).in_folder(folder);
-        Companion::start("db", "service", CompanionLines { line, ready, stop }, folder, shell).unwrap()
+        Companion::start_shell("db", "service", CompanionLines { line, ready, stop }, folder, shell).unwrap()
     }
 
     const SECOND: Duration = Duration::from_secs(20);
@@ -250,12 +251,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = "trap 'echo stopped; exit 3' TERM; : > up; while :; do sleep 0.05; done";
         let service = start(folder.path(), line, Some("test -e up"), None).await_ready(SECOND).unwrap();
-        let record = service.check("now").unwrap().end().unwrap();
+        let record = service.require_running("now").unwrap().stop_and_wait().unwrap();
         assert_eq!((record.exit, record.stdout.as_str()), (Some(3), "stopped\n"));
         let deaf = start(folder.path(), "exec sleep 1000", None, None).await_ready(SECOND).unwrap();
-        assert_eq!(deaf.end().unwrap().exit, Some(0), "it ended by the signal that it was told to stop with");
+        assert_eq!(
+            deaf.stop_and_wait().unwrap().exit,
+            Some(0),
+            "it ended by the signal that it was told to stop with"
+        );
         let own = start(folder.path(), "while test ! -e go; do sleep 0.05; done", None, Some("touch go"));
-        assert_eq!(own.await_ready(SECOND).unwrap().end().unwrap().exit, Some(0));
+        assert_eq!(own.await_ready(SECOND).unwrap().stop_and_wait().unwrap().exit, Some(0));
     }
 
     #[test]
@@ -272,7 +277,7 @@ mod tests {
         assert!(said.contains("was not ready within 0.3 s") && said.contains("waiting"), "{said}");
         let later = start(folder.path(), "exit 0", None, None).await_ready(SECOND).unwrap();
         std::thread::sleep(Duration::from_millis(300));
-        let said = later.check("by the end of phase `x`").unwrap_err().to_string();
+        let said = later.require_running("by the end of phase `x`").unwrap_err().to_string();
         assert!(said.contains("ended by the end of phase `x`: exit status 0, and it said nothing"), "{said}");
     }
 }

@@ -1,4 +1,4 @@
-//! A phase whose program failed, told to the one who wrote the plan: which phase, what was said, and what to do.
+//! Reports a phase whose program failed to the author of the plan: the phase, the output, and a hint.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use fsverdict_stack::filesystem::Inodes;
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
 
-/// What every program says that finds no room, in the words of the C library.
+/// The C library's message for ENOSPC, which every program prints.
 const NO_ROOM: &str = "No space left on device";
 
 /// The record of a phase's program that ended well; else the error, with a hint of the program's own adapter where
@@ -33,7 +33,7 @@ pub(super) fn ended_well(
     })
 }
 
-pub(super) fn missing(phase: &str, program: &str) -> TrialError {
+pub(super) fn missing_program(phase: &str, program: &str) -> TrialError {
     let error = ProgramError::Missing { program: program.to_owned() };
     TrialError::Phase { phase: phase.to_owned(), error, hint: None }
 }

@@ -1,4 +1,4 @@
-//! What ends a trial early.
+//! Errors that end a trial early.
 
 use fsverdict_judgement::journal::{CommandRecord, DeviceEvent};
 use fsverdict_linux::guard::Refusal;
@@ -37,7 +37,7 @@ pub enum TrialError {
     Host(String),
     #[error("{}", .0.what)]
     Refused(Reason),
-    /// A device cannot be used any more, whatever the candidate.
+    /// A device cannot be used any longer; the candidate is not the cause.
     #[error("{error}")]
     Device {
         /// Its number, from 1.
@@ -47,18 +47,19 @@ pub enum TrialError {
     /// A program was killed from outside, of which no event tells.
     #[error(transparent)]
     Killed(ProgramError),
-    /// A service, or the background of a phase, did not go on as it should; with its record, which no event has told yet.
+    /// A service or the background of a phase ended early or misbehaved; with its record, which no event has carried
+    /// yet.
     #[error("{}", .reason.what)]
     Company { reason: Reason, record: Option<Box<CommandRecord>> },
     #[error("{0}")]
     Damaged(String),
-    /// What a command left behind is not what the plan says must be there.
+    /// The result of a command differs from what the plan requires.
     #[error("phase `{phase}`: {difference}")]
     Different { phase: String, difference: String },
 }
 
 impl TrialError {
-    /// Whether this machine kept a program from being started, whatever the candidate.
+    /// Whether this machine prevented a program from starting, whatever the candidate.
     pub fn is_of_machine(&self) -> bool {
         match self {
             TrialError::Program(ProgramError::Start { source, .. }) => cannot_start(source),
@@ -68,7 +69,7 @@ impl TrialError {
         }
     }
 
-    /// What has to be told of a device, if that is what ends the trial.
+    /// The event about a device, if a device ended the trial.
     pub(super) fn device_event(&self) -> Option<DeviceEvent> {
         match self {
             TrialError::Device { device, error: Refusal::ForeignWrite(foreign) } => {
@@ -81,7 +82,7 @@ impl TrialError {
         }
     }
 
-    /// The record of the program that was the cause, where no event has told it yet.
+    /// The record of the program that caused it, if no event has carried it yet.
     pub(super) fn untold_record(&self) -> Option<&CommandRecord> {
         match self {
             TrialError::Company { record, .. } => record.as_deref(),
@@ -91,12 +92,12 @@ impl TrialError {
     }
 
     /// For `map_err`: an error of the agent's own system calls.
-    pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> TrialError {
+    pub(super) fn io_error(what: &'static str) -> impl FnOnce(std::io::Error) -> TrialError {
         move |source| TrialError::Io { what, source }
     }
 
-    /// Likewise: what this machine refused, told as it is.
-    pub(super) fn host(error: impl std::fmt::Display) -> TrialError {
+    /// For `map_err`: an error of this machine, reported as it is.
+    pub(super) fn host_error(error: impl std::fmt::Display) -> TrialError {
         TrialError::Host(error.to_string())
     }
 }

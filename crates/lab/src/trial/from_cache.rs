@@ -1,4 +1,4 @@
-//! Rates that the device of a trial cannot reach: what a program read or wrote so fast was in a cache.
+//! Detects rates that exceed the device's: a program that reads or writes that fast was served by a cache.
 
 use fsverdict_judgement::journal::{Measurement, Unit};
 use fsverdict_linux::host::root::Root;
@@ -7,7 +7,7 @@ use fsverdict_linux::host::sysfs::{bottom_devices, bus_rate};
 use super::agent::Agent;
 use super::stack::Stack;
 
-/// A rate of so many times what the device can move is not the device's.
+/// A rate of this multiple of the device's cannot come from the device.
 const TOO_FAST: f64 = 2.0;
 
 impl Agent<'_> {
@@ -32,14 +32,14 @@ impl Agent<'_> {
     /// Says of each rate of a phase's program that the device cannot reach it.
     pub(super) fn caution_of_caches(&self, stack: &mut Stack<'_>, phase: &str, found: &[Measurement]) {
         let Some(rate) = self.device_rate(stack) else { return };
-        for text in found.iter().filter_map(|measurement| beyond(measurement, rate)) {
-            stack.sink.caution(phase, text);
+        for text in found.iter().filter_map(|measurement| describe_excess(measurement, rate)) {
+            stack.sink.send_caution(phase, text);
         }
     }
 }
 
-/// What is to be said of a rate, where it is more than the device can move.
-fn beyond(measurement: &Measurement, device: u64) -> Option<String> {
+/// Describes a rate that is higher than the device's.
+fn describe_excess(measurement: &Measurement, device: u64) -> Option<String> {
     let is_rate = measurement.unit == Unit::BytesPerSecond;
     let mb = |rate: f64| (rate / 1e6).round();
     (is_rate && measurement.value > TOO_FAST * device as f64).then(|| {
@@ -54,7 +54,7 @@ fn beyond(measurement: &Measurement, device: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::beyond;
+    use super::describe_excess;
     use fsverdict_judgement::journal::{Measurement, Unit};
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             (Unit::PerSecond, 1.1e12, false),
             (Unit::Bytes, 1.1e12, false),
         ] {
-            let text = beyond(&Measurement::new("fio_read_bandwidth", unit, value), 500_000_000);
+            let text = describe_excess(&Measurement::new("fio_read_bandwidth", unit, value), 500_000_000);
             assert_eq!(text.is_some(), told, "{unit:?} {value}");
             assert!(text.is_none_or(|text| {
                 text == "fio_read_bandwidth is from cache: 1100 MB/s, more than twice the 500 MB/s that the device can move"

@@ -42,8 +42,8 @@ pub(super) fn is_mapped(node: &Path, mapping: &str) -> bool {
     }
 }
 
-/// What the device mapper calls the opened layer of this name: hyphens of a group's name are doubled, since one stands between it
-/// and the volume's.
+/// The device mapper's name of the opened layer of this name: hyphens in a volume group's name are doubled, because a
+/// single one separates it from the volume's.
 pub(super) fn mapped_name(kind: LayerKind, name: &str) -> String {
     match kind {
         LayerKind::Volume => format!("{}-{}", name.replace('-', "--"), LayerKind::VOLUME),
@@ -54,7 +54,7 @@ pub(super) fn mapped_name(kind: LayerKind, name: &str) -> String {
 /// Bytes of a block device, as sysfs has them.
 pub(super) fn device_size(node: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("size"));
-    // In sectors of 512 bytes whatever the device's own are.
+    // sysfs counts in sectors of 512 bytes, whatever the device's own sector size is.
     text.ok()?.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 

@@ -1,4 +1,4 @@
-//! One trial, from a bare device back to a bare device: what the agent does, the same in every lab.
+//! One trial, from a bare device back to a bare device: the agent and everything that it does, the same in every lab.
 
 mod above;
 mod act;
@@ -37,7 +37,7 @@ mod sync_after_error;
 mod tools;
 
 pub use act::{Act, CacheState, Durable, OfLayer, Timed};
-pub use agent::{EVENTS_VARIABLE, agent};
+pub use agent::{EVENTS_VARIABLE, run_agent};
 pub use arrangement::{Arrangement, Below, LayerSite, TopDevice};
 pub use circumstances::{
     CIRCUMSTANCES_FACT, are_drawn, circumstances_of_block, draw_circumstances, smallest_size,
@@ -53,6 +53,6 @@ pub use spec::{
     TrialSpec,
 };
 pub use stack::THE_KERNEL;
-pub use staged_once::{STAGED, stage};
+pub use staged_once::{STAGED, run_stage};
 pub use staging::bytes_to_stage;
 pub use steps::{Step, TrialCourse};

@@ -1,4 +1,4 @@
-//! What is timed: the work on two clocks, verified outside them, settled.
+//! Runs the timed work of phases: measures it on two clocks, verifies it off the clocks, and settles the device.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -19,27 +19,27 @@ use fsverdict_workload::workload::{
 use super::act::{CacheState, Durable, Timed};
 use super::adapter_log::{empty_logs, read_logs};
 use super::agent::Agent;
-use super::complaint::{ended_well, missing};
+use super::complaint::{ended_well, missing_program};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
 use super::staging::Materials;
 
-/// What a command may write to besides the filesystem under test: the agent's own tmpfs.
+/// A folder that commands can write to besides the filesystem under test: the agent's own tmpfs.
 pub(super) const SCRATCH: &str = "/tmp";
 
-/// How much is kept of what a program prints whose words are read, in bytes: fio's JSON grows with its percentiles.
+/// Largest output of a program that is kept for parsing, in bytes: fio's JSON grows with its percentiles.
 const READ_OUTPUT: usize = 512 * 1024;
 
-/// What is to be said of a filesystem that syncs without emptying the device's cache.
+/// The caution about a filesystem that syncs without flushing the device's cache.
 const NEVER_FLUSHED: &str = "data were synced again and again, and the device hardly ever asked to empty its cache: a power cut may lose what was called safe";
 
-/// A sync of which fewer than one in so many asks the device for anything does not ask it.
+/// If fewer than one in this many syncs sends the device a flush, syncs do not flush it.
 const FEW_FLUSHES: f64 = 8.0;
 
-/// How many saved files, or promises, are told of in one line.
+/// Largest number of saved files or promises in one event.
 const SAVES: usize = 1000;
 
-/// What is said where no device is watched that could be quiet.
+/// The message where there is no device that could be watched until it is quiet.
 const BESIDE_FOLDER: &str =
     "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
 
@@ -51,8 +51,8 @@ fn make_below_mount(folder: &str) -> std::io::Result<()> {
 }
 
 impl Agent<'_> {
-    /// Does timed work on both clocks; what they said is kept until it is recorded.
-    pub(super) fn timed(
+    /// Runs timed work on both clocks; the observation is kept until it is recorded.
+    pub(super) fn run_timed(
         &mut self,
         stack: &mut Stack<'_>,
         timed: Timed<'_>,
@@ -62,25 +62,28 @@ impl Agent<'_> {
             stack.check_device()?;
         }
         self.timed = match timed {
-            Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
-            Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
-            Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
-            Timed::Seal => Some(self.around(stack, timed, cache, Stack::seal)?.1),
+            Timed::Mkfs => Some(self.time_work(stack, timed, cache, Stack::run_mkfs)?.1),
+            Timed::Mount => Some(self.time_work(stack, timed, cache, Stack::mount_filesystem)?.1),
+            Timed::Unmount => Some(self.time_work(stack, timed, cache, Stack::unmount_filesystem)?.1),
+            Timed::Seal => Some(self.time_work(stack, timed, cache, Stack::seal_layers)?.1),
             Timed::Check(name) => {
-                let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
+                let (record, observation) =
+                    self.time_work(stack, timed, cache, |stack| stack.run_checker(name))?;
                 self.checked = record;
                 Some(observation)
             }
-            Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
+            Timed::Raw(phase) => Some(self.run_raw_phase(stack, phase, cache)?),
             Timed::Phase(phase) => {
                 let beside = self.start_beside(stack, phase)?;
                 let timed = match &phase.work {
-                    PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache),
-                    PhaseWork::Command(line) => self.command(stack, phase, line, cache),
-                    PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache),
+                    PhaseWork::Operation(operation) => self.run_operation(stack, phase, *operation, cache),
+                    PhaseWork::Command(line) => self.run_command(stack, phase, line, cache),
+                    PhaseWork::Adapter { name, options } => {
+                        self.run_adapter(stack, phase, name, options, cache)
+                    }
                 };
                 self.end_beside(stack, phase, beside)?;
-                self.company.check(&phase.name)?;
+                self.company.require_all_running(&phase.name)?;
                 Some(timed?)
             }
         };
@@ -88,7 +91,7 @@ impl Agent<'_> {
     }
 
     /// Work that is no phase's.
-    fn around<'s, T>(
+    fn time_work<'s, T>(
         &self,
         stack: &mut Stack<'s>,
         timed: Timed<'_>,
@@ -96,12 +99,17 @@ impl Agent<'_> {
         work: impl FnOnce(&mut Stack<'s>) -> Result<T, TrialError>,
     ) -> Result<(T, Observation), TrialError> {
         let durable = make_durable(timed.durable());
-        let (done, clocked) =
-            clocks(self.meter.as_ref())?.clock(timed.name(), cache.name(), stack, work, durable)?;
+        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
+            timed.journal_name(),
+            cache.journal_name(),
+            stack,
+            work,
+            durable,
+        )?;
         Ok((done, clocked.finish(WorkDone::default(), None)?))
     }
 
-    fn operation(
+    fn run_operation(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
@@ -109,12 +117,12 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
         if operation == Operation::Sequences {
-            return self.sequences(stack, phase, cache);
+            return self.run_sequences(stack, phase, cache);
         }
-        let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
+        let mut site = workplace_for(&self.materials, &mut self.ledger, phase, operation)?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        if let Some(note) = crowded(site.threads as usize, processors) {
-            stack.sink.caution(&phase.name, note);
+        if let Some(note) = describe_crowding(site.threads as usize, processors) {
+            stack.sink.send_caution(&phase.name, note);
         }
         let sync_every = if operation.takes_sync() { site.sync_every } else { 0 };
         let threads = site.threads;
@@ -125,15 +133,20 @@ impl Agent<'_> {
             _ => Ok(run_operation(&mut site)?),
         };
         let durable = make_durable(Timed::Phase(phase).durable());
-        let (done, clocked) =
-            clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
+            &phase.name,
+            cache.journal_name(),
+            stack,
+            work,
+            durable,
+        )?;
         if let Some(into) = phase.into.as_deref() {
             self.ledger.remember_phase(&phase.name, Path::new(into));
         }
         self.quiet = may_be_quiet(stack);
         let saves = self.ledger.take_saves();
         for saves in saves.chunks(SAVES) {
-            stack.sink.send(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
+            stack.sink.send_event(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
         }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
@@ -148,51 +161,53 @@ impl Agent<'_> {
             course: done.course(),
             main_call: Some(done.main_call.to_owned()),
         };
-        let syncs = calls(&work) / u64::from(sync_every.max(1));
-        let observation = clocked.finish(work, stack.fresh())?;
+        let syncs = count_calls(&work) / u64::from(sync_every.max(1));
+        let observation = clocked.finish(work, stack.fresh_copy())?;
         let flushes = observation.value("device_flushes");
-        // What several ask for at once is one flush; and the end of each phase has one.
+        // Concurrent syncs share a flush, and each phase ends with one.
         let few = flushes.is_some_and(|flushes| flushes * FEW_FLUSHES * f64::from(threads) < syncs as f64);
         if sync_every > 0 && few && has_volatile_bottom(stack) {
-            stack.sink.caution(&phase.name, NEVER_FLUSHED.to_owned());
+            stack.sink.send_caution(&phase.name, NEVER_FLUSHED.to_owned());
         }
         Ok(observation)
     }
 
-    fn command(
+    fn run_command(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
         line: &str,
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
-        let device = stack.top();
+        let device = stack.top_device();
         let program = command_program(line, &self.command_context(&device, phase));
         let program = if phase.metrics.is_empty() { program } else { program.with_output_limit(READ_OUTPUT) };
         let listener = PromiseListener::default();
         let listens = phase.recheck.is_some();
         let program = if listens { program.heard_by(listener.line_hearer()) } else { program };
-        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
+        let (record, clocked) = self.run_shell(stack, phase, &program, cache)?;
         for promises in listener.take_promises().chunks(SAVES) {
-            stack.sink.send(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
+            stack
+                .sink
+                .send_event(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
         }
-        stack.sink.command(&record);
+        stack.sink.send_command(&record);
         let record = ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals
             .and_then(|material| material.staged.as_ref().map(fsverdict_workload::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let mut observation = clocked.finish(work, stack.fresh())?;
+        let mut observation = clocked.finish(work, stack.fresh_copy())?;
         let own = own_metrics(phase, &record)?;
         self.caution_of_caches(stack, &phase.name, &own);
         observation.measurements.extend(own);
-        // A command may have done anything to what lies there.
+        // A command may have changed any file.
         self.ledger.mark_all_unsure();
         Ok(observation)
     }
 
     /// Runs a benchmark program and adds its own numbers to those of the phase.
-    fn adapter(
+    fn run_adapter(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
@@ -203,23 +218,24 @@ impl Agent<'_> {
         let adapter =
             adapter_by_name(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
         if find_program(adapter.program()).is_none() {
-            return Err(missing(&phase.name, adapter.program()));
+            return Err(missing_program(&phase.name, adapter.program()));
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         if let Some(into) = &phase.into {
-            make_below_mount(into).map_err(TrialError::io("make the folder of an adapter"))?;
+            make_below_mount(into).map_err(TrialError::io_error("make the folder of an adapter"))?;
         }
-        let logs =
-            empty_logs(Path::new(SCRATCH)).map_err(TrialError::io("make the folder of an adapter's logs"))?;
-        let device = stack.top();
+        let logs = empty_logs(Path::new(SCRATCH))
+            .map_err(TrialError::io_error("make the folder of an adapter's logs"))?;
+        let device = stack.top_device();
         let program = command_program(&adapter.command_line(options), &self.command_context(&device, phase))
             .with_variable(FOLDER, folder)
             .with_variable(LOG, &logs)
             .with_output_limit(READ_OUTPUT);
-        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
-        stack.sink.command(&record);
+        let (record, clocked) = self.run_shell(stack, phase, &program, cache)?;
+        stack.sink.send_command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint_for_output(said))?;
-        let log = read_logs(&logs).map_err(TrialError::io("read what an adapter's program wrote down"))?;
+        let log =
+            read_logs(&logs).map_err(TrialError::io_error("read what an adapter's program wrote down"))?;
         let reading = adapter
             .read_output(&record.stdout, &log)
             .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
@@ -229,14 +245,14 @@ impl Agent<'_> {
             course: reading.course,
             ..WorkDone::default()
         };
-        let mut observation = clocked.finish(work, stack.fresh())?;
+        let mut observation = clocked.finish(work, stack.fresh_copy())?;
         let mut found = reading.measurements;
         found.extend(own_metrics(phase, &record)?);
         self.caution_of_caches(stack, &phase.name, &found);
         observation.measurements.extend(found);
-        reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
-        if let Some(note) = reading.working_set.and_then(cached) {
-            stack.sink.caution(&phase.name, format!("{name} {note}"));
+        reading.notes.into_iter().for_each(|note| stack.sink.send_caution(&phase.name, note));
+        if let Some(note) = reading.working_set.and_then(describe_cached) {
+            stack.sink.send_caution(&phase.name, format!("{name} {note}"));
         }
         self.ledger.mark_all_unsure();
         Ok(observation)
@@ -254,7 +270,7 @@ impl Agent<'_> {
     }
 
     /// Runs a shell line on both clocks.
-    fn shell(
+    fn run_shell(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
@@ -264,20 +280,26 @@ impl Agent<'_> {
         let ready = program.prepare_start()?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
         let durable = make_durable(Timed::Phase(phase).durable());
-        let ran = clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        let ran = require_clocks(self.meter.as_ref())?.clock(
+            &phase.name,
+            cache.journal_name(),
+            stack,
+            work,
+            durable,
+        )?;
         self.quiet = may_be_quiet(stack);
         Ok(ran)
     }
 
-    /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
+    /// Off the clocks, verifies the result of an operation, or compares the result of a command with the dataset that
     /// must be there.
-    pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
+    pub(super) fn verify_phase(&mut self, phase: &Phase) -> Result<(), TrialError> {
         if phase.work == PhaseWork::Operation(Operation::Sequences) {
             // Each batch was compared before it was removed.
             return Ok(());
         }
         if let PhaseWork::Operation(operation) = phase.work {
-            let site = site(&self.materials, &mut self.ledger, phase, operation)?;
+            let site = workplace_for(&self.materials, &mut self.ledger, phase, operation)?;
             verify_operation(&site)?;
             let score = if site.is_aged() { layout_score(&site)? } else { None };
             if let Some((observation, value)) = self.timed.as_mut().zip(score) {
@@ -299,24 +321,24 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// What is about to be made anew is whole; untimed.
+    /// Checks, untimed, the filesystem that is about to be remade.
     pub(super) fn check_aged(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        self.checked = stack.check("fsck")?;
-        self.judge(stack)
+        self.checked = stack.run_checker("fsck")?;
+        self.judge_check(stack)
     }
 
-    /// What the phase reads is written again, onto the filesystem that was made anew; untimed.
+    /// Writes the data that the phase reads again, untimed, onto the remade filesystem.
     pub(super) fn copy_again(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
         stack.note_fresh()?;
         let (PhaseWork::Operation(operation), Some(remake)) = (&phase.work, &phase.remake) else {
             return Ok(());
         };
-        write_again(&mut site(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
-        stack.sync()
+        write_again(&mut workplace_for(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
+        stack.sync_filesystem()
     }
 
-    /// What the checker said of the unmounted filesystem.
-    pub(super) fn judge(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
+    /// Judges the checker's result on the unmounted filesystem.
+    pub(super) fn judge_check(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
         let Some(record) = self.checked.take() else { return Ok(()) };
         let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
         if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::Meaning::Clean) {
@@ -331,8 +353,8 @@ impl Agent<'_> {
         )))
     }
 
-    /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
-    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
+    /// Waits until the device is quiet. Disturbances by a busy machine are reported, not hidden.
+    pub(super) fn settle_device(&mut self, stack: &mut Stack<'_>, phase: &str) {
         let begin = || QuietDevice::start_watching(&Root::default(), &stack.device_names());
         let quiet = self.quiet.take().map_or_else(begin, Ok);
         match quiet.and_then(|quiet| quiet.wait_until_settled(&SettleLimits::default())) {
@@ -341,14 +363,16 @@ impl Agent<'_> {
                     if stack.in_folder() {
                         caution.text = BESIDE_FOLDER.to_owned();
                     }
-                    stack.sink.send(&Event::Caution(caution));
+                    stack.sink.send_event(&Event::Caution(caution));
                 }
                 if let Some(observation) = &mut self.timed {
                     observation.measurements.push(settled.measurement());
                 }
             }
             Err(error) => {
-                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+                stack
+                    .sink
+                    .send_caution(phase, format!("could not tell whether the device was quiet: {error}"));
             }
         }
     }
@@ -365,12 +389,12 @@ fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>
 }
 
 /// How many times the main call of an operation was done.
-fn calls(work: &WorkDone) -> u64 {
+fn count_calls(work: &WorkDone) -> u64 {
     let main = work.histograms.iter().find(|histogram| Some(&histogram.call) == work.main_call.as_ref());
     main.map_or(0, |histogram| histogram.buckets.iter().map(|(_, count)| count).sum())
 }
 
-/// Whether a device below may lose what it has taken.
+/// Whether a device at the bottom has a volatile cache, which may lose accepted writes.
 fn has_volatile_bottom(stack: &Stack<'_>) -> bool {
     let root = Root::default();
     let bottoms = stack.device_names();
@@ -378,8 +402,8 @@ fn has_volatile_bottom(stack: &Stack<'_>) -> bool {
     bottoms.into_iter().any(|name| has_volatile_cache(&root, &name))
 }
 
-/// What is to be said of threads that have no processor each: they overlap in waiting for the device, not in computing.
-fn crowded(threads: usize, processors: usize) -> Option<String> {
+/// A caution about more threads than processors: they overlap in waiting for the device, but not in computing.
+fn describe_crowding(threads: usize, processors: usize) -> Option<String> {
     let processor = if processors == 1 { "processor" } else { "processors" };
     (threads > processors).then(|| {
         format!("{threads} threads shared {processors} {processor}: what they wait for the device overlaps, what they compute does not")
@@ -387,19 +411,19 @@ fn crowded(threads: usize, processors: usize) -> Option<String> {
 }
 
 /// The clocks; there are none before the trial is alone with its device.
-pub(super) fn clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
+pub(super) fn require_clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
     meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
 }
 
 pub(super) fn make_durable<'s>(by: Durable) -> fn(&mut Stack<'s>) -> Result<(), TrialError> {
     match by {
-        Durable::Syncfs => Stack::sync,
+        Durable::Syncfs => Stack::sync_filesystem,
         Durable::Device => Stack::sync_device,
     }
 }
 
-/// Where the operation of a phase works, and on what.
-fn site<'a>(
+/// The directory and dataset of a phase's operation.
+fn workplace_for<'a>(
     materials: &'a Materials,
     ledger: &'a mut Ledger,
     phase: &'a Phase,
@@ -427,14 +451,14 @@ fn site<'a>(
     })
 }
 
-/// The device, from when its data were durable; what cannot be read is told when it is waited for.
+/// Starts watching the device once its data are durable; errors are reported when it is waited for.
 pub(super) fn may_be_quiet(stack: &Stack<'_>) -> Option<QuietDevice> {
     QuietDevice::start_watching(&Root::default(), &stack.device_names()).ok()
 }
 
-/// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.
-fn cached(working_set: u64) -> Option<String> {
-    // What is staged in memory is no room for what is read.
+/// A caution about data that fit into memory twice: their reader may not have reached the device.
+fn describe_cached(working_set: u64) -> Option<String> {
+    // Memory of staged data is not available for caching.
     let memory = read_memory(&Root::new("/")).ok()?.available;
     let mib = |bytes: u64| bytes >> 20;
     (working_set < memory.saturating_mul(2)).then(|| {

@@ -1,4 +1,4 @@
-//! A trial told as command lines, for `--dry-run`: its steps as the agent walks them, in order.
+//! Describes a trial as command lines, for `--dry-run`: its steps in the order in which the agent runs them.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use fsverdict_text::quoted;
 use super::above::{AboveLayer, BELOW, show_lower};
 use super::act::{Act, Durable, OfLayer, Timed};
 use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
-use super::layers::mapping;
+use super::layers::mapping_name;
 use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::redundancy::Redundancy;
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
 use super::steps::{Step, TrialCourse};
 
-/// What stands for the device, and for the file with the key.
+/// Placeholders for the device, and for the key file.
 const DEVICE: &str = "$DEVICE";
 const KEY: &str = "$KEY";
-/// What stands for the number of a snapshot.
+/// Placeholder for the number of a snapshot.
 const SNAPSHOT: &str = "$SNAPSHOT";
-/// What stands before a remark.
+/// Separates a remark from its line.
 const GAP: &str = "    ";
 
 /// The command lines of one trial of the candidate at this place in the plan; steps that are no programs are described in
@@ -49,25 +49,28 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         .map(|name| Some((fsverdict_stack::layer::find_layer(name)?, split_layer(name).1)));
     let layers = layers.collect::<Option<Vec<_>>>();
     let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
-    let arrangement = Arrangement::of(candidate, spec.devices);
+    let arrangement = Arrangement::for_candidate(candidate, spec.devices);
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let above = AboveLayer::of(candidate);
+    let above = AboveLayer::of_candidate(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
     let names = TrialNames { tops: Vec::new(), degraded: false, sealed: false, mount };
     let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
-    let named =
-        |top: &TopDevice| NamedTop { device: top.device, apart: top.apart, path: told.node(top.is).into() };
+    let named = |top: &TopDevice| NamedTop {
+        device: top.device,
+        apart: top.apart,
+        path: told.node_text(top.is).into(),
+    };
     told.names.tops = told.arrangement.tops.iter().map(named).collect();
-    TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
+    TrialCourse::for_trial(&spec).all_steps().flat_map(|step| told.step_lines(step)).collect()
 }
 
-/// What the words of a dry run hang on.
+/// The state on which the words of a dry run depend.
 struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
     names: TrialNames,
-    /// What is missing of the filesystem's own devices, where it keeps its copies itself.
+    /// The missing device of a filesystem that keeps copies itself.
     missing: Option<NamedTop>,
     /// The one on the devices first, each with its options.
     layers: Vec<(&'static Layer, &'a str)>,
@@ -76,33 +79,33 @@ struct PlainContext<'a> {
 }
 
 impl PlainContext<'_> {
-    /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
-    fn step(&mut self, step: &Step<'_>) -> Vec<String> {
+    /// The lines of a step: one for what is timed, one for what precedes it, and one for what follows it.
+    fn step_lines(&mut self, step: &Step<'_>) -> Vec<String> {
         let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
-        let first = self.lines(&step.first, 1);
-        let each = self.lines(&step.each, times);
-        [first, each, self.lines(&step.then, 1)].concat()
+        let first = self.act_lines(&step.first, 1);
+        let each = self.act_lines(&step.each, times);
+        [first, each, self.act_lines(&step.then, 1)].concat()
     }
 
-    fn lines(&mut self, acts: &[Act<'_>], times: u32) -> Vec<String> {
+    fn act_lines(&mut self, acts: &[Act<'_>], times: u32) -> Vec<String> {
         let begins = |act: Act<'_>| {
             matches!(act, Act::Timed(..))
                 || matches!(act, Act::Layer(_, of) if of != OfLayer::Make && of != OfLayer::Close)
         };
         let groups = acts.chunk_by(|one, next| !begins(*next) && !matches!(one, Act::Timed(..)));
-        groups.filter_map(|group| self.group(group, times)).collect()
+        groups.filter_map(|group| self.grouped_line(group, times)).collect()
     }
 
-    fn group(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
+    fn grouped_line(&mut self, acts: &[Act<'_>], times: u32) -> Option<String> {
         let told = acts.iter().filter_map(|act| {
-            self.lose(*act);
+            self.note_lost_device(*act);
             self.names.sealed |= matches!(act, Act::Timed(Timed::Seal, _));
-            self.act(*act)
+            self.act_text(*act)
         });
         let line = told.collect::<Vec<_>>().join("; ");
         let remark = match (acts, times) {
-            ([Act::Timed(timed, _)], 1) => format!("{GAP}[timed as {}]", timed.name()),
-            ([Act::Timed(timed, _)], _) => format!("{GAP}[timed as {}, {times} times]", timed.name()),
+            ([Act::Timed(timed, _)], 1) => format!("{GAP}[timed as {}]", timed.journal_name()),
+            ([Act::Timed(timed, _)], _) => format!("{GAP}[timed as {}, {times} times]", timed.journal_name()),
             (_, 1) => String::new(),
             (_, _) => format!("{GAP}[each time]"),
         };
@@ -110,9 +113,13 @@ impl PlainContext<'_> {
     }
 
     /// A filesystem that keeps its copies itself is mounted without the device that is missing.
-    fn lose(&mut self, act: Act<'_>) {
-        let own =
-            || matches!(Redundancy::of(self.programs.candidate, &self.arrangement), Some(Redundancy::Own(_)));
+    fn note_lost_device(&mut self, act: Act<'_>) {
+        let own = || {
+            matches!(
+                Redundancy::of_candidate(self.programs.candidate, &self.arrangement),
+                Some(Redundancy::Own(_))
+            )
+        };
         match act {
             Act::TakeOut if self.missing.is_none() && own() => {
                 let last = self.names.tops.iter().rposition(|top| !top.apart);
@@ -124,30 +131,30 @@ impl PlainContext<'_> {
         self.names.degraded = self.missing.is_some();
     }
 
-    /// What is done, in words or as a command line; nothing where it is the agent's own business.
-    fn act(&self, act: Act<'_>) -> Option<String> {
-        let devices: Vec<String> = (1..=self.spec.devices).map(device).collect();
+    /// Describes an act in words or as a command line; `None` if it concerns only the agent.
+    fn act_text(&self, act: Act<'_>) -> Option<String> {
+        let devices: Vec<String> = (1..=self.spec.devices).map(device_variable).collect();
         let bottom = devices.join(" ");
         let own = || self.spec.candidate.path.as_deref().map(own_folder);
         let told = match act {
             Act::Claim => format!("[claim {bottom}]"),
-            // What is not a disk of this machine's is new with each trial, and empty.
+            // Only a real disk needs discarding: other devices are new and empty in each trial.
             Act::Discard if !matches!(self.source, DeviceSource::Path(_)) => return None,
             Act::Discard | Act::DiscardAgain => format!("[discard {bottom}]"),
             Act::Scheduler(name) => format!("[I/O scheduler {name}]"),
             Act::Calibrate(_) => "[measure the device]".to_owned(),
             Act::Stage => {
-                let names: Vec<&str> = self.spec.staged().collect();
+                let names: Vec<&str> = self.spec.staged_datasets().collect();
                 return (!names.is_empty()).then(|| format!("[stage {}]", names.join(", ")));
             }
-            Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.name(at)?),
+            Act::Layer(at, OfLayer::Close) => format!("[close {}]", self.layer_name(at)?),
             Act::Layer(at, of) => self.of_layer(at, of)?,
             // Before there is a layer on it.
-            Act::TakeOut => format!("[take out {}, if it is there]", device(self.spec.devices)),
+            Act::TakeOut => format!("[take out {}, if it is there]", device_variable(self.spec.devices)),
             Act::PutBack => {
-                format!("[put {} back, and wait until all is rebuilt]", device(self.spec.devices))
+                format!("[put {} back, and wait until all is rebuilt]", device_variable(self.spec.devices))
             }
-            Act::Aside(phase, line) => format!("{}{GAP}[{}]", line.of(phase)?, line.word()),
+            Act::Aside(phase, line) => format!("{}{GAP}[{}]", line.line_of(phase)?, line.plan_key()),
             Act::StartService(service) => {
                 let ready = service.ready.as_ref().map_or(String::new(), |line| format!(" until {line}"));
                 format!("[service {}: {}{ready}]", service.name, service.start)
@@ -157,27 +164,29 @@ impl PlainContext<'_> {
                 format!("[stop {}: {how}]", service.name)
             }
             Act::Begin(ArrayState::Scrubbing) => "[begin to scrub]".to_owned(),
-            Act::Begin(_) => format!("[put {} back, empty]", device(self.spec.devices)),
+            Act::Begin(_) => format!("[put {} back, empty]", device_variable(self.spec.devices)),
             Act::Finish(ArrayState::Scrubbing) => "[wait until all is scrubbed]".to_owned(),
             Act::Finish(_) => "[wait until all is rebuilt]".to_owned(),
-            Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
-            Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
+            Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work_text(phase)),
+            Act::Timed(timed, _) => {
+                format!("{}; {}", self.timed_text(timed)?, self.durable_text(timed.durable()))
+            }
             Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
             Act::Settle(_) => "[settle]".to_owned(),
-            Act::CheckAged => self.program(Line::Check)?,
-            Act::MakeAnew => self.timed(Timed::Mkfs)?,
+            Act::CheckAged => self.program_text(Line::Check)?,
+            Act::MakeAnew => self.timed_text(Timed::Mkfs)?,
             Act::CopyAgain(phase) => {
                 format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
             }
             Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
-            Act::Unmount => self.unmount()?,
-            Act::SyncDevice => self.durable(Durable::Device),
+            Act::Unmount => self.unmount_text()?,
+            Act::SyncDevice => self.durable_text(Durable::Device),
             Act::ForgetDevice => format!("[put what is cached of {bottom} out of memory]"),
             Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
-            Act::Mount => match (own(), AboveLayer::of(&self.spec.candidate)) {
+            Act::Mount => match (own(), AboveLayer::of_candidate(&self.spec.candidate)) {
                 (Some(own), _) => format!("[{own} is $MOUNT again]"),
-                (None, Some(above)) => format!("{}; {}", self.mount()?, shown_above(&above)),
-                (None, None) => self.mount()?,
+                (None, Some(above)) => format!("{}; {}", self.mount_text()?, shown_above(&above)),
+                (None, None) => self.mount_text()?,
             },
             Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
             Act::VerifyAll => "[verify everything that was written]".to_owned(),
@@ -198,56 +207,57 @@ impl PlainContext<'_> {
         Some(told)
     }
 
-    fn timed(&self, timed: Timed<'_>) -> Option<String> {
+    fn timed_text(&self, timed: Timed<'_>) -> Option<String> {
         match timed {
             Timed::Mkfs => {
-                let apart = self.program(Line::Apart).map(|line| format!("{line}; "));
-                Some(apart.unwrap_or_default() + &self.program(Line::Mkfs)?)
+                let apart = self.program_text(Line::Apart).map(|line| format!("{line}; "));
+                Some(apart.unwrap_or_default() + &self.program_text(Line::Mkfs)?)
             }
             Timed::Mount => {
-                let lower = AboveLayer::of(&self.spec.candidate).map(|above| match above.is_served() {
-                    true => shown_above(&above),
-                    false => shown(&show_lower(MOUNT)),
-                });
-                Some(self.mount()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
+                let lower =
+                    AboveLayer::of_candidate(&self.spec.candidate).map(|above| match above.is_served() {
+                        true => shown_above(&above),
+                        false => quoted_command(&show_lower(MOUNT)),
+                    });
+                Some(self.mount_text()? + &lower.map(|line| format!("; {line}")).unwrap_or_default())
             }
-            Timed::Unmount => self.unmount(),
-            Timed::Seal => self.sealing(),
-            Timed::Check(_) => self.program(Line::Check),
+            Timed::Unmount => self.unmount_text(),
+            Timed::Seal => self.sealing_text(),
+            Timed::Check(_) => self.program_text(Line::Check),
             Timed::Phase(phase) if phase.work == PhaseWork::Operation(Operation::SnapshotRollback) => {
-                let (unmount, mount) = (self.unmount()?, self.act(Act::Mount)?);
-                let told = self.snapshot(phase)?;
+                let (unmount, mount) = (self.unmount_text()?, self.act_text(Act::Mount)?);
+                let told = self.snapshot_text(phase)?;
                 Some(match self.programs.filesystem.snapshots {
                     Some(_) => format!("{told}; {unmount}; {mount}"),
                     None => format!("{unmount}; {told}; {mount}"),
                 })
             }
-            Timed::Phase(phase) => Some(self.snapshot(phase).unwrap_or_else(|| work(phase))),
-            Timed::Raw(phase) => Some(work(phase)),
+            Timed::Phase(phase) => Some(self.snapshot_text(phase).unwrap_or_else(|| work_text(phase))),
+            Timed::Raw(phase) => Some(work_text(phase)),
         }
     }
 
     /// The programs that seal each layer that is.
-    fn sealing(&self) -> Option<String> {
+    fn sealing_text(&self) -> Option<String> {
         let sites = self.arrangement.sites.iter().enumerate();
         let told = sites.filter_map(|(at, site)| {
             let (layer, options) = *self.layers.get(site.layer)?;
-            let (seal, name) = (layer.seal?, self.name(at)?);
-            let below: Vec<String> = site.below.iter().map(|below| self.node(*below)).collect();
+            let (seal, name) = (layer.seal?, self.layer_name(at)?);
+            let below: Vec<String> = site.below.iter().map(|below| self.node_text(*below)).collect();
             let place = LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None };
-            let lines = [seal.make, seal.open, seal.mark].map(|line| shown(&(line.argv)(&place)));
+            let lines = [seal.make, seal.open, seal.mark].map(|line| quoted_command(&(line.argv)(&place)));
             Some(format!("[close {name}]; {}", lines.join("; ")))
         });
         Some(told.collect::<Vec<_>>().join("; "))
     }
 
     /// The programs of a phase that makes a snapshot or gives it up.
-    fn snapshot(&self, phase: &Phase) -> Option<String> {
+    fn snapshot_text(&self, phase: &Phase) -> Option<String> {
         let PhaseWork::Operation(operation) = phase.work else { return None };
-        let Some(lines) = self.programs.snapshot(operation, &self.names, SNAPSHOT) else {
+        let Some(lines) = self.programs.snapshot_commands(operation, &self.names, SNAPSHOT) else {
             return self.snapshot_of_layer(operation);
         };
-        Some(lines.iter().map(|argv| shown(argv)).collect::<Vec<_>>().join("; "))
+        Some(lines.iter().map(|argv| quoted_command(argv)).collect::<Vec<_>>().join("; "))
     }
 
     /// The same by the topmost layer that can.
@@ -257,19 +267,19 @@ impl PlainContext<'_> {
             Some((at, layer.snapshots?, options))
         };
         let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
-        let name = self.name(at)?;
+        let name = self.layer_name(at)?;
         let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
         Some(match operation {
-            Operation::SnapshotCreate => shown(&(snapshots.create)(&place, SNAPSHOT)),
-            Operation::SnapshotDelete => shown(&(snapshots.delete)(&place, SNAPSHOT)),
+            Operation::SnapshotCreate => quoted_command(&(snapshots.create)(&place, SNAPSHOT)),
+            Operation::SnapshotDelete => quoted_command(&(snapshots.delete)(&place, SNAPSHOT)),
             Operation::SnapshotRollback => {
-                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| shown(&argv)).join("; ")
+                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| quoted_command(&argv)).join("; ")
             }
             _ => return None,
         })
     }
 
-    fn durable(&self, by: Durable) -> String {
+    fn durable_text(&self, by: Durable) -> String {
         match by {
             Durable::Syncfs => "[syncfs]".to_owned(),
             Durable::Device => {
@@ -279,20 +289,21 @@ impl PlainContext<'_> {
         }
     }
 
-    fn mount(&self) -> Option<String> {
-        let cleaner = self.program(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
-        Some(self.program(Line::Mount)? + &cleaner.unwrap_or_default())
+    fn mount_text(&self) -> Option<String> {
+        let cleaner = self.program_text(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
+        Some(self.program_text(Line::Mount)? + &cleaner.unwrap_or_default())
     }
 
-    fn unmount(&self) -> Option<String> {
+    fn unmount_text(&self) -> Option<String> {
         let cleaner = self.programs.cleaner().map(|cleaner| format!("[end {}]; ", cleaner.tool.program));
-        let above = AboveLayer::of(&self.spec.candidate).and_then(|above| above.close(MOUNT));
-        let above = above.map(|(_, argv)| format!("{}; ", shown(&argv))).unwrap_or_default();
-        Some(above + &cleaner.unwrap_or_default() + &self.program(Line::Unmount)?)
+        let above =
+            AboveLayer::of_candidate(&self.spec.candidate).and_then(|above| above.unmount_command(MOUNT));
+        let above = above.map(|(_, argv)| format!("{}; ", quoted_command(&argv))).unwrap_or_default();
+        Some(above + &cleaner.unwrap_or_default() + &self.program_text(Line::Unmount)?)
     }
 
-    fn program(&self, line: Line) -> Option<String> {
-        Some(shown(&self.programs.argv(line, &self.names)?))
+    fn program_text(&self, line: Line) -> Option<String> {
+        Some(quoted_command(&self.programs.argv_for(line, &self.names)?))
     }
 
     fn of_layer(&self, at: usize, of: OfLayer) -> Option<String> {
@@ -308,48 +319,54 @@ impl PlainContext<'_> {
             OfLayer::Close => return None,
         };
         let below: Vec<String> = match of {
-            OfLayer::Fill => vec![self.node(Below::Site(at))],
-            _ => site.below.iter().map(|below| self.node(*below)).collect(),
+            OfLayer::Fill => vec![self.node_text(Below::Site(at))],
+            _ => site.below.iter().map(|below| self.node_text(*below)).collect(),
         };
-        let name = self.name(at)?;
-        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None })))
+        let name = self.layer_name(at)?;
+        Some(quoted_command(&(line.argv)(&LayerPlace {
+            below: &below,
+            name: &name,
+            options,
+            key: KEY,
+            bytes: None,
+        })))
     }
 
-    /// What the layer at this place is called.
-    fn name(&self, at: usize) -> Option<String> {
+    /// The name of the layer at this place.
+    fn layer_name(&self, at: usize) -> Option<String> {
         let site = self.arrangement.sites.get(at)?;
-        Some(mapping(&device(site.device), site.layer))
+        Some(mapping_name(&device_variable(site.device), site.layer))
     }
 
-    /// What stands for the node of what lies there.
-    fn node(&self, below: Below) -> String {
+    /// The placeholder for the node at this place.
+    fn node_text(&self, below: Below) -> String {
         let of_site = |at: usize| {
             let kind = self.layers.get(self.arrangement.sites.get(at)?.layer)?.0.kind;
-            Some(kind.device_node(&self.name(at)?))
+            Some(kind.device_node(&self.layer_name(at)?))
         };
         match below {
-            Below::Device(number) => device(number),
+            Below::Device(number) => device_variable(number),
             Below::Site(at) => of_site(at).unwrap_or_default(),
         }
     }
 }
 
-/// What stands for the device of this number: `$DEVICE`, `$DEVICE2`.
-fn device(number: usize) -> String {
+/// The placeholder for the device of this number: `$DEVICE`, `$DEVICE2`.
+fn device_variable(number: usize) -> String {
     if number > 1 { format!("{DEVICE}{number}") } else { DEVICE.to_owned() }
 }
 
-fn shown(argv: &[String]) -> String {
-    // What stands for a device or a key is not to be taken by its letters.
+fn quoted_command(argv: &[String]) -> String {
+    // Placeholders must not be quoted.
     let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What is served is no line for a shell: it is this program itself.
+/// What is served is not a shell command, but fsverdict itself.
 fn shown_above(above: &AboveLayer<'_>) -> String {
     match above.is_served() {
         true => format!("[serve {BELOW} at {MOUNT}]"),
-        false => shown(&above.open(MOUNT).1),
+        false => quoted_command(&above.mount_command(MOUNT).1),
     }
 }
 
@@ -357,7 +374,7 @@ fn own_folder(folder: &Path) -> String {
     quoted(&folder.join(".fsverdict-…").to_string_lossy())
 }
 
-fn work(phase: &Phase) -> String {
+fn work_text(phase: &Phase) -> String {
     let beside = phase.beside.as_ref().map_or(String::new(), |line| format!("{GAP}[beside: {line}]"));
     own_work(phase) + &beside
 }

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use fsverdict_judgement::plan::{Candidate, Operation, with_devices};
 use fsverdict_stack::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions, SnapshotPlace};
 
-/// What a trial's programs are told of the place they run in.
+/// The names that a trial's programs are given for the place they run in.
 #[derive(Debug, Clone)]
 pub(super) struct TrialNames {
-    /// What the filesystem lies on, the first device first, and what its options name.
+    /// The devices of the filesystem in order, followed by those that options name.
     pub(super) tops: Vec<NamedTop>,
     /// Whether one of its devices is missing.
     pub(super) degraded: bool,
-    /// Whether it lies on what was sealed, and is only read.
+    /// Whether it lies on a sealed layer, and is read-only.
     pub(super) sealed: bool,
     pub(super) mount: &'static str,
 }
 
-/// What lies on a device when all layers are open.
+/// The path of the topmost node on a device when all layers are open.
 #[derive(Debug, Clone)]
 pub(super) struct NamedTop {
-    /// Of which device, from 1.
+    /// The number of its device, from 1.
     pub(super) device: usize,
     /// Whether an option names it.
     pub(super) apart: bool,
@@ -29,23 +29,23 @@ pub(super) struct NamedTop {
 
 impl TrialNames {
     /// The path of a device that an option names.
-    fn named(&self, number: usize) -> Option<String> {
+    fn apart_device_path(&self, number: usize) -> Option<String> {
         let top = self.tops.iter().find(|top| top.device == number)?;
         Some(top.path.to_string_lossy().into_owned())
     }
 
     /// The paths that the filesystem itself lies on.
-    fn own(&self) -> Vec<String> {
+    fn filesystem_paths(&self) -> Vec<String> {
         let own = self.tops.iter().filter(|top| !top.apart);
         own.map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
     fn put_in(&self, words: &[String]) -> Vec<String> {
-        words.iter().map(|word| with_devices(word, |number| self.named(number))).collect()
+        words.iter().map(|word| with_devices(word, |number| self.apart_device_path(number))).collect()
     }
 }
 
-/// What decides about a candidate's command lines.
+/// The parts of a candidate that determine its command lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Programs<'a> {
     pub(super) candidate: &'a Candidate,
@@ -65,8 +65,8 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// What the journal calls it; a check bears the name of its phase.
-    pub(super) const fn step(self) -> &'static str {
+    /// The journal's name of the step; a check has the name of its phase.
+    pub(super) const fn step_name(self) -> &'static str {
         match self {
             Line::Apart => "make a device of the journal",
             Line::Mkfs => "mkfs",
@@ -79,33 +79,35 @@ impl Line {
 }
 
 impl Programs<'_> {
-    /// The command line; none where this candidate has no such program.
-    pub(super) fn argv(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
-        let (own, mount) = (names.own(), names.mount);
+    /// The command line; `None` if the candidate has no such program.
+    pub(super) fn argv_for(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
+        let (own, mount) = (names.filesystem_paths(), names.mount);
         let top = own.first().map_or("", String::as_str);
         match line {
             Line::Apart => {
-                let (kind, device) = self.apart().next()?;
+                let (kind, device) = self.apart_devices().next()?;
                 let words = kind.prepare?;
                 let program = [self.filesystem.mkfs.program].into_iter().chain(words.iter().copied());
-                Some(program.map(str::to_owned).chain(names.named(device)).collect())
+                Some(program.map(str::to_owned).chain(names.apart_device_path(device)).collect())
             }
             Line::Mkfs => {
-                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.chosen()));
+                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.mkfs_options()));
                 if self.filesystem.takes_several {
                     argv.extend(own.into_iter().skip(1));
                 }
                 Some(argv)
             }
-            Line::Mount => Some(self.mount(names).argv(top, mount)),
+            Line::Mount => Some(self.mount_options(names).argv(top, mount)),
             Line::Cleaner => Some(self.cleaner()?.argv(top, mount)),
             // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
             Line::Unmount => Some(["umount", "-i", mount].map(str::to_owned).into()),
             Line::Check => {
                 let mut argv = self.filesystem.fsck_argv(top)?;
                 let device = argv.pop();
-                for (kind, number) in self.apart() {
-                    argv.extend(kind.fsck.map(str::to_owned).into_iter().chain(names.named(number)));
+                for (kind, number) in self.apart_devices() {
+                    argv.extend(
+                        kind.fsck.map(str::to_owned).into_iter().chain(names.apart_device_path(number)),
+                    );
                 }
                 argv.extend(device);
                 Some(argv)
@@ -114,14 +116,14 @@ impl Programs<'_> {
     }
 
     /// The command lines that make the snapshot of this name, or give it up; none where nothing can.
-    pub(super) fn snapshot(
+    pub(super) fn snapshot_commands(
         &self,
         operation: Operation,
         names: &TrialNames,
         id: &str,
     ) -> Option<Vec<Vec<String>>> {
         let programs = self.filesystem.snapshots.as_ref()?;
-        let own = names.own();
+        let own = names.filesystem_paths();
         let device = own.first().map_or("", String::as_str);
         let place = SnapshotPlace { mount: names.mount, device, id };
         match operation {
@@ -134,31 +136,31 @@ impl Programs<'_> {
         }
     }
 
-    /// The plan's words for mkfs, and what it takes for the layers.
-    fn chosen(&self) -> Vec<String> {
+    /// The plan's mkfs options, followed by those that the layers need.
+    fn mkfs_options(&self) -> Vec<String> {
         let sealed = fsverdict_stack::layer::layers_of(self.candidate).any(|layer| layer.seal.is_some());
         let chosen = self.candidate.mkfs.to_vec();
         if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
 
-    /// What the candidate has on devices of their own, with the numbers of these.
-    fn apart(&self) -> impl Iterator<Item = (&'static ApartDevice, usize)> {
+    /// The devices apart that the candidate names, each with its number.
+    fn apart_devices(&self) -> impl Iterator<Item = (&'static ApartDevice, usize)> {
         let words = self.candidate.mkfs.as_slice();
         self.filesystem.apart.iter().filter_map(move |kind| Some((kind, kind.device_in(words)?)))
     }
 
-    fn mount(&self, names: &TrialNames) -> MountOptions {
+    fn mount_options(&self, names: &TrialNames) -> MountOptions {
         let mut chosen = names.put_in(&self.candidate.mount);
-        for (kind, number) in self.apart() {
+        for (kind, number) in self.apart_devices() {
             let Some(option) = kind.mount else { continue };
-            // Said once: whoever names it there, too, means this.
+            // The option is added only once: if the plan names it, it means the same.
             if !chosen.iter().any(|given| given.starts_with(option)) {
-                chosen.extend(names.named(number).map(|path| format!("{option}{path}")));
+                chosen.extend(names.apart_device_path(number).map(|path| format!("{option}{path}")));
             }
         }
         if self.filesystem.takes_several {
-            // The kernel would only know of them once somebody had shown it each.
-            chosen.extend(names.own().iter().skip(1).map(|path| format!("device={path}")));
+            // The kernel knows the other devices only after each was registered, so all are named.
+            chosen.extend(names.filesystem_paths().iter().skip(1).map(|path| format!("device={path}")));
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
         chosen.extend(names.sealed.then(|| "ro".to_owned()));

@@ -12,19 +12,19 @@ use fsverdict_workload::workload::{
 use super::act::{CacheState, Timed};
 use super::agent::Agent;
 use super::error::TrialError;
-use super::phase::{clocks, make_durable};
+use super::phase::{make_durable, require_clocks};
 use super::stack::Stack;
 use super::steps::writes_device;
 
 impl Agent<'_> {
-    pub(super) fn raw(
+    pub(super) fn run_raw_phase(
         &self,
         stack: &mut Stack<'_>,
         phase: &Phase,
         cache: CacheState,
     ) -> Result<Observation, TrialError> {
-        let dataset = self.dataset(phase)?;
-        let device = stack.top();
+        let dataset = self.prepared_dataset(phase)?;
+        let device = stack.top_device();
         let writes = writes_device(phase);
         let work = |_: &mut Stack<'_>| {
             let done = match phase.work {
@@ -37,8 +37,13 @@ impl Agent<'_> {
             Ok::<_, TrialError>(done)
         };
         let durable = make_durable(Timed::Raw(phase).durable());
-        let (done, clocked) =
-            clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
+            &phase.name,
+            cache.journal_name(),
+            stack,
+            work,
+            durable,
+        )?;
         let (bytes_read, bytes_written) =
             if writes { (done.read_besides, done.logical_bytes) } else { (done.logical_bytes, 0) };
         let work = WorkDone {
@@ -53,15 +58,15 @@ impl Agent<'_> {
     }
 
     pub(super) fn verify_device(&self, stack: &Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
-        let dataset = self.dataset(phase)?;
+        let dataset = self.prepared_dataset(phase)?;
         match phase.work {
-            PhaseWork::Operation(Operation::DeviceReplay) => verify_replayed(&stack.top(), dataset)?,
-            _ => verify_device(&stack.top(), dataset)?,
+            PhaseWork::Operation(Operation::DeviceReplay) => verify_replayed(&stack.top_device(), dataset)?,
+            _ => verify_device(&stack.top_device(), dataset)?,
         }
         Ok(())
     }
 
-    fn dataset(&self, phase: &Phase) -> Result<&Prepared, TrialError> {
+    fn prepared_dataset(&self, phase: &Phase) -> Result<&Prepared, TrialError> {
         Ok(&self.materials.get(phase.dataset.as_deref().unwrap_or_default())?.prepared)
     }
 
@@ -70,16 +75,18 @@ impl Agent<'_> {
         stack.check_device()?;
         let file = std::fs::OpenOptions::new()
             .write(true)
-            .open(stack.top())
-            .map_err(TrialError::io("open the device"))?;
+            .open(stack.top_device())
+            .map_err(TrialError::io_error("open the device"))?;
         let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
-            .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
+            .map_err(|errno| TrialError::io_error("learn the size of the device")(errno.into()))?;
         let discarded = syscall::discard_range(&file, size).is_ok();
         if !discarded {
             let text = "the device could not be discarded after its rate was measured: every filesystem finds it full of old data";
-            stack.sink.caution("", text.to_owned());
+            stack.sink.send_caution("", text.to_owned());
         }
-        stack.sink.facts(Facts::from([("device.discarded_after_raw".to_owned(), discarded.to_string())]));
+        stack
+            .sink
+            .send_facts(Facts::from([("device.discarded_after_raw".to_owned(), discarded.to_string())]));
         Ok(())
     }
 
@@ -89,6 +96,6 @@ impl Agent<'_> {
             Operation::DeviceRead,
             Operation::DeviceWrite
         );
-        stack.sink.caution(&phase.name, text);
+        stack.sink.send_caution(&phase.name, text);
     }
 }

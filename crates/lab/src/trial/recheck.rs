@@ -1,5 +1,5 @@
-//! What else was promised in a filesystem whose power was cut: whole folders that were copied and synced, and what programs say they
-//! were promised, for which they are asked themselves.
+//! Checks further promises of a filesystem after a power cut: whole folders that were copied and synced, and what
+//! programs state was promised to them, which the programs themselves check.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use super::stack::{MOUNT, Stack};
 /// Longer, on the guest's clock, no program takes to look at its own data.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// So much of a program's last line is told, in letters.
+/// Largest part of a program's last line that is reported, in characters.
 const SEEN: usize = 300;
 
 impl Agent<'_> {
-    /// Looks for whatever of it had been promised by this nanosecond.
+    /// Checks everything that had been promised by this nanosecond.
     pub(super) fn look_besides(
         &self,
         stack: &Stack<'_>,
@@ -34,18 +34,18 @@ impl Agent<'_> {
             let staged = material.staged.as_ref();
             folder.check_after_cut(Path::new(MOUNT), &material.prepared, staged, moment_ns, reading)?;
         }
-        self.recheck(stack, &look.rechecks, moment_ns, reading)
+        self.run_rechecks(stack, &look.rechecks, moment_ns, reading)
     }
 
     /// Runs each recheck in the sandbox of the phases.
-    fn recheck(
+    fn run_rechecks(
         &self,
         stack: &Stack<'_>,
         rechecks: &[Recheck],
         moment_ns: u64,
         reading: &mut SavedReading,
     ) -> Result<(), TrialError> {
-        let device = stack.top();
+        let device = stack.top_device();
         for recheck in rechecks {
             let Some(promised) = recheck.last_by(moment_ns) else { continue };
             let context = CommandContext {

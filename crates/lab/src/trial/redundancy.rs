@@ -1,20 +1,21 @@
-//! What of a candidate outlives the loss of a device: an array among its layers, or copies that its filesystem keeps itself.
+//! How a candidate survives the loss of a device: an array among its layers, or copies that its filesystem keeps
+//! itself.
 
 use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::arrangement::{Arrangement, Below};
 use fsverdict_stack::filesystem::find_filesystem;
 
-/// Who keeps the data of a candidate more than once, or with parity.
+/// The part of a candidate that keeps its data more than once, or with parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Redundancy {
-    /// The array at the site of this number, whose last member this is.
+    /// The array at the site of this number, and its last member.
     Array { site: usize, member: Below },
-    /// The filesystem itself.
+    /// The filesystem itself, with these profiles.
     Own(Profiles),
 }
 
-/// How often a filesystem of several devices keeps what, in the words of its mkfs.
+/// The profiles of a filesystem of several devices, in the words of its mkfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Profiles {
     pub(super) data: String,
@@ -23,7 +24,7 @@ pub(super) struct Profiles {
 
 impl Redundancy {
     /// None where the data are there once.
-    pub(super) fn of(candidate: &Candidate, arrangement: &Arrangement) -> Option<Self> {
+    pub(super) fn of_candidate(candidate: &Candidate, arrangement: &Arrangement) -> Option<Self> {
         let layers: Vec<&str> = candidate.layers.names().collect();
         let array = arrangement.sites.iter().enumerate().find_map(|(number, site)| {
             let layer = layers.get(site.layer)?;
@@ -33,10 +34,10 @@ impl Redundancy {
             Some(Redundancy::Array { site: number, member: *site.below.last()? }).filter(|_| redundant)
         });
         array.or_else(|| {
-            let several =
-                find_filesystem(&candidate.filesystem)?.takes_several && arrangement.own().count() > 1;
+            let several = find_filesystem(&candidate.filesystem)?.takes_several
+                && arrangement.filesystem_devices().count() > 1;
             let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;
-            // mkfs.btrfs(8): of several devices metadata are raid1 unless said otherwise.
+            // mkfs.btrfs(8): on several devices, metadata are raid1 by default.
             let metadata = value_of(&candidate.mkfs, ["-m", "--metadata"]).unwrap_or("raid1");
             let kept = |profile: &str| profile != "raid0" && profile.starts_with("raid");
             let profiles = Profiles { data: data.to_owned(), metadata: metadata.to_owned() };
@@ -45,9 +46,9 @@ impl Redundancy {
     }
 }
 
-/// Whether a device of so many can be missing from this candidate.
+/// Whether this candidate survives the loss of one of this number of devices.
 pub fn outlives_a_device(candidate: &Candidate, devices: usize) -> bool {
-    Redundancy::of(candidate, &Arrangement::of(candidate, devices)).is_some()
+    Redundancy::of_candidate(candidate, &Arrangement::for_candidate(candidate, devices)).is_some()
 }
 
 /// The value of an option, which follows its short or its long name, or is joined with it.
@@ -75,7 +76,7 @@ mod tests {
             mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
             ..Candidate::plain(filesystem)
         };
-        Redundancy::of(&candidate, &Arrangement::of(&candidate, devices))
+        Redundancy::of_candidate(&candidate, &Arrangement::for_candidate(&candidate, devices))
     }
 
     #[test]

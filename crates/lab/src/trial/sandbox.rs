@@ -8,17 +8,17 @@ use fsverdict_linux::sandbox::{Capabilities, Isolation, Sandbox};
 
 use super::spec::{Assignment, Staging, TrialDevice, TrialSpec};
 use super::stack::PLACE;
-use super::staging::{DATA, REAL, RECORDS, held};
+use super::staging::{DATA, REAL, RECORDS, staged_path};
 
 /// The agent's sandbox for this trial: `fsverdict agent`, which reads its assignment on standard input.
 ///
 /// `/dev`, `/run` and `/sys` stay writable for the agent itself, to claim the device and set its I/O scheduler; the tools
 /// it starts see them otherwise (`Stack::shut_in`). `/tmp` is fresh memory.
 pub fn agent_sandbox(assignment: &Assignment) -> Sandbox {
-    let mut sandbox = sandbox(&assignment.spec, "agent");
+    let mut sandbox = sandbox_for_step(&assignment.spec, "agent");
     if matches!(assignment.bench.staging, Staging::Held { .. }) {
-        // One by one: the first may be a mount of its own.
-        sandbox.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), held(folder))).into();
+        // One by one, because the first may be a mount of its own.
+        sandbox.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), staged_path(folder))).into();
     }
     for device in &assignment.bench.devices {
         if let TrialDevice::Folder { path } = device {
@@ -32,10 +32,10 @@ pub fn agent_sandbox(assignment: &Assignment) -> Sandbox {
 /// The sandbox in which datasets are staged once for a whole run: `fsverdict stage`, which reads an assignment on
 /// the first line of its standard input.
 pub fn staging_sandbox(assignment: &Assignment) -> Sandbox {
-    sandbox(&assignment.spec, "stage")
+    sandbox_for_step(&assignment.spec, "stage")
 }
 
-fn sandbox(spec: &TrialSpec, step: &str) -> Sandbox {
+fn sandbox_for_step(spec: &TrialSpec, step: &str) -> Sandbox {
     // An ordinary user's works in a folder, and needs no device.
     let isolation =
         if rustix::process::geteuid().is_root() { Isolation::Namespaces } else { Isolation::UserNamespaces };

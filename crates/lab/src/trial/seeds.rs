@@ -1,5 +1,5 @@
-//! Every seed of a run that is not written in its plan or its journal, derived from one that is. What is derived stays as it is:
-//! recorded runs are repeated and resumed by it.
+//! Derives every seed of a run that is written neither in its plan nor in its journal. The derivations must never
+//! change, because recorded runs are repeated and resumed with them.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -7,36 +7,36 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The pair a block belongs to: its second block mirrors the first.
-fn pair(block: u32) -> u64 {
+fn block_pair(block: u32) -> u64 {
     u64::from(block.div_ceil(2))
 }
 
-/// A seed of what is numbered, a pair or a block.
-fn apart(seed: u64, number: u64) -> u64 {
+/// A seed for a numbered thing: a pair or a block.
+fn numbered_seed(seed: u64, number: u64) -> u64 {
     seed ^ number.wrapping_mul(STEP)
 }
 
 /// Of the order in which a pair of blocks tries the candidates.
 pub fn of_order(seed: u64, block: u32) -> u64 {
-    apart(seed, pair(block))
+    numbered_seed(seed, block_pair(block))
 }
 
 /// Of the memory, size and pause that a pair of blocks meets.
 pub fn of_nuisances(seed: u64, block: u32) -> u64 {
-    apart(seed.rotate_left(32), pair(block))
+    numbered_seed(seed.rotate_left(32), block_pair(block))
 }
 
 /// Of the member of a class of devices that a pair of blocks has.
 pub fn of_member(seed: u64, block: u32) -> u64 {
-    apart(seed, pair(block))
+    numbered_seed(seed, block_pair(block))
 }
 
 /// Of the names in a block's datasets.
 pub fn of_names(seed: u64, block: u32) -> u64 {
-    apart(seed, u64::from(block))
+    numbered_seed(seed, u64::from(block))
 }
 
-/// Of what is left to chance in a modelled device: the same for all candidates of a block.
+/// The seed of everything random in a modelled device: the same for all candidates of a block.
 pub fn of_device(seed: u64, block: u32) -> u64 {
     xxh3_64_with_seed(&block.to_le_bytes(), seed)
 }
@@ -46,7 +46,7 @@ pub fn of_further_device(first: u64, number: usize) -> u64 {
     if number <= 1 { first } else { xxh3_64_with_seed(&(number as u64).to_le_bytes(), first) }
 }
 
-/// A site's own in place of the plan's.
+/// The seed of a site, in place of the plan's.
 pub fn of_site(seed: u64, site: &str) -> u64 {
     xxh3_64_with_seed(site.as_bytes(), seed) >> 1
 }

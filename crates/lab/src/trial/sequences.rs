@@ -1,4 +1,4 @@
-//! A phase of sequences: done on the clocks like any other, and told with the moments of their calls.
+//! Runs a phase of sequences on the clocks like any other, and reports the moments of their calls.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use fsverdict_workload::workload::{SequenceBounds, SequenceWork, carry_out};
 use super::act::{CacheState, Timed};
 use super::agent::Agent;
 use super::error::TrialError;
-use super::phase::{clocks, make_durable, may_be_quiet};
+use super::phase::{make_durable, may_be_quiet, require_clocks};
 use super::stack::{MOUNT, Stack};
 
-/// How many batches are told of in one line.
+/// Number of batches in one event.
 const BATCHES: usize = 16;
 
 impl Agent<'_> {
-    pub(super) fn sequences(
+    pub(super) fn run_sequences(
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
@@ -28,11 +28,16 @@ impl Agent<'_> {
         let durable = make_durable(Timed::Phase(phase).durable());
         let may_rest = self.assignment.bench.is_in_guest();
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), &chosen, may_rest)?);
-        let (sequences, clocked) =
-            clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
+        let (sequences, clocked) = require_clocks(self.meter.as_ref())?.clock(
+            &phase.name,
+            cache.journal_name(),
+            stack,
+            work,
+            durable,
+        )?;
         self.quiet = may_be_quiet(stack);
         for batches in sequences.batches.chunks(BATCHES) {
-            stack.sink.send(&Event::Sequences { phase: phase.name.clone(), batches: batches.to_vec() });
+            stack.sink.send_event(&Event::Sequences { phase: phase.name.clone(), batches: batches.to_vec() });
         }
         let done = sequences.done;
         let work = WorkDone {
@@ -41,7 +46,7 @@ impl Agent<'_> {
             main_call: Some(done.main_call.to_owned()),
             ..WorkDone::default()
         };
-        Ok(clocked.finish(work, stack.fresh())?)
+        Ok(clocked.finish(work, stack.fresh_copy())?)
     }
 }
 

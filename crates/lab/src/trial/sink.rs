@@ -8,7 +8,7 @@ use fsverdict_judgement::journal::{Caution, CommandRecord, Event, Facts, Learnt,
 /// Sends events. A conductor that is gone is not an error here: the agent is about to be ended with it.
 pub struct Sink {
     output: Box<dyn Write>,
-    /// The same pipe once more, for what is noticed while the agent waits for something else.
+    /// A second descriptor of the pipe, for observations made while the agent waits for something else.
     beside: Option<File>,
 }
 
@@ -28,38 +28,38 @@ impl Sink {
         self.beside.as_ref()?.try_clone().ok()
     }
 
-    pub fn send(&mut self, event: &Event) {
+    pub fn send_event(&mut self, event: &Event) {
         if let Ok(mut line) = serde_json::to_vec(event) {
             line.push(b'\n');
             let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
         }
     }
 
-    pub fn step(&mut self, step: &str) {
-        self.send(&Event::StepStarted { step: step.to_owned() });
+    pub fn send_step(&mut self, step: &str) {
+        self.send_event(&Event::StepStarted { step: step.to_owned() });
     }
 
-    pub fn command(&mut self, record: &CommandRecord) {
-        self.send(&Event::Command(record.clone()));
+    pub fn send_command(&mut self, record: &CommandRecord) {
+        self.send_event(&Event::Command(record.clone()));
     }
 
-    pub fn observation(&mut self, observation: Observation) {
-        self.send(&Event::Observation(observation));
+    pub fn send_observation(&mut self, observation: Observation) {
+        self.send_event(&Event::Observation(observation));
     }
 
     /// Something a reader must know; `phase` is empty for the whole trial.
-    pub fn caution(&mut self, phase: &str, text: impl Into<String>) {
-        self.send(&Event::Caution(Caution { phase: phase.to_owned(), text: text.into() }));
+    pub fn send_caution(&mut self, phase: &str, text: impl Into<String>) {
+        self.send_event(&Event::Caution(Caution { phase: phase.to_owned(), text: text.into() }));
     }
 
-    pub fn facts(&mut self, facts: Facts) {
+    pub fn send_facts(&mut self, facts: Facts) {
         if !facts.is_empty() {
-            self.learnt(facts, Learnt::default());
+            self.send_learnt(facts, Learnt::default());
         }
     }
 
-    /// What the program itself goes by, with what is shown of it.
-    pub fn learnt(&mut self, facts: Facts, learnt: Learnt) {
-        self.send(&Event::Facts { facts, learnt });
+    /// Sends facts for the program's own use, together with those for display.
+    pub fn send_learnt(&mut self, facts: Facts, learnt: Learnt) {
+        self.send_event(&Event::Facts { facts, learnt });
     }
 }

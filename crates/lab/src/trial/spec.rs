@@ -1,4 +1,4 @@
-//! What the agent is given, as JSON on its standard input: one resolved trial, and the bench it is done on.
+//! The agent's input, as JSON on its standard input: one resolved trial, and the bench for it.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -23,7 +23,7 @@ pub struct Assignment {
     pub bench: TestBench,
 }
 
-/// One resolved trial: what is to be done, wherever that may be.
+/// One resolved trial: what is to be done, independent of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
     pub trial: TrialId,
@@ -32,7 +32,7 @@ pub struct TrialSpec {
     pub candidate: Candidate,
     pub datasets: BTreeMap<String, Dataset>,
     pub phases: Vec<Phase>,
-    /// What goes on while phases do.
+    /// Services that run while phases do.
     #[serde(default)]
     pub services: Vec<Service>,
     /// How many times phases are done that leave everything as it was; those that are not named, once.
@@ -61,7 +61,7 @@ pub struct TrialSpec {
     pub devices: usize,
 }
 
-/// What must be found in the states that the trial's device takes on one after the other.
+/// What must be found in the crash states that the trial's device presents one after another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
@@ -72,19 +72,19 @@ pub struct CutLook {
     /// The sequences that had been done, if any had.
     #[serde(default)]
     pub sequences: Option<SequencesRecord>,
-    /// What programs had been promised.
+    /// Checks of what programs had been promised.
     #[serde(default)]
     pub rechecks: Vec<Recheck>,
-    /// What had been copied and synced.
+    /// Folders that had been copied and synced.
     #[serde(default)]
     pub written: Vec<WrittenFolder>,
 }
 
-/// What must be found on the trial's device, of which one block after the other is rotten.
+/// What must be found on the trial's device, on which one block after another is rotten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RotLook {
     pub folders: Vec<SavedFolder>,
-    /// Whether what was saved is to be written over itself, by the number of the block.
+    /// Whether saved files are overwritten with their own content, by the number of the block.
     pub rewrites: Vec<bool>,
 }
 
@@ -112,17 +112,18 @@ impl TrialSpec {
     }
 }
 
-/// What a trial meets that a machine like the plan's would have a little differently: the same for all candidates of a block.
+/// Random circumstances of a trial, which vary between machines like the plan's: the same for all candidates of a
+/// block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
-    /// The guest's own memory, and the device's size, as factors of what the plan says.
+    /// The guest's own memory, and the device's size, as factors of the plan's values.
     pub memory: f64,
     pub size: f64,
     /// How long nothing happens before the device is first used, and again before the first phase.
     pub pause: Duration,
-    /// Seed of the names of generated files; what is in them is the same in every block.
+    /// Seed of the names of generated files; their contents are the same in every block.
     pub names: u64,
-    /// Which device, where the model is a class of them; `None`: the typical one.
+    /// The draw from a class of devices; `None` for the typical device.
     #[serde(default)]
     pub device: Option<Draw>,
 }
@@ -135,10 +136,10 @@ pub struct Repeats {
     pub asked_for: bool,
 }
 
-/// What a trial is done on: for the lab to fill in.
+/// The bench of a trial, which the lab fills in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestBench {
-    /// What the trial gets of devices, in the order of the plan's.
+    /// The trial's devices, in the order of the plan's.
     pub devices: Vec<TrialDevice>,
     /// Where datasets that are needed as files lie.
     pub staging: Staging,
@@ -146,16 +147,17 @@ pub struct TestBench {
     pub idle_load: f64,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
-    /// Where a guest looks for programs before its usual folders, as `PATH` has it: what was found and asked for its version here is
-    /// what is to run there. A trial on this machine's own kernel has the environment of who started it.
+    /// The folders in which a guest looks for programs before its usual ones, as in `PATH`: the programs whose
+    /// versions were recorded here must be those that run. A trial on this machine's kernel has the environment of
+    /// the user.
     pub programs: Option<String>,
-    /// What is taken of which of the user's folders, where that was looked for before.
+    /// The selected files of the user's folders, by dataset, if they were selected before.
     pub selected: BTreeMap<String, Selection>,
     /// Bytes per second that modelled devices can move together; none of a real device, and of a model that takes no time.
     #[serde(default)]
     pub device_rate: Option<u64>,
-    /// Whether the kernel counts what it computes. A kernel that does not must not even be asked: a system call that fails takes
-    /// simulated time. It is left out where it is false, so that such a guest is told what it always was.
+    /// Whether the kernel counts its computation. Other kernels must not even be asked: a failing system call takes
+    /// simulated time. The field is omitted if false, so that the description for such guests stays the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_computation: bool,
 }
@@ -178,7 +180,7 @@ pub enum Staging {
         /// The folder of the image, for messages.
         folder: PathBuf,
     },
-    /// Staged once for the whole run by another process, whose mounts the agent's sandbox starts from.
+    /// Staged once for the whole run by another process, whose mounts the agent's sandbox inherits.
     Held {
         /// The folder of the scratch disk they lie on, where they are too large for memory.
         on_disk: Option<PathBuf>,
@@ -211,19 +213,19 @@ pub enum TrialDevice {
         /// The permission to write it, checked again right before the first write.
         ticket: LeaseTicket,
     },
-    /// A disk of a guest's, which is nobody else's.
+    /// A disk that belongs to the guest alone.
     Guest {
         path: PathBuf,
-        /// What its queue must be set to before anything reads it.
+        /// Settings of its queue that must be made before anything reads it.
         queue: Option<QueueLimits>,
     },
-    /// None: an empty folder of the conductor's, in a folder of the user's.
+    /// No device: an empty folder of the conductor's, inside a folder of the user's.
     Folder { path: PathBuf },
 }
 
 impl TrialDevice {
     /// An image of this process's, which is the conductor.
-    pub fn image(descriptor: RawFd) -> Self {
+    pub fn from_image(descriptor: RawFd) -> Self {
         TrialDevice::Image { descriptor, owner: ProcessKey::current(&Root::default()) }
     }
 }
@@ -233,7 +235,7 @@ pub(super) fn is_raw(phase: &Phase) -> bool {
 }
 
 /// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.
-pub(super) fn mentions(line: &str, variable: &str) -> bool {
+pub(super) fn mentions_variable(line: &str, variable: &str) -> bool {
     line.match_indices('$').any(|(at, _)| {
         let rest = &line[at + 1..];
         let rest = rest.strip_prefix('{').unwrap_or(rest);
@@ -244,11 +246,13 @@ pub(super) fn mentions(line: &str, variable: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::mentions;
+    use super::mentions_variable;
 
     #[test]
     fn variables_are_found_as_a_shell_would() {
-        assert!(mentions("rsync -a \"$USR/\" x", "USR") && mentions("cp ${USR}/a b", "USR"));
-        assert!(!mentions("echo $USRX", "USR") && !mentions("echo USR", "USR"));
+        assert!(
+            mentions_variable("rsync -a \"$USR/\" x", "USR") && mentions_variable("cp ${USR}/a b", "USR")
+        );
+        assert!(!mentions_variable("echo $USRX", "USR") && !mentions_variable("echo USR", "USR"));
     }
 }

@@ -1,6 +1,6 @@
 //! From the bare device up to the mounted filesystem, step by step, and down again.
 //!
-//! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
+//! Everything that was set up is recorded, so that it is taken down in reverse order whatever happened; every error
 //! on the way down is reported and none hides the cause.
 
 mod above;
@@ -47,7 +47,7 @@ pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
 /// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 
-/// How the lines of a reason begin that the kernel said.
+/// Prefix of the lines of a reason that quote the kernel.
 pub const THE_KERNEL: &str = "the kernel: ";
 
 /// A candidate's stack of device, layers and filesystem.
@@ -65,19 +65,19 @@ pub(super) struct Stack<'a> {
     layers: OpenLayers,
     /// No program may take longer.
     limit: Duration,
-    /// What of its devices is missing.
+    /// The missing one of its devices.
     missing: Option<PathBuf>,
-    /// What goes on beside a phase.
+    /// The work on an array beside a phase.
     beside: Option<WorkBeside>,
     mounted: bool,
     /// At the mount point, where something lies above the filesystem.
     shown: ShownAbove,
-    /// What serves what is shown there.
+    /// The process that serves what is shown there.
     server: Option<RunningProgram>,
     /// Whether layers were sealed that are once all is written.
     sealed: bool,
     cleaner: bool,
-    /// That it does otherwise than asked was told.
+    /// Whether it was reported that the cleaner does not behave as asked.
     cleaner_told: bool,
     fresh: Option<Fresh>,
     log: KernelLog,
@@ -97,10 +97,10 @@ impl<'a> Stack<'a> {
             None => fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
                 .ok_or_else(|| TrialError::Unknown(format!("filesystem `{}`", candidate.filesystem)))?,
         };
-        let arrangement = Arrangement::of(candidate, devices);
-        let layers = OpenLayers::of(candidate, &arrangement)?;
+        let arrangement = Arrangement::for_candidate(candidate, devices);
+        let layers = OpenLayers::for_candidate(candidate, &arrangement)?;
         for folder in [MOUNT, BELOW, EMPTY] {
-            std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
+            std::fs::create_dir_all(folder).map_err(TrialError::io_error("make the mount point"))?;
         }
         Ok(Stack {
             sink,
@@ -128,19 +128,19 @@ impl<'a> Stack<'a> {
         })
     }
 
-    /// Makes sure that the devices are ours.
-    pub(super) fn claim(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
+    /// Claims the devices, and makes sure that they are the cleared ones.
+    pub(super) fn claim_devices(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
         for (number, device) in (1..).zip(devices) {
-            let claim = BareDevice::take(number, device, self.sink)?;
+            let claim = BareDevice::claim_device(number, device, self.sink)?;
             self.devices.push(claim.path.clone());
             self.claims.push(claim);
         }
-        // Whoever lent them must know that what happens to them from here on may be ours.
-        self.sink.send(&Event::Device(DeviceEvent::FirstWrite));
-        let used = (1..=devices.len()).filter(|device| self.arrangement.uses(*device)).count();
+        // The conductor must know that changes of the devices may be this trial's from here on.
+        self.sink.send_event(&Event::Device(DeviceEvent::FirstWrite));
+        let used = (1..=devices.len()).filter(|device| self.arrangement.uses_device(*device)).count();
         if used < devices.len() {
             let text = format!("{} uses {used} of {} devices", self.candidate.name, devices.len());
-            self.sink.caution("", text);
+            self.sink.send_caution("", text);
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl<'a> Stack<'a> {
         self.claims.iter_mut().try_for_each(act)
     }
 
-    /// Tells what is known of the devices as they are now, of the second and those after it with their numbers.
+    /// Reports facts about the devices in their current state, with numbers from the second device on.
     pub(super) fn describe_device(&mut self) {
         let mut facts = Facts::new();
         for (number, claim) in (1..).zip(&mut self.claims) {
@@ -164,20 +164,20 @@ impl<'a> Stack<'a> {
                 1 => name,
                 number => name.replacen("device.", &format!("device.{number}."), 1),
             };
-            facts.extend(claim.facts().into_iter().map(|(name, value)| (named(name), value)));
+            facts.extend(claim.current_facts().into_iter().map(|(name, value)| (named(name), value)));
         }
-        self.sink.facts(facts);
+        self.sink.send_facts(facts);
     }
 
-    pub(super) fn step(&mut self, step: &str) {
+    pub(super) fn begin_step(&mut self, step: &str) {
         self.log.skip_to_end();
-        self.sink.step(step);
+        self.sink.send_step(step);
     }
 
-    /// What the kernel has said since then of what this stack is made of, as lines after an error's own.
+    /// The kernel's messages since then about the devices of this stack, as lines to append to an error.
     pub(super) fn said_by_kernel(&mut self) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let devices = self.device_names().into_iter().chain(self.layers.nodes().map(name));
+        let devices = self.device_names().into_iter().chain(self.layers.open_nodes().map(name));
         let words: Vec<String> = devices.chain([self.filesystem.name.to_owned()]).collect();
         self.log.read_matching(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
@@ -200,34 +200,34 @@ impl<'a> Stack<'a> {
         self.candidate.path.is_some()
     }
 
-    /// The device the filesystem lies on, of several the first; an empty path in a folder.
-    pub(super) fn top(&self) -> PathBuf {
-        self.tops().into_iter().next().map(|top| top.path).unwrap_or_default()
+    /// The device of the filesystem, of several the first; an empty path in a folder.
+    pub(super) fn top_device(&self) -> PathBuf {
+        self.top_devices().into_iter().next().map(|top| top.path).unwrap_or_default()
     }
 
-    /// What lies on the devices as far as layers are open: what the filesystem gets, and what an option names, without what is
-    /// missing.
-    fn tops(&self) -> Vec<NamedTop> {
+    /// The topmost nodes on the devices as far as layers are open: the filesystem's, and those that options name,
+    /// without missing ones.
+    fn top_devices(&self) -> Vec<NamedTop> {
         let tops = self.arrangement.tops.iter().filter_map(|top| {
             let under = |number: usize| self.devices.get(number.checked_sub(1)?).cloned();
-            let path = self.layers.node(top.is, &self.devices).or_else(|| under(top.device))?;
+            let path = self.layers.node_below(top.is, &self.devices).or_else(|| under(top.device))?;
             Some(NamedTop { device: top.device, apart: top.apart, path })
         });
         tops.filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
     }
 
-    /// What programs are told of this place.
-    fn names(&self) -> TrialNames {
+    /// The names that programs are given for this place.
+    fn trial_names(&self) -> TrialNames {
         TrialNames {
-            tops: self.tops(),
+            tops: self.top_devices(),
             degraded: self.mounts_degraded(),
             sealed: self.sealed,
             mount: self.filesystem_mount(),
         }
     }
 
-    fn argv(&self, line: Line) -> Option<Vec<String>> {
-        self.programs.argv(line, &self.names())
+    fn argv_for(&self, line: Line) -> Option<Vec<String>> {
+        self.programs.argv_for(line, &self.trial_names())
     }
 
     /// Names of the bottom devices in `/sys/class/block`; others' work is on that below a folder, too.
@@ -244,28 +244,28 @@ impl<'a> Stack<'a> {
         if self.claims.is_empty() {
             return Ok(());
         }
-        let used = (1..).zip(&self.claims).filter(|(device, _)| self.arrangement.uses(*device));
+        let used = (1..).zip(&self.claims).filter(|(device, _)| self.arrangement.uses_device(*device));
         let sizes = used.map(|(_, claim)| claim.size()).collect::<Result<Vec<_>, _>>();
-        let size = sizes.map_err(TrialError::io("ask for the size of the device"))?.into_iter().sum();
+        let size = sizes.map_err(TrialError::io_error("ask for the size of the device"))?.into_iter().sum();
         self.fresh = Some(Fresh::before_phase(Path::new(MOUNT), size)?);
         Ok(())
     }
 
-    pub(super) fn fresh(&self) -> Option<&Fresh> {
+    pub(super) fn fresh_copy(&self) -> Option<&Fresh> {
         self.fresh.as_ref()
     }
 
-    /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
-    /// of mkfs and mount are the plan's. The claim, and staging, needed others.
+    /// From here on only this stack's disks are visible, to the agent and to every tool, whatever its options name:
+    /// options of mkfs and mount come from the plan. Claiming and staging needed other disks.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         if self.claims.is_empty() {
             return Ok(private_devices(&[])?);
         }
         let mut kept: Vec<&Path> = self.devices.iter().map(PathBuf::as_path).collect();
         let control = Some(Path::new(BTRFS_CONTROL)).filter(|_| self.filesystem.takes_several);
-        let above = AboveLayer::of(self.candidate);
-        let of_above = above.iter().flat_map(AboveLayer::needs);
-        for node in self.layers.needs().chain(of_above).chain(control).filter(|node| node.exists()) {
+        let above = AboveLayer::of_candidate(self.candidate);
+        let of_above = above.iter().flat_map(AboveLayer::needed_nodes);
+        for node in self.layers.needed_nodes().chain(of_above).chain(control).filter(|node| node.exists()) {
             if !kept.contains(&node) {
                 kept.push(node);
             }
@@ -275,14 +275,14 @@ impl<'a> Stack<'a> {
     }
 
     /// Runs the program of this line, if this candidate has one; it must end well.
-    fn must(&mut self, line: Line) -> Result<(), TrialError> {
-        match self.argv(line) {
-            Some(argv) => self.tools.must(self.sink, line.step(), trade(line), argv),
+    fn run_required(&mut self, line: Line) -> Result<(), TrialError> {
+        match self.argv_for(line) {
+            Some(argv) => self.tools.run_required(self.sink, line.step_name(), trade_of(line), argv),
             None => Ok(()),
         }
     }
 
-    pub(super) fn layer(&mut self, at: usize, act: OfLayer) -> Result<(), TrialError> {
+    pub(super) fn run_layer_act(&mut self, at: usize, act: OfLayer) -> Result<(), TrialError> {
         if act == OfLayer::Make {
             self.check_device()?;
         }
@@ -290,107 +290,106 @@ impl<'a> Stack<'a> {
             return Ok(());
         }
         let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
-        self.layers.act(at, act, &self.devices, &mut mapper)
+        self.layers.run_layer_act(at, act, &self.devices, &mut mapper)
     }
 
     /// Seals the layers that are once all is written, with nothing mounted.
-    pub(super) fn seal(&mut self) -> Result<(), TrialError> {
+    pub(super) fn seal_layers(&mut self) -> Result<(), TrialError> {
         let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
-        self.layers.seal(&self.devices, &mut mapper)?;
+        self.layers.seal_layers(&self.devices, &mut mapper)?;
         self.sealed = true;
         Ok(())
     }
 
-    pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
-        self.must(Line::Apart)?;
-        self.must(Line::Mkfs)
+    pub(super) fn run_mkfs(&mut self) -> Result<(), TrialError> {
+        self.run_required(Line::Apart)?;
+        self.run_required(Line::Mkfs)
     }
 
-    /// The record of the checker, whatever it says; none where the filesystem has none.
-    pub(super) fn check(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
-        let argv = self.argv(Line::Check);
-        argv.map(|argv| self.tools.run(self.sink, name, Trade::Formatting, argv)).transpose()
+    /// Runs the checker and returns its record, whatever the result; `None` if the filesystem has no checker.
+    pub(super) fn run_checker(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
+        let argv = self.argv_for(Line::Check);
+        argv.map(|argv| self.tools.run_program(self.sink, name, Trade::Formatting, argv)).transpose()
     }
 
-    pub(super) fn mount(&mut self) -> Result<(), TrialError> {
+    pub(super) fn mount_filesystem(&mut self) -> Result<(), TrialError> {
         if self.in_folder() {
             let shown = mounts::bind_mount(Path::new(PLACE), Path::new(MOUNT));
             self.mounted = shown.is_ok();
-            return shown.map_err(TrialError::host);
+            return shown.map_err(TrialError::host_error);
         }
-        self.must(Line::Mount)?;
+        self.run_required(Line::Mount)?;
         self.mounted = true;
-        self.must(Line::Cleaner)?;
+        self.run_required(Line::Cleaner)?;
         self.cleaner = self.programs.cleaner().is_some();
         self.show_above()
     }
 
-    /// Makes the unmounted filesystem once more, on a device that is told to forget what is on it; a disk may not know how.
+    /// Makes the unmounted filesystem again on a discarded device; a disk may not support discarding.
     pub(super) fn make_anew(&mut self) -> Result<(), TrialError> {
         self.check_device()?;
-        for top in self.tops() {
+        for top in self.top_devices() {
             let open = std::fs::OpenOptions::new().write(true).open(&top.path);
-            let file = open.map_err(TrialError::io("open the device"))?;
+            let file = open.map_err(TrialError::io_error("open the device"))?;
             let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
-                .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
+                .map_err(|errno| TrialError::io_error("learn the size of the device")(errno.into()))?;
             let discarded = syscall::discard_range(&file, size).is_ok().to_string();
-            self.sink.facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
+            self.sink.send_facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
         }
-        self.mkfs()
+        self.run_mkfs()
     }
 
-    /// Mounts what was unmounted a moment ago: somebody may have put something else in its place.
+    /// Mounts the filesystem again after a moment in which another program may have replaced the device.
     pub(super) fn mount_again(&mut self) -> Result<(), TrialError> {
         self.check_device()?;
-        self.mount()
+        self.mount_filesystem()
     }
 
-    /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
+    /// Checks, before the device is written, mounted or checked, that it is the one that was cleared.
     pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        let claimed = self.mounted || self.layers.nodes().next().is_some();
-        self.claims.iter().try_for_each(|claim| claim.check(claimed))
+        let claimed = self.mounted || self.layers.open_nodes().next().is_some();
+        self.claims.iter().try_for_each(|claim| claim.require_unchanged(claimed))
     }
 
-    pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
+    pub(super) fn unmount_filesystem(&mut self) -> Result<(), TrialError> {
         self.hide_above()?;
         self.watch_cleaner();
         if self.cleaner {
             self.stop_cleaner();
         }
-        self.must(Line::Unmount)?;
+        self.run_required(Line::Unmount)?;
         self.mounted = false;
         Ok(())
     }
 
-    /// Puts what is cached of the unmounted device, of every layer, out of memory. Files, names and attributes went with the
-    /// mount; the caches of the machine's other filesystems stay: emptying them would take its time, and cost those who
-    /// use them.
+    /// Drops the cached pages of the unmounted device and of every layer. Files, names and attributes went with the
+    /// mount; the caches of other filesystems stay, because dropping them takes time and slows their users.
     pub(super) fn forget_device(&self) -> Result<(), TrialError> {
-        for device in self.layers.nodes().chain(self.devices.iter().map(PathBuf::as_path)) {
+        for device in self.layers.open_nodes().chain(self.devices.iter().map(PathBuf::as_path)) {
             File::open(device)
                 .and_then(|open| Ok(syscall::forget_buffers(open)?))
-                .map_err(TrialError::io("put the device out of the cache"))?;
+                .map_err(TrialError::io_error("put the device out of the cache"))?;
         }
         self.claims
             .iter()
             .try_for_each(BareDevice::forget_image)
-            .map_err(TrialError::io("put the image out of the cache"))
+            .map_err(TrialError::io_error("put the image out of the cache"))
     }
 
-    /// What can be had of a cold start in a folder, which stays mounted.
+    /// Does what is possible for a cold start in a folder, which stays mounted.
     pub(super) fn forget_folder(&mut self, phase: &str) -> Result<(), TrialError> {
-        self.sync()?;
+        self.sync_filesystem()?;
         if caches::drop_caches(&Root::new("/")).is_ok() {
             return Ok(());
         }
         let text = "not quite cold: without root the contents of files were put out of the cache, but not names and attributes";
-        self.sink.caution(phase, text);
-        caches::forget_contents(Path::new(MOUNT)).map_err(TrialError::io("put files out of the cache"))
+        self.sink.send_caution(phase, text);
+        caches::forget_contents(Path::new(MOUNT)).map_err(TrialError::io_error("put files out of the cache"))
     }
 
     /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
     /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
-    pub(super) fn sync(&mut self) -> Result<(), TrialError> {
+    pub(super) fn sync_filesystem(&mut self) -> Result<(), TrialError> {
         let folder = open_folder(Path::new(MOUNT))?;
         sync_all(&folder)?;
         if self.server.is_some() {
@@ -408,18 +407,18 @@ impl<'a> Stack<'a> {
     pub(super) fn unmount_left(&mut self) -> Result<(), TrialError> {
         // A program of it would keep the filesystem busy.
         let finished = self.finish_beside().map(drop);
-        if self.mounted { self.unmount().and(finished) } else { finished }
+        if self.mounted { self.unmount_filesystem().and(finished) } else { finished }
     }
 
-    pub(super) fn release(&mut self) -> Result<(), TrialError> {
-        // Each of them, whatever becomes of the one before.
-        let released = std::mem::take(&mut self.claims).into_iter().map(BareDevice::release);
+    pub(super) fn release_devices(&mut self) -> Result<(), TrialError> {
+        // Releases each of them, even if another failed.
+        let released = std::mem::take(&mut self.claims).into_iter().map(BareDevice::release_device);
         released.fold(Ok(()), Result::and)
     }
 }
 
 /// Where the program of a line is started from.
-const fn trade(line: Line) -> Trade {
+const fn trade_of(line: Line) -> Trade {
     match line {
         Line::Apart | Line::Mkfs | Line::Check => Trade::Formatting,
         Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
@@ -427,11 +426,11 @@ const fn trade(line: Line) -> Trade {
 }
 
 fn sync_all(folder: &OwnedFd) -> Result<(), TrialError> {
-    rustix::fs::syncfs(folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))
+    rustix::fs::syncfs(folder).map_err(|errno| TrialError::io_error("make the data durable")(errno.into()))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {
     use rustix::fs::{Mode, OFlags, open};
     open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| TrialError::io("open the mount point")(errno.into()))
+        .map_err(|errno| TrialError::io_error("open the mount point")(errno.into()))
 }

@@ -1,7 +1,8 @@
 //! `fsverdict stage`: stages a run's datasets once, in mounts that outlive it.
 //!
-//! A mount namespace lives as long as somebody has it open (namespaces(7)): the conductor opens that of this
-//! process's sandbox, and every agent's sandbox starts from it. When the conductor is gone, so are mounts and memory.
+//! A mount namespace lives as long as a process has it open (namespaces(7)): the conductor opens that of this
+//! process's sandbox, and every agent's sandbox starts from it. Mounts and memory are freed when the conductor is
+//! gone.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
@@ -15,12 +16,13 @@ use super::sink::Sink;
 use super::spec::Assignment;
 use super::staging::{Materials, ROOM, write_records};
 
-/// What the process says once everything is staged.
+/// The line that the process prints once everything is staged.
 pub const STAGED: &str = "staged";
 
-/// Stages what the trial described on the first line of standard input needs, says [`STAGED`] or what went wrong on
-/// standard output, and waits until standard input ends: until then its mounts can be opened. Returns the exit status.
-pub fn stage() -> u8 {
+/// Stages the datasets of the trial described on the first line of standard input, prints [`STAGED`] or an error on
+/// standard output, and waits until standard input ends: until then its mounts can be opened. Returns the exit
+/// status.
+pub fn run_stage() -> u8 {
     let mut input = std::io::stdin().lock();
     let mut line = String::new();
     let assignment: Assignment = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
@@ -39,14 +41,14 @@ pub fn stage() -> u8 {
         return 1;
     }
     let _ = output.flush();
-    // Whatever the conductor does next, it ends our input.
+    // The conductor ends this input in every case.
     let _ = input.read_to_end(&mut Vec::new());
     status
 }
 
 fn stage_all(assignment: &Assignment) -> Result<(), TrialError> {
-    std::fs::create_dir_all(ROOM).map_err(TrialError::io("make the room for datasets"))?;
-    mounts::mount_tmpfs(Path::new(ROOM), "755").map_err(TrialError::host)?;
-    let materials = Materials::gather(assignment, &mut Sink::new(std::io::sink()))?;
+    std::fs::create_dir_all(ROOM).map_err(TrialError::io_error("make the room for datasets"))?;
+    mounts::mount_tmpfs(Path::new(ROOM), "755").map_err(TrialError::host_error)?;
+    let materials = Materials::prepare_datasets(assignment, &mut Sink::new(std::io::sink()))?;
     write_records(&materials)
 }

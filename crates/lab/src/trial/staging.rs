@@ -17,14 +17,14 @@ use fsverdict_workload::dataset::{Manifest, Prepared, Staged, StagingRecord, Tot
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Assignment, Staging, TestBench, TrialDevice, mentions};
+use super::spec::{Assignment, Staging, TestBench, TrialDevice, mentions_variable};
 
-/// The agent's own room: a tmpfs, which commands see read-only.
+/// The agent's own tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
-/// Where the process that stages for the whole run writes down what it staged.
+/// Folder in which the process that stages for the whole run records what it staged.
 pub(super) const RECORDS: &str = "/tmp/fsverdict/records";
-/// Where an agent's sandbox shows what that process staged.
+/// Where an agent's sandbox shows the files that this process staged.
 const HELD: &str = "/tmp/fsverdict-held";
 /// Where the agent's sandbox shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
@@ -41,7 +41,7 @@ pub(super) struct Materials {
 
 impl Materials {
     /// Prepares every dataset, and has those that a phase needs as files ready.
-    pub(super) fn gather(assignment: &Assignment, sink: &mut Sink) -> Result<Self, TrialError> {
+    pub(super) fn prepare_datasets(assignment: &Assignment, sink: &mut Sink) -> Result<Self, TrialError> {
         let Assignment { spec, bench: TestBench { staging, selected, .. } } = assignment;
         if !matches!(staging, Staging::Held { .. }) {
             make_room(staging)?;
@@ -54,25 +54,25 @@ impl Materials {
             let staged = match (needed_as_files(&spec.phases, name, dataset), staging) {
                 (false, _) => None,
                 (true, Staging::Held { .. }) => {
-                    Some(dataset::adopt_staged(&prepared, &held(DATA).join(name), read_record(name)?)?)
+                    Some(dataset::adopt_staged(&prepared, &staged_path(DATA).join(name), read_record(name)?)?)
                 }
                 (true, Staging::Memory | Staging::Disk { .. }) => {
-                    sink.step(&format!("{STAGE}{name}"));
+                    sink.send_step(&format!("{STAGE}{name}"));
                     Some(dataset::stage_dataset(&prepared, &Path::new(DATA).join(name), selected.get(name))?)
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
-                let held = fingerprint(&prepared, staged)?;
+                let held = content_fingerprint(&prepared, staged)?;
                 let shown = Facts::from([(format!("{DATASET_FACT}{name}"), held.clone())]);
                 let held = BTreeMap::from([(name.clone(), held)]);
-                sink.learnt(shown, Learnt { held, ..Learnt::default() });
+                sink.send_learnt(shown, Learnt { held, ..Learnt::default() });
             }
             let notes = prepared.notes.iter().chain(staged.iter().flat_map(|staged| &staged.notes)).cloned();
-            notes.for_each(|note| sink.caution("", note));
+            notes.for_each(|note| sink.send_caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
         }
         if let Staging::Disk { folder, .. } | Staging::Held { on_disk: Some(folder) } = staging {
-            sink.caution("", on_disk(folder));
+            sink.send_caution("", on_disk(folder));
         }
         Ok(Materials { by_name })
     }
@@ -82,7 +82,7 @@ impl Materials {
     }
 
     /// The environment variables by which commands find the staged ones, and learn how large each is.
-    pub(super) fn variables(&self) -> Vec<(String, OsString)> {
+    pub(super) fn dataset_variables(&self) -> Vec<(String, OsString)> {
         let mut variables = Vec::new();
         for (name, material) in &self.by_name {
             if let Some(staged) = &material.staged {
@@ -90,7 +90,7 @@ impl Materials {
             }
             let totals = material.staged.as_ref().map(Staged::totals).or(material.prepared.totals());
             let Some(Totals { bytes, files, .. }) = totals else { continue };
-            // At least 1 MiB: 0 means "leave this test out" to the programs that take such a number.
+            // At least 1 MiB, because programs that take such a number skip the test for 0.
             for (measure, value) in [("bytes", bytes), ("mib", (bytes >> 20).max(1)), ("files", files)] {
                 variables.push((measure_variable(name, measure), value.to_string().into()));
             }
@@ -99,15 +99,15 @@ impl Materials {
     }
 }
 
-/// What a user's folder held: it may hold something else in the next trial, or the next run.
-fn fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
+/// A fingerprint of a user's folder, whose content may differ in the next trial, or the next run.
+fn content_fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
     let digest = Manifest::for_generation(prepared, Some(staged), 0)?.digest();
     Ok(format!("{files} files, {} (digest {digest:016x})", Bytes(bytes)))
 }
 
 /// Where a folder of the process that staged for the whole run is shown to the agent.
-pub(super) fn held(folder: &str) -> PathBuf {
+pub(super) fn staged_path(folder: &str) -> PathBuf {
     let below = Path::new(folder).strip_prefix(ROOM).unwrap_or(Path::new(folder));
     Path::new(HELD).join(below)
 }
@@ -117,7 +117,7 @@ pub(super) fn held(folder: &str) -> PathBuf {
 fn as_seen_here(staging: &Staging, name: &str, dataset: &Dataset) -> Dataset {
     match (dataset, staging) {
         (Dataset::Folder { size, .. }, Staging::Held { .. }) => {
-            Dataset::Folder { path: held(DATA).join(name), size: *size }
+            Dataset::Folder { path: staged_path(DATA).join(name), size: *size }
         }
         (Dataset::Folder { size, .. }, _) => {
             Dataset::Folder { path: Path::new(REAL).join(name), size: *size }
@@ -130,11 +130,11 @@ fn as_seen_here(staging: &Staging, name: &str, dataset: &Dataset) -> Dataset {
 fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
     let variable = variable(name);
     let named = phases.iter().any(|phase| {
-        let around = phase.lines_around().any(|line| mentions(line, &variable));
+        let around = phase.lines_around().any(|line| mentions_variable(line, &variable));
         around
             || match &phase.work {
                 PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. } => {
-                    mentions(line, &variable)
+                    mentions_variable(line, &variable)
                 }
                 PhaseWork::Operation(_) => false,
             }
@@ -159,7 +159,7 @@ pub(super) fn to_stage<'a>(
 
 /// The folder for the datasets: memory as it is, or a scratch disk mounted there.
 fn make_room(staging: &Staging) -> Result<(), TrialError> {
-    std::fs::create_dir_all(DATA).map_err(TrialError::io("make a folder for the datasets"))?;
+    std::fs::create_dir_all(DATA).map_err(TrialError::io_error("make a folder for the datasets"))?;
     let Staging::Disk { device, .. } = staging else { return Ok(()) };
     let failed = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
     let (path, _attached) = match device {
@@ -177,7 +177,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
         }
     };
     let path = path.to_string_lossy().into_owned();
-    // No journal: these data are gone with the run anyway. An inode for every 4 KiB: files may be small.
+    // No journal, because the data are gone with the run anyway. One inode per 4 KiB, because files may be small.
     let format =
         ["mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-m", "0", "-i", "4096", "-E", "nodiscard", &path];
     for argv in [&format[..], &["mount", "-t", "ext4", "-o", "noatime", &path, DATA][..]] {
@@ -187,7 +187,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// What a reader must know of datasets that do not fit into memory.
+/// The caution about datasets that do not fit into memory.
 fn on_disk(folder: &Path) -> String {
     format!(
         "the datasets do not fit into memory and are staged on disk (in {}): phases that copy them wait for that disk, too, and must not share it with the filesystem under test",
@@ -195,21 +195,21 @@ fn on_disk(folder: &Path) -> String {
     )
 }
 
-/// Writes down what another process needs to know of each staged dataset.
+/// Writes the record of each staged dataset that other processes need.
 pub(super) fn write_records(materials: &Materials) -> Result<(), TrialError> {
-    std::fs::create_dir_all(RECORDS).map_err(TrialError::io("make a folder for the records"))?;
+    std::fs::create_dir_all(RECORDS).map_err(TrialError::io_error("make a folder for the records"))?;
     for (name, material) in &materials.by_name {
         let Some(staged) = &material.staged else { continue };
         let text = serde_json::to_vec(&staged.staging_record(&material.prepared)?).unwrap_or_default();
         std::fs::write(record_file(Path::new(RECORDS), name), text)
-            .map_err(TrialError::io("write down what was staged"))?;
+            .map_err(TrialError::io_error("write down what was staged"))?;
     }
     Ok(())
 }
 
 fn read_record(name: &str) -> Result<StagingRecord, TrialError> {
-    let text =
-        std::fs::read(record_file(&held(RECORDS), name)).map_err(TrialError::io("read what was staged"))?;
+    let text = std::fs::read(record_file(&staged_path(RECORDS), name))
+        .map_err(TrialError::io_error("read what was staged"))?;
     serde_json::from_slice(&text).map_err(|error| {
         TrialError::Host(format!(
             "what was staged of dataset `{name}` is not recorded as it should be: {error}"

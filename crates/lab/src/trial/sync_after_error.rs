@@ -1,6 +1,6 @@
-//! What fsync says of writes that the device refuses, and what is there afterwards: each file is written over in place, synced, synced
-//! again where that failed, and read; and once more when it was mounted anew (Rebello et al., *Can Applications Recover from
-//! fsync Failures?*, ATC '20).
+//! Tests what fsync reports about writes that the device refuses, and which content is there afterwards: each file is
+//! overwritten in place, synced, synced again after a failure, and read; then read again after a remount (Rebello et
+//! al., *Can Applications Recover from fsync Failures?*, ATC '20).
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
@@ -17,14 +17,14 @@ use super::stack::MOUNT;
 /// Files that are written over, at most.
 const MOST_FILES: usize = 2000;
 
-/// What a file's user was told.
+/// What the user of a file would have observed.
 struct TriedFile {
     path: PathBuf,
     /// Of the content that was written: it is not kept.
     wanted: u64,
-    /// Whether each fsync that was asked for said that all is done; the second is asked for where the first did not.
+    /// Whether each fsync reported success; the second is called only if the first failed.
     answers: [Option<bool>; 2],
-    /// Whether what was written was read after a failure, before anything was mounted anew.
+    /// Whether the new content could be read after a failure, before the remount.
     shown: bool,
 }
 
@@ -34,26 +34,29 @@ pub(super) struct TriedSyncs {
 }
 
 impl TriedSyncs {
-    /// Writes other content over every file's own. A file that cannot be opened for writing, or read, is passed over: who cannot
-    /// write is told so.
-    pub(super) fn over(look: &RotLook) -> TriedSyncs {
+    /// Overwrites every file with other content. A file that cannot be opened for writing, or read, is skipped: its
+    /// user gets an error in any case.
+    pub(super) fn overwrite_files(look: &RotLook) -> TriedSyncs {
         let entries = look.folders.iter().flat_map(|folder| {
             std::fs::read_dir(Path::new(MOUNT).join(&folder.into)).into_iter().flatten().flatten()
         });
         TriedSyncs {
-            files: entries.take(MOST_FILES).filter_map(|entry| TriedFile::over(entry.path()).ok()).collect(),
+            files: entries
+                .take(MOST_FILES)
+                .filter_map(|entry| TriedFile::overwrite_file(entry.path()).ok())
+                .collect(),
         }
     }
 
-    /// What it came to, now that it was mounted anew: the worst of all files, and of which.
-    pub(super) fn answer(&self) -> Option<(SyncAnswer, &Path)> {
-        let answers = self.files.iter().map(|file| (file.answer(), file.path.as_path()));
+    /// The result after the remount: the worst of all files, and its path.
+    pub(super) fn worst_answer(&self) -> Option<(SyncAnswer, &Path)> {
+        let answers = self.files.iter().map(|file| (file.sync_answer(), file.path.as_path()));
         answers.max_by_key(|(answer, _)| *answer)
     }
 }
 
 impl TriedFile {
-    fn over(path: PathBuf) -> io::Result<TriedFile> {
+    fn overwrite_file(path: PathBuf) -> io::Result<TriedFile> {
         let mut bytes = std::fs::read(&path)?;
         bytes.iter_mut().for_each(|byte| *byte = !*byte);
         let file = File::options().write(true).open(&path)?;
@@ -62,11 +65,11 @@ impl TriedFile {
         let first = done(file.write_all_at(&bytes, 0).and_then(|()| file.sync_all()));
         let second = if first == Some(false) { done(file.sync_all()) } else { None };
         let shown = second.is_some() && std::fs::read(&path).is_ok_and(|read| read == bytes);
-        Ok(TriedFile { path, wanted: digest(&bytes), answers: [first, second], shown })
+        Ok(TriedFile { path, wanted: digest_bytes(&bytes), answers: [first, second], shown })
     }
 
-    fn answer(&self) -> SyncAnswer {
-        let is_there = std::fs::read(&self.path).is_ok_and(|bytes| digest(&bytes) == self.wanted);
+    fn sync_answer(&self) -> SyncAnswer {
+        let is_there = std::fs::read(&self.path).is_ok_and(|bytes| digest_bytes(&bytes) == self.wanted);
         match (self.answers, is_there) {
             ([Some(true), _], true) => SyncAnswer::Kept,
             ([Some(true), _], false) => SyncAnswer::NeverTold,
@@ -78,7 +81,7 @@ impl TriedFile {
     }
 }
 
-fn digest(bytes: &[u8]) -> u64 {
+fn digest_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()

@@ -22,12 +22,12 @@ pub(super) enum Trade {
 
 pub(super) struct Tools {
     limit: Duration,
-    /// Where programs are started from whose options a plan can choose; none before [`Tools::shut_in`].
+    /// Where programs start whose options a plan can choose; `None` before [`Tools::shut_in`].
     workshops: Option<Workshops>,
 }
 
 struct Workshops {
-    /// mount and umount, and what needs the mounted filesystem.
+    /// For mount, umount and programs that need the mounted filesystem.
     mounting: Workshop,
     /// mkfs and fsck.
     formatting: Workshop,
@@ -38,7 +38,7 @@ impl Tools {
         Tools { limit, workshops: None }
     }
 
-    /// From here on tools see what the agent sees of devices, and less of the rest.
+    /// From here on tools see the devices that the agent sees, and less of everything else.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         let (mounting, formatting) = (Workshop::for_mounting()?, Workshop::for_formatting()?);
         self.workshops = Some(Workshops { mounting, formatting });
@@ -46,15 +46,15 @@ impl Tools {
     }
 
     /// Runs one program of the trial, traced, within the time limit.
-    pub(super) fn run(
+    pub(super) fn run_program(
         &self,
         sink: &mut Sink,
         step: &str,
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
-        let record = self.run_program(step, trade, argv)?;
-        sink.command(&record);
+        let record = self.run_unrecorded(step, trade, argv)?;
+        sink.send_command(&record);
         Ok(record)
     }
 
@@ -66,24 +66,33 @@ impl Tools {
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
-        let record = self.run_program(step, trade, argv)?;
+        let record = self.run_unrecorded(step, trade, argv)?;
         match is_killed(&record) {
             true => Err(TrialError::Killed(ProgramError::Failed(Box::new(record)))),
             false => Ok(record),
         }
     }
 
-    fn run_program(&self, step: &str, trade: Trade, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
-        Ok(self.program(trade, argv).run(step)?)
+    fn run_unrecorded(
+        &self,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<CommandRecord, TrialError> {
+        Ok(self.build_program(trade, argv).run(step)?)
     }
 
     /// Starts one that goes on beside the trial; it ends with the value at the latest.
-    pub(super) fn start(&self, trade: Trade, argv: Vec<String>) -> Result<RunningProgram, TrialError> {
-        Ok(self.program(trade, argv).prepare_start()?.start())
+    pub(super) fn start_program(
+        &self,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<RunningProgram, TrialError> {
+        Ok(self.build_program(trade, argv).prepare_start()?.start())
     }
 
-    fn program(&self, trade: Trade, argv: Vec<String>) -> Program {
-        // In an empty folder: a stray word among a plan's mkfs options must not name a file.
+    fn build_program(&self, trade: Trade, argv: Vec<String>) -> Program {
+        // In an empty folder, so that a stray word among a plan's mkfs options cannot name a file.
         let program = Program::new(argv).with_time_limit(self.limit).in_folder(Path::new(EMPTY));
         let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
             Trade::Layering => None,
@@ -96,15 +105,15 @@ impl Tools {
         }
     }
 
-    /// Runs one program of the trial as [`Tools::run`] does; it must end well.
-    pub(super) fn must(
+    /// Runs one program of the trial as [`Tools::run_program`] does; it must end well.
+    pub(super) fn run_required(
         &self,
         sink: &mut Sink,
         step: &str,
         trade: Trade,
         argv: Vec<String>,
     ) -> Result<(), TrialError> {
-        require_success(self.run(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
+        require_success(self.run_program(sink, step, trade, argv)?).map(drop).map_err(TrialError::from)
     }
 }
 

@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use super::super::demerit::Demerit;
-use super::super::text::{has_section, number, rounded, value, with};
-use super::measured::{Measured, kinds};
-use super::replay::{ReplayError, replay};
+use super::super::text::{find_number, find_value, format_rounded, has_section, with_value};
+use super::measured::{Measured, request_kinds};
+use super::replay::{ReplayError, replay_trace};
 use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
 
@@ -75,15 +75,21 @@ struct Fit<'a> {
 ///
 /// # Errors
 /// When the model cannot be read, or a request lies beyond the model's capacity.
-pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> Result<Fitted, ReplayError> {
+pub fn fit_model(
+    text: &str,
+    name: &str,
+    state: Option<&str>,
+    trace: &[Measured],
+) -> Result<Fitted, ReplayError> {
     let model = Model::read(text, name, state)?;
     let first = &trace[..first_fifth(trace)];
     // A request of any part of the trace may lie beyond the model's end.
-    replay(&model, trace)?;
+    replay_trace(&model, trace)?;
     let knobs = model.knobs().traced;
     let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
     let text = text.to_owned();
-    let mut fit = Fit { name, state, trace: first, kinds: kinds(first), text: text.clone(), current: zero };
+    let mut fit =
+        Fit { name, state, trace: first, kinds: request_kinds(first), text: text.clone(), current: zero };
     if let Some(errors) = fit.compute_errors(&text).filter(|_| !first.is_empty()) {
         fit.current = errors;
         // The effect of one number may be hidden until another is fitted.
@@ -101,9 +107,10 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
         }
     }
     let numbers = knobs.iter().filter_map(|TracedKnob(section, key, _)| {
-        let (was, is) = (value(&text, section, key), value(&fit.text, section, key)?);
+        let (was, is) = (find_value(&text, section, key), find_value(&fit.text, section, key)?);
         let shown = |value: Option<&str>| value.unwrap_or("–").to_owned();
-        let same = was == Some(is) || number(&text, section, key).is_some_and(|was| rounded(was) == is);
+        let same =
+            was == Some(is) || find_number(&text, section, key).is_some_and(|was| format_rounded(was) == is);
         (!same).then(|| [format!("[{section}] {key}"), shown(was), is.to_owned()])
     });
     let numbers = numbers.collect();
@@ -121,7 +128,7 @@ impl Fit<'_> {
     /// The errors of the model in `text` on the first fifth; `None` if the text is no valid model.
     fn compute_errors(&self, text: &str) -> Option<FitErrors> {
         let model = Model::read(text, self.name, self.state).ok()?;
-        let predicted = replay(&model, self.trace).ok()?;
+        let predicted = replay_trace(&model, self.trace).ok()?;
         let mut errors = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
         let mut by_kind: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for ((measured, kind), predicted_ns) in self.trace.iter().zip(&self.kinds).zip(predicted) {
@@ -131,8 +138,9 @@ impl Fit<'_> {
             errors.sharp += error.min(MAX_SHARP_ERROR);
             by_kind.entry(kind).or_default().push((measured_ns, predicted_ns));
         }
-        let demerits: Vec<Demerit> = by_kind.values().filter_map(|pairs| Demerit::of(pairs)).collect();
-        errors.kinds = Demerit::within(&demerits);
+        let demerits: Vec<Demerit> =
+            by_kind.values().filter_map(|pairs| Demerit::from_pairs(pairs)).collect();
+        errors.kinds = Demerit::weighted_mean(&demerits);
         let squares = demerits.iter().map(|kind| (kind.share * kind.measured).powi(2) * kind.n as f64);
         errors.blurred = (squares.sum::<f64>() / self.trace.len() as f64).sqrt();
         Some(errors)
@@ -167,7 +175,7 @@ impl Fit<'_> {
         error_of: fn(&FitErrors) -> f64,
         gain: f64,
     ) -> bool {
-        self.try_text(&with(&self.text, key.section, key.key, value), error_of, gain)
+        self.try_text(&with_value(&self.text, key.section, key.key, value), error_of, gain)
     }
 
     fn try_text(&mut self, text: &str, error_of: fn(&FitErrors) -> f64, gain: f64) -> bool {
@@ -188,7 +196,7 @@ impl Fit<'_> {
         gain: f64,
     ) {
         for choice in choices {
-            if value(&self.text, place.section, place.key) != Some(*choice) {
+            if find_value(&self.text, place.section, place.key) != Some(*choice) {
                 self.try_value(place, choice, error_of, gain);
             }
         }
@@ -207,9 +215,9 @@ impl Fit<'_> {
             for choice in *choices {
                 for (other_section, other, others) in &policies[index + 1..] {
                     for also in *others {
-                        let text = with(&self.text, section, key, choice);
+                        let text = with_value(&self.text, section, key, choice);
                         self.try_text(
-                            &with(&text, other_section, other, also),
+                            &with_value(&text, other_section, other, also),
                             |errors| errors.policies,
                             POLICY_GAIN,
                         );
@@ -230,13 +238,16 @@ impl Fit<'_> {
         for step in steps {
             for sign in [1.0, -1.0] {
                 let current = |fit: &Self| {
-                    number(&fit.text, place.section, place.key)
-                        .or_else(|| number(&fit.text, place.section, absent))
+                    find_number(&fit.text, place.section, place.key)
+                        .or_else(|| find_number(&fit.text, place.section, absent))
                         .unwrap_or(0.0)
                 };
-                while self.try_value(place, &rounded((current(self) + sign * step).max(0.0)), error_of, gain)
-                {
-                }
+                while self.try_value(
+                    place,
+                    &format_rounded((current(self) + sign * step).max(0.0)),
+                    error_of,
+                    gain,
+                ) {}
             }
         }
     }
@@ -244,9 +255,10 @@ impl Fit<'_> {
     /// Fits the share of sequential reads that miss the buffer: those that take more than twice as long as a model
     /// without misses predicts.
     fn fit_missed_share(&mut self, place: KeyPlace<'_>) {
-        let text = with(&self.text, place.section, place.key, "0");
-        let predicted =
-            Model::read(&text, self.name, self.state).ok().and_then(|model| replay(&model, self.trace).ok());
+        let text = with_value(&self.text, place.section, place.key, "0");
+        let predicted = Model::read(&text, self.name, self.state)
+            .ok()
+            .and_then(|model| replay_trace(&model, self.trace).ok());
         let Some(predicted) = predicted else { return };
         let (mut sequential, mut late) = (0.0, 0.0);
         for (records, predicted_ns) in self.trace.windows(3).zip(&predicted[2..]) {
@@ -262,17 +274,21 @@ impl Fit<'_> {
         }
         let share = if sequential > 0.0 { late / sequential } else { 0.0 };
         if share >= MIN_MISSED_SHARE {
-            self.try_value(place, &rounded(share), |errors| errors.kinds, 0.0);
+            self.try_value(place, &format_rounded(share), |errors| errors.kinds, 0.0);
         }
     }
 
     fn search_by_factors(&mut self, place: KeyPlace<'_>) {
         for step in STEPS_RATE {
             for factor in [1.0 + step, 1.0 / (1.0 + step)] {
-                while let Some(current) = number(&self.text, place.section, place.key)
-                    && self.try_value(place, &rounded(current * factor), |errors| errors.sharp, SHARP_GAIN)
-                {
-                }
+                while let Some(current) = find_number(&self.text, place.section, place.key)
+                    && self.try_value(
+                        place,
+                        &format_rounded(current * factor),
+                        |errors| errors.sharp,
+                        SHARP_GAIN,
+                    )
+                {}
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct Durability {
 
 /// Returns the kind of each request: its operation with the trace's word, where words differ within the operation;
 /// otherwise its operation and whether it is sequential to the request before.
-pub(super) fn kinds(trace: &[Measured]) -> Vec<String> {
+pub(super) fn request_kinds(trace: &[Measured]) -> Vec<String> {
     let mut words: BTreeMap<Action, BTreeSet<&str>> = BTreeMap::new();
     for request in trace {
         words.entry(request.record.operation).or_default().insert(&request.word);

@@ -8,8 +8,10 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-pub use fit::{Fitted, first_fifth, fit};
-pub use foreign::{RecordForm, RequestAccount, RequestRecord, TraceFault, UnreadRequests, read, read_record};
+pub use fit::{Fitted, first_fifth, fit_model};
+pub use foreign::{
+    RecordForm, RequestAccount, RequestRecord, TraceFault, UnreadRequests, read_record, read_recording,
+};
 pub use measured::{Durability, Measured};
-pub use replay::{ReplayError, replay};
+pub use replay::{ReplayError, replay_trace};
 pub use score::TraceScore;

@@ -42,7 +42,7 @@ impl Hinted for ReplayError {
 ///
 /// # Errors
 /// When a request lies beyond the model's capacity.
-pub fn replay(model: &Model, trace: &[Measured]) -> Result<Vec<f64>, ReplayError> {
+pub fn replay_trace(model: &Model, trace: &[Measured]) -> Result<Vec<f64>, ReplayError> {
     let size = model.capacity() / 512 * 512;
     let sectors = size / 512;
     let beyond = trace.iter().enumerate().find(|(_, request)| request.record.end() > sectors);

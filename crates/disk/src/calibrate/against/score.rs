@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::super::demerit::Demerit;
-use super::measured::{Measured, kinds};
+use super::measured::{Measured, request_kinds};
 
 /// Errors of a model's answers to the requests of a trace, or of a part of it.
 #[derive(Debug, Clone)]
@@ -24,9 +24,13 @@ pub struct TraceScore {
 impl TraceScore {
     /// Scores the requests `part` of a trace; `latencies_ns` holds the time of every request on the model, in
     /// nanoseconds. `None` where none of them took any time when it was measured.
-    pub fn of(trace: &[Measured], latencies_ns: &[f64], part: Range<usize>) -> Option<TraceScore> {
+    pub fn from_latencies(
+        trace: &[Measured],
+        latencies_ns: &[f64],
+        part: Range<usize>,
+    ) -> Option<TraceScore> {
         let mut by_kind: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        let rows = trace.iter().zip(kinds(trace)).zip(latencies_ns);
+        let rows = trace.iter().zip(request_kinds(trace)).zip(latencies_ns);
         for ((request, kind), predicted_ns) in rows.skip(part.start).take(part.len()) {
             let measured_ns = request.record.latency_ns().unwrap_or_default() as f64;
             by_kind.entry(kind).or_default().push((measured_ns, *predicted_ns));
@@ -36,14 +40,16 @@ impl TraceScore {
             // The name of a kind begins with its operation.
             by_operation.entry(name.split(' ').next().unwrap_or_default()).or_default().extend(pairs);
         }
-        let operations: Vec<Demerit> = by_operation.values().filter_map(|pairs| Demerit::of(pairs)).collect();
+        let operations: Vec<Demerit> =
+            by_operation.values().filter_map(|pairs| Demerit::from_pairs(pairs)).collect();
         let pairs: Vec<(f64, f64)> = by_kind.values().flatten().copied().collect();
-        let demerits = by_kind.into_iter().filter_map(|(name, pairs)| Some((name, Demerit::of(&pairs)?)));
+        let demerits =
+            by_kind.into_iter().filter_map(|(name, pairs)| Some((name, Demerit::from_pairs(&pairs)?)));
         let kinds: Vec<(String, Demerit)> = demerits.collect();
         Some(TraceScore {
-            all: Demerit::of(&pairs)?,
-            operations: Demerit::within(&operations),
-            within: Demerit::within(kinds.iter().map(|(_, demerit)| demerit)),
+            all: Demerit::from_pairs(&pairs)?,
+            operations: Demerit::weighted_mean(&operations),
+            within: Demerit::weighted_mean(kinds.iter().map(|(_, demerit)| demerit)),
             kinds,
             pairs,
         })

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use proptest::prelude::{any, prop, proptest};
 
-use super::measured::kinds;
-use super::{Measured, TraceFault, read, replay};
+use super::measured::request_kinds;
+use super::{Measured, TraceFault, read_recording, replay};
 use crate::device::trace::{Flags, TraceWriter, Traced};
 use crate::device::{Action, Completion, Device, Model, Request, random};
 
@@ -20,11 +20,11 @@ fn trace_of(model: &Model, depth: usize, count: u64) -> Vec<Completion> {
             now_ns = device.next_event().unwrap();
             device.advance(now_ns, &mut done);
         }
-        now_ns += if id == 0 { 0 } else { random::below(3, id, 40_000_000) };
+        now_ns += if id == 0 { 0 } else { random::uniform_below(3, id, 40_000_000) };
         while let Some(next_ns) = device.next_event().filter(|next_ns| *next_ns <= now_ns) {
             device.advance(next_ns, &mut done);
         }
-        sector = if id % 3 == 0 { random::below(1, id, SIZE / 512 / 8) * 8 } else { sector + 8 };
+        sector = if id % 3 == 0 { random::uniform_below(1, id, SIZE / 512 / 8) * 8 } else { sector + 8 };
         let operation = if id % 4 == 0 { Action::Write } else { Action::Read };
         device.submit(now_ns, Request { id, operation, sector, sectors: 8 });
     }
@@ -48,11 +48,11 @@ fn a_model_answers_its_own_trace_as_it_is() {
             writer.record(&Traced::done(&completion, Flags::default())).unwrap();
         }
         writer.finish().unwrap();
-        let trace = read(&bytes).unwrap();
+        let trace = read_recording(&bytes).unwrap();
         assert_eq!(trace.len(), 300);
-        assert_eq!(replay(&model, &trace).unwrap(), times(&trace), "{name} at depth {depth}");
+        assert_eq!(replay_trace(&model, &trace).unwrap(), times(&trace), "{name} at depth {depth}");
         let other = Model::named("ideal").unwrap();
-        assert_ne!(replay(&other, &trace).unwrap(), times(&trace));
+        assert_ne!(replay_trace(&other, &trace).unwrap(), times(&trace));
     }
 }
 
@@ -69,13 +69,13 @@ fn one_request_at_a_time_is_issued_waited_for_and_thought_about() {
         let (took, think) = (us(completed_ns - submitted_ns), us(pair[1].submitted_ns - completed_ns));
         writeln!(text, "{kind} {} {} {took:.3} {think:.3}", request.sector, request.sectors).unwrap();
     }
-    let trace = read(text.as_bytes()).unwrap();
+    let trace = read_recording(text.as_bytes()).unwrap();
     // The pause before the first request is not in such a trace, so that the platter's angle differs.
-    let (said, real) = (replay(&model, &trace).unwrap(), times(&trace));
+    let (said, real) = (replay_trace(&model, &trace).unwrap(), times(&trace));
     let off = said.iter().zip(&real).filter(|(one, other)| (**one - **other).abs() > 2.0).count();
     assert!(off <= 60, "{off} of {}", real.len());
     assert_eq!(trace[0].word, "late");
-    let all: std::collections::BTreeSet<String> = kinds(&trace).into_iter().collect();
+    let all: std::collections::BTreeSet<String> = request_kinds(&trace).into_iter().collect();
     assert_eq!(
         all.iter().map(String::as_str).collect::<Vec<_>>(),
         ["read elsewhere", "read onwards", "write elsewhere", "write onwards"]
@@ -85,20 +85,20 @@ fn one_request_at_a_time_is_issued_waited_for_and_thought_about() {
 #[test]
 fn words_that_tell_requests_apart_are_their_kinds() {
     let text = "R Hit 0 8 500 10\nR Miss 8 8 9000 10\nW Hit 16 8 700 10\nW Hit 100 8 700 10\n";
-    let all = kinds(&read(text.as_bytes()).unwrap());
+    let all = request_kinds(&read_recording(text.as_bytes()).unwrap());
     assert_eq!(all, ["read hit", "read miss", "write onwards", "write elsewhere"]);
 }
 
 #[test]
 fn logs_of_fio_and_blkparse_are_read() {
     let fio = "2, 1500000, 0, 4096, 8192, 0\n12, 9000000, 1, 8192, 0, 0\n12, 500000, 3, 0, 0, 0\n";
-    let trace = read(fio.as_bytes()).unwrap();
+    let trace = read_recording(fio.as_bytes()).unwrap();
     let short: Vec<_> =
         trace.iter().map(|one| (one.record.operation, one.record.sector, one.record.sectors)).collect();
     assert_eq!(short, [(Action::Read, 16, 8), (Action::Write, 0, 16), (Action::Flush, 0, 0)]);
     assert_eq!(times(&trace), [1_500_000.0, 9_000_000.0, 500_000.0]);
     // This line has the time of issue, as `log_issue_time` gives it.
-    let trace = read(b"2, 1500000, 0, 4096, 8192, 0, 1700000000000000000\n").unwrap();
+    let trace = read_recording(b"2, 1500000, 0, 4096, 8192, 0, 1700000000000000000\n").unwrap();
     assert_eq!(times(&trace), [1_500_000.0]);
     let blkparse = "\
   8,0    1        1     0.000000000   100  Q   R 2048 + 8 [fio]
@@ -112,9 +112,9 @@ fn logs_of_fio_and_blkparse_are_read() {
 CPU1 (sda):
  Reads Queued:           1,        4KiB  Writes Queued:           1,        8KiB
 ";
-    let trace = read(blkparse.as_bytes()).unwrap();
+    let trace = read_recording(blkparse.as_bytes()).unwrap();
     assert_eq!(times(&trace), [4_000_000.0, 1_000_000.0, 2_000_000.0]);
-    assert_eq!(kinds(&trace), ["read elsewhere", "write elsewhere", "flush"]);
+    assert_eq!(request_kinds(&trace), ["read elsewhere", "write elsewhere", "flush"]);
 }
 
 #[test]
@@ -140,12 +140,12 @@ fn what_is_wrong_is_told_with_its_line() {
             "no request of 8,0 was completed: 1 queued (Q), 0 issued (D), none completed (C)",
         ),
     ] {
-        assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
+        assert_eq!(read_recording(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
     }
-    let fault = read(b"\xff\xfe\x00").unwrap_err();
+    let fault = read_recording(b"\xff\xfe\x00").unwrap_err();
     assert!(matches!(fault, TraceFault::Whole { .. }), "{fault}");
-    let beyond = read(b"R 99999999999 8 500 10\n").unwrap();
-    let error = replay(&Model::named("usb-stick").unwrap(), &beyond).unwrap_err().to_string();
+    let beyond = read_recording(b"R 99999999999 8 500 10\n").unwrap();
+    let error = replay_trace(&Model::named("usb-stick").unwrap(), &beyond).unwrap_err().to_string();
     assert!(
         error.starts_with("request 1 ends at sector 100000000007, and the model usb-stick holds "),
         "{error}"
@@ -156,15 +156,15 @@ proptest! {
     /// Any lines are read or refused, and what is read can be replayed.
     #[test]
     fn no_trace_is_too_strange(lines in prop::collection::vec((any::<bool>(), 0..1_u64 << 24, 0..300_u64, 0.0..1e9_f64, 0.0..1e12_f64), 1..20), word in "[RW 0-9.,+eDC-]{0,30}") {
-        let _ = read(word.as_bytes());
-        let _ = read(format!("R {word}").as_bytes());
-        let _ = read(format!("8,0 1 1 {word}").as_bytes());
+        let _ = read_recording(word.as_bytes());
+        let _ = read_recording(format!("R {word}").as_bytes());
+        let _ = read_recording(format!("8,0 1 1 {word}").as_bytes());
         let line = |(reads, sector, sectors, took, think): &(bool, u64, u64, f64, f64)| {
             format!("{} {sector} {sectors} {took} {think}\n", if *reads { 'R' } else { 'W' })
         };
         let text: String = lines.iter().map(line).collect();
-        if let Ok(trace) = read(text.as_bytes()) {
-            let took = replay(&Model::named("usb-stick").unwrap(), &trace).unwrap();
+        if let Ok(trace) = read_recording(text.as_bytes()) {
+            let took = replay_trace(&Model::named("usb-stick").unwrap(), &trace).unwrap();
             assert_eq!(took.len(), trace.len());
         }
     }

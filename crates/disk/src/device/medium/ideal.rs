@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::super::cache::Extent;
-use super::super::fields::{TIME, US, number};
+use super::super::fields::{TIME, US, read_number};
 use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::wear::Wear;
 use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
@@ -14,7 +14,7 @@ pub(super) const KIND: MediumKind = MediumKind {
     lies_on: None,
     states: &[],
     like: "ideal",
-    read: |source| Some(Arc::new(read(source)?)),
+    read: |source| Some(Arc::new(read_parameters(source)?)),
     knobs: Knobs {
         reading: &[&[
             Knob("ideal", "access_us", |f| f.access, Effect::Moves(1e-3)),
@@ -30,13 +30,13 @@ struct IdealParameters {
     access_ns: u64,
 }
 
-fn read(source: &ModelSource<'_, '_>) -> Option<IdealParameters> {
+fn read_parameters(source: &ModelSource<'_, '_>) -> Option<IdealParameters> {
     let section = &source.top.inner("ideal", "[ideal]", &["access_us"])?;
-    Some(IdealParameters { access_ns: (number(section, "access_us", TIME)? * US) as u64 })
+    Some(IdealParameters { access_ns: (read_number(section, "access_us", TIME)? * US) as u64 })
 }
 
 impl MediumParameters for IdealParameters {
-    fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, _: &Whole) -> Box<dyn MediumModel> {
         Box::new(Ideal { access_ns: self.access_ns, wear: Wear::default() })
     }
 }
@@ -48,7 +48,7 @@ struct Ideal {
 }
 
 impl MediumModel for Ideal {
-    fn parallel(&self) -> usize {
+    fn parallel_accesses(&self) -> usize {
         usize::MAX
     }
 
@@ -57,7 +57,7 @@ impl MediumModel for Ideal {
     }
 
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
-        self.wear.wrote(extent.sectors, extent.sectors);
+        self.wear.add_writes(extent.sectors, extent.sectors);
         self.read(at_ns, extent)
     }
 

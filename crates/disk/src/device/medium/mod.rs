@@ -14,7 +14,7 @@ use fsverdict_text::Section;
 use super::cache::{Extent, VolatileCache};
 use super::knobs::Knobs;
 use super::parameters;
-use super::planted::{Bug, planted};
+use super::planted::{Bug, is_planted};
 use super::wear::Wear;
 
 /// All kinds of medium.
@@ -46,7 +46,7 @@ pub(super) struct ModelSource<'a, 'b> {
 
 /// The numbers of a medium, as its kind reads them.
 pub(super) trait MediumParameters: std::fmt::Debug + Send + Sync {
-    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel>;
+    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel>;
 }
 
 /// The device that a medium is built for.
@@ -66,12 +66,12 @@ pub(super) struct ChosenMedium {
 }
 
 /// The sections of a model's file that describe media.
-pub(super) fn sections() -> impl Iterator<Item = &'static str> {
+pub(super) fn medium_sections() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.section)
 }
 
 /// Reads the one medium that a model's file must have.
-pub(super) fn read(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
+pub(super) fn read_medium(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
     let is_given = |kind: &&MediumKind| source.top.has(kind.section);
     let independent_kinds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
     let names = independent_kinds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
@@ -114,23 +114,23 @@ const MAX_DESTAGE_SECTORS: u64 = 2048;
 /// A medium. The engine asks for one access after the other, at times that never decrease.
 pub(super) trait MediumModel: std::fmt::Debug + Send {
     /// Number of accesses that may be in flight at once.
-    fn parallel(&self) -> usize {
+    fn parallel_accesses(&self) -> usize {
         1
     }
 
     /// Time at which it can start an access, if it was idle from `idle_since_ns` until now: background work may delay
     /// it.
-    fn rouse(&mut self, _idle_since_ns: u64, now_ns: u64) -> u64 {
+    fn wake_time(&mut self, _idle_since_ns: u64, now_ns: u64) -> u64 {
         now_ns
     }
 
     /// Time until an access to this sector could start.
-    fn distance(&self, _at_ns: u64, _write: bool, _sector: u64) -> u64 {
+    fn time_to_reach(&self, _at_ns: u64, _write: bool, _sector: u64) -> u64 {
         0
     }
 
     /// The sector after the last one that was written or read.
-    fn head(&self) -> u64 {
+    fn head_sector(&self) -> u64 {
         0
     }
 
@@ -153,11 +153,12 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
     /// Writes a part of the cache back, which the medium chooses; returns the number of sectors, and the time at
     /// which they are written. With `write_all`, nothing may be left waiting for more data.
     fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _write_all: bool) -> Option<(u64, u64)> {
-        let nearest = |extent: &Extent| self.distance(at_ns, true, extent.sector);
-        let random_sector = planted(Bug::NoElevator).then(|| super::random::below(1, at_ns, 1 << 30));
-        let start = random_sector.unwrap_or_else(|| self.head());
-        let choice = cache.sweep(start).take(cache.parameters.window).min_by_key(nearest)?;
-        let extent = cache.take(choice, MAX_DESTAGE_SECTORS);
+        let nearest = |extent: &Extent| self.time_to_reach(at_ns, true, extent.sector);
+        let random_sector =
+            is_planted(Bug::NoElevator).then(|| super::random::uniform_below(1, at_ns, 1 << 30));
+        let start = random_sector.unwrap_or_else(|| self.head_sector());
+        let choice = cache.elevator_order(start).take(cache.parameters.window).min_by_key(nearest)?;
+        let extent = cache.take_dirty(choice, MAX_DESTAGE_SECTORS);
         Some((extent.sectors, self.write(at_ns, extent).end_ns))
     }
 

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::super::cache::Extent;
-use super::super::fields::{MS, SECTOR, bytes, keys, number, whole};
-use super::super::planted::{Bug, planted};
+use super::super::fields::{MS, SECTOR, read_number, read_size, read_whole, split_keys};
+use super::super::planted::{Bug, is_planted};
 use super::super::random;
 use super::super::wear::Wear;
 use super::platter::{self, PlatterMedium};
@@ -25,7 +25,7 @@ pub(super) const KIND: MediumKind = MediumKind {
     lies_on: Some("platter"),
     states: &["fresh", "filled"],
     like: "smr-5400",
-    read: |source| Some(Arc::new(read(source)?)),
+    read: |source| Some(Arc::new(read_parameters(source)?)),
     knobs: platter::parameters::KNOBS,
 };
 
@@ -41,20 +41,20 @@ pub(super) struct ShinglesParameters {
     fill: f64,
 }
 
-fn read(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
-    let section = &source.top.inner("shingles", "[shingles]", &keys("cache extents band idle_ms"))?;
+fn read_parameters(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
+    let section = &source.top.inner("shingles", "[shingles]", &split_keys("cache extents band idle_ms"))?;
     Some(ShinglesParameters {
         platter: platter::parameters::read(source)?,
-        cache_sectors: bytes(section, "cache", SECTOR, source.capacity_bytes / 2)? / SECTOR,
-        cache_extents: whole(section, "extents", 1..=10_000_000)?,
-        band_sectors: bytes(section, "band", 1 << 16, 1 << 32)? / SECTOR,
-        idle_ns: (number(section, "idle_ms", 0.0..=1e6)? * MS) as u64,
+        cache_sectors: read_size(section, "cache", SECTOR, source.capacity_bytes / 2)? / SECTOR,
+        cache_extents: read_whole(section, "extents", 1..=10_000_000)?,
+        band_sectors: read_size(section, "band", 1 << 16, 1 << 32)? / SECTOR,
+        idle_ns: (read_number(section, "idle_ms", 0.0..=1e6)? * MS) as u64,
         fill: if source.state == Some("filled") { 1.0 } else { 0.0 },
     })
 }
 
 impl MediumParameters for ShinglesParameters {
-    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
         Box::new(Shingles::new(self.clone(), whole.capacity_sectors, whole.seed))
     }
 }
@@ -114,7 +114,7 @@ impl Shingles {
     fn fill_cache(&mut self, seed: u64) {
         let extents = (self.parameters.cache_sectors / 8).min(self.parameters.cache_extents);
         for count in 0..(extents as f64 * self.parameters.fill) as u64 {
-            let band = random::below(seed, count, self.bands);
+            let band = random::uniform_below(seed, count, self.bands);
             self.mark_dirty(band, 8);
             self.dirty_bands.entry(band).or_default().initial_extents += 1;
         }
@@ -136,7 +136,7 @@ impl Shingles {
     fn is_full(&self, sectors: u64) -> bool {
         (self.cached_sectors + sectors > self.parameters.cache_sectors
             || self.cached_extents >= self.parameters.cache_extents)
-            && !planted(Bug::CacheNeverFull)
+            && !is_planted(Bug::CacheNeverFull)
     }
 
     /// Returns the place of a sector on the platter, which is behind the cache.
@@ -156,7 +156,8 @@ impl Shingles {
         // The cache is a log: the extents of a band lie anywhere in it.
         let mut pieces = self.remove_cached(first, first + sectors);
         let room = self.parameters.cache_sectors.saturating_sub(8).max(1);
-        let initial_extents = (0..dirty_band.initial_extents).map(|count| random::below(band, count, room));
+        let initial_extents =
+            (0..dirty_band.initial_extents).map(|count| random::uniform_below(band, count, room));
         pieces.extend(initial_extents.map(|sector| Extent { sector, sectors: 8 }));
         pieces.sort_unstable_by_key(|piece| piece.sector);
         for piece in pieces {
@@ -164,7 +165,7 @@ impl Shingles {
         }
         let copy = Extent { sector: 0, sectors: sectors.min(self.parameters.cache_sectors) };
         now_ns = self.platter.put(now_ns, copy).end_ns;
-        self.wear.wrote(0, 2 * sectors);
+        self.wear.add_writes(0, 2 * sectors);
         self.wear.erases += 1;
         self.platter.put(now_ns, band_extent).end_ns
     }
@@ -195,7 +196,7 @@ impl Shingles {
         let end = extent.sector + extent.sectors;
         self.remove_cached(extent.sector, end);
         self.stream = Some((end / self.parameters.band_sectors, end));
-        self.wear.wrote(extent.sectors, extent.sectors);
+        self.wear.add_writes(extent.sectors, extent.sectors);
         self.platter
             .put(at_ns, Extent { sector: self.platter_sector(extent.sector), sectors: extent.sectors })
     }
@@ -223,7 +224,7 @@ impl Shingles {
         self.remove_cached(extent.sector, end);
         self.cached.insert(extent.sector, (extent.sectors, self.log_end));
         self.mark_dirty(extent.sector / self.parameters.band_sectors, extent.sectors);
-        self.wear.wrote(extent.sectors, sectors);
+        self.wear.add_writes(extent.sectors, sectors);
         let span = self.platter.put(now_ns, Extent { sector: self.log_end, sectors });
         self.log_end += sectors;
         span
@@ -233,7 +234,7 @@ impl Shingles {
 impl MediumModel for Shingles {
     /// A drive that is idle for long cleans one band after the other, and finishes the one in progress before the
     /// next access.
-    fn rouse(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
+    fn wake_time(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
         let mut at_ns = idle_since_ns + self.parameters.idle_ns;
         let mut free_ns = now_ns;
         while at_ns < now_ns && !self.cleaning_order.is_empty() {
@@ -243,11 +244,11 @@ impl MediumModel for Shingles {
         free_ns
     }
 
-    fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
-        self.platter.distance(at_ns, write, self.platter_sector(sector))
+    fn time_to_reach(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
+        self.platter.time_to_reach(at_ns, write, self.platter_sector(sector))
     }
 
-    fn head(&self) -> u64 {
+    fn head_sector(&self) -> u64 {
         self.stream.map_or(0, |(_, next)| next)
     }
 

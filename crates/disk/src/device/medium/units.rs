@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::cache::Extent;
-use super::super::fields::{MS, RATE, SECTOR, TIME, US, bytes, keys, number, number_or, sector_ns, whole};
+use super::super::fields::{
+    MS, RATE, SECTOR, TIME, US, number_or, read_number, read_size, read_whole, sector_ns, split_keys,
+};
 use super::super::knobs::{Effect, Knob, Knobs};
-use super::super::planted::{Bug, planted};
+use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 
@@ -20,7 +22,7 @@ pub(super) const KIND: MediumKind = MediumKind {
     lies_on: None,
     states: &["fresh", "filled"],
     like: "usb-stick",
-    read: |source| Some(Arc::new(read(source)?)),
+    read: |source| Some(Arc::new(read_parameters(source)?)),
     knobs: Knobs {
         reading: &[&[
             Knob("units", "read_us", |f| f.access, Effect::Moves(1e-3)),
@@ -58,26 +60,26 @@ pub(super) struct UnitsParameters {
     filled: bool,
 }
 
-fn read(source: &ModelSource<'_, '_>) -> Option<UnitsParameters> {
-    let section = &source.top.inner("units", "[units]", &keys(KEYS))?;
-    let page_bytes = bytes(section, "page", SECTOR, 1 << 24)?;
+fn read_parameters(source: &ModelSource<'_, '_>) -> Option<UnitsParameters> {
+    let section = &source.top.inner("units", "[units]", &split_keys(KEYS))?;
+    let page_bytes = read_size(section, "page", SECTOR, 1 << 24)?;
     Some(UnitsParameters {
-        unit_sectors: bytes(section, "unit", page_bytes, 1 << 32)? / SECTOR,
-        open: whole(section, "open", 1..=1024)? as usize,
+        unit_sectors: read_size(section, "unit", page_bytes, 1 << 32)? / SECTOR,
+        open: read_whole(section, "open", 1..=1024)? as usize,
         page_sectors: page_bytes / SECTOR,
-        read_ns: (number(section, "read_us", TIME)? * US) as u64,
-        read_sector_ns: sector_ns(number(section, "read_mb_s", RATE)?),
-        write_ns: (number(section, "write_us", TIME)? * US) as u64,
-        write_sector_ns: sector_ns(number(section, "write_mb_s", RATE)?),
-        copy_sector_ns: sector_ns(number(section, "copy_mb_s", RATE)?),
-        erase_ns: (number(section, "erase_ms", 0.0..=10_000.0)? * MS) as u64,
+        read_ns: (read_number(section, "read_us", TIME)? * US) as u64,
+        read_sector_ns: sector_ns(read_number(section, "read_mb_s", RATE)?),
+        write_ns: (read_number(section, "write_us", TIME)? * US) as u64,
+        write_sector_ns: sector_ns(read_number(section, "write_mb_s", RATE)?),
+        copy_sector_ns: sector_ns(read_number(section, "copy_mb_s", RATE)?),
+        erase_ns: (read_number(section, "erase_ms", 0.0..=10_000.0)? * MS) as u64,
         log_pages: number_or(section, "log_pages", 0.0..=1e6, 0.0)? as u64,
         filled: source.state == Some("filled"),
     })
 }
 
 impl MediumParameters for UnitsParameters {
-    fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, _: &Whole) -> Box<dyn MediumModel> {
         Box::new(Units::new(*self))
     }
 }
@@ -118,11 +120,11 @@ impl Units {
     }
 
     fn max_open(&self) -> usize {
-        self.parameters.open + usize::from(planted(Bug::UnitTooMany))
+        self.parameters.open + usize::from(is_planted(Bug::UnitTooMany))
     }
 
     fn copy_ns(&mut self, sectors: u64) -> u64 {
-        self.wear.wrote(0, sectors);
+        self.wear.add_writes(0, sectors);
         (sectors as f64 * self.parameters.copy_sector_ns) as u64
     }
 
@@ -183,7 +185,7 @@ impl Units {
         if let Some(last) = self.open.last_mut() {
             *last = open;
         }
-        self.wear.wrote(sectors, pages * page);
+        self.wear.add_writes(sectors, pages * page);
         took_ns + (pages as f64 * page as f64 * self.parameters.write_sector_ns) as u64
     }
 }

@@ -1,7 +1,8 @@
 //! Reads the numbers of a model from its TOML. docs/reference/device-models.md explains each key.
 
 use super::super::fields::{
-    MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, flag_or, keys, number, number_or, whole,
+    MS, RATE, SECTOR, TIME, US, byte_ns, flag_or, number_or, read_flag, read_number, read_size, read_whole,
+    split_keys,
 };
 use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
@@ -25,7 +26,7 @@ pub(super) fn read(
     member: Member<'_>,
 ) -> Result<Model, TextError> {
     // Numbers of these sections may be ranges. A guest sees the same of every device of a class.
-    let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
+    let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::medium_sections()).collect();
     let known = [&["name", "version", "summary", "ask", "device", "queue"], &varied[..]].concat();
     let (model, drawn) =
         read_member(file, text, "the model", &known, &varied, member, |top| model(top, state))?;
@@ -38,33 +39,33 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
         let hint = "letters, digits and hyphens: a state may follow a colon where the model is named";
         top.wrong("name", &format!("it may not contain {letter:?}"), hint);
     }
-    let version = whole(top, "version", 1..=1_000_000)?;
+    let version = read_whole(top, "version", 1..=1_000_000)?;
     let summary = top.need("summary", "", filled_text)?;
-    let known = keys("capacity rotational logical_block physical_block discard write_zeroes");
+    let known = split_keys("capacity rotational logical_block physical_block discard write_zeroes");
     let words = read_words(top);
     let device = top.needed_inner("device", "[device]", &known)?;
     let discard = device.inner("discard", "discard", &["granularity", "maximum"]);
-    let cache = top.inner("cache", "[cache]", &keys(CACHE_KEYS));
+    let cache = top.inner("cache", "[cache]", &split_keys(CACHE_KEYS));
     let built_in = cache.as_ref().and_then(cache_of);
     let write_cache = built_in.is_some_and(|cache| cache.announced && !cache.protected);
     let cache = built_in.filter(|_| !(state.write_through && write_cache));
-    let capacity_bytes = bytes(&device, "capacity", SECTOR, MOST)?;
+    let capacity_bytes = read_size(&device, "capacity", SECTOR, MOST)?;
     let source = medium::ModelSource { top, capacity_bytes, cache: built_in.as_ref(), state: state.medium };
-    let medium = medium::read(&source)?;
+    let medium = medium::read_medium(&source)?;
     let states = medium.kind.states;
     let parameters = ModelParameters {
         capacity_bytes,
-        rotational: flag(&device, "rotational"),
+        rotational: read_flag(&device, "rotational"),
         logical_block: block(&device, "logical_block")?,
         physical_block: block(&device, "physical_block")?,
         discard: match discard {
             None => None,
             Some(section) => Some(Discard {
-                granularity: bytes(&section, "granularity", SECTOR, 1 << 30)? as u32,
-                max_sectors: (bytes(&section, "maximum", SECTOR, 1 << 40)? / SECTOR).min(1 << 31) as u32,
+                granularity: read_size(&section, "granularity", SECTOR, 1 << 30)? as u32,
+                max_sectors: (read_size(&section, "maximum", SECTOR, 1 << 40)? / SECTOR).min(1 << 31) as u32,
             }),
         },
-        write_zeroes: flag(&device, "write_zeroes"),
+        write_zeroes: read_flag(&device, "write_zeroes"),
         link: link(top)?,
         queue: queue(top)?,
         cache,
@@ -74,7 +75,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {
-    let bytes = bytes(section, key, SECTOR, 1 << 16)?;
+    let bytes = read_size(section, key, SECTOR, 1 << 16)?;
     if !bytes.is_power_of_two() {
         section.wrong(key, "no power of two", "");
     }
@@ -83,24 +84,24 @@ fn block(section: &Section<'_>, key: &str) -> Option<u32> {
 
 fn link(top: &Section<'_>) -> Option<LinkParameters> {
     let section =
-        &top.needed_inner("link", "[link]", &keys("mb_s full_duplex command_us read_us write_us"))?;
+        &top.needed_inner("link", "[link]", &split_keys("mb_s full_duplex command_us read_us write_us"))?;
     Some(LinkParameters {
-        byte_ns: byte_ns(number(section, "mb_s", RATE)?),
-        full_duplex: flag(section, "full_duplex"),
-        command_ns: (number(section, "command_us", TIME)? * US) as u64,
+        byte_ns: byte_ns(read_number(section, "mb_s", RATE)?),
+        full_duplex: read_flag(section, "full_duplex"),
+        command_ns: (read_number(section, "command_us", TIME)? * US) as u64,
         read_ns: (number_or(section, "read_us", TIME, 0.0)? * US) as u64,
         write_ns: (number_or(section, "write_us", TIME, 0.0)? * US) as u64,
     })
 }
 
 fn queue(top: &Section<'_>) -> Option<Queue> {
-    let section = &top.needed_inner("queue", "[queue]", &keys("depth largest window flush_queued"))?;
-    let depth = whole(section, "depth", 1..=1024)?;
+    let section = &top.needed_inner("queue", "[queue]", &split_keys("depth largest window flush_queued"))?;
+    let depth = read_whole(section, "depth", 1..=1024)?;
     Some(Queue {
         depth: depth as u32,
-        max_sectors: (bytes(section, "largest", 4096, 1 << 25)? / SECTOR) as u32,
+        max_sectors: (read_size(section, "largest", 4096, 1 << 25)? / SECTOR) as u32,
         window: number_or(section, "window", 1.0..=1024.0, 1.0)? as usize,
-        flush_queued: flag(section, "flush_queued"),
+        flush_queued: read_flag(section, "flush_queued"),
     })
 }
 
@@ -111,14 +112,14 @@ fn cache_of(section: &Section<'_>) -> Option<CacheParameters> {
         Some(((plain * US) as u64, (us(after_read, plain)? * US) as u64))
     };
     Some(CacheParameters {
-        sectors: bytes(section, "size", 4096, 1 << 36)? / SECTOR,
+        sectors: read_size(section, "size", 4096, 1 << 36)? / SECTOR,
         extents: number_or(section, "extents", 1.0..=1e6, 1e6)? as usize,
         window: number_or(section, "window", 1.0..=1024.0, 1.0)? as usize,
         delay_ns: (number_or(section, "delay_ms", 0.0..=60_000.0, 0.0)? * MS) as u64,
         onwards_ns: pair("onwards_us", "onwards_after_read_us")?,
         elsewhere_ns: pair("elsewhere_us", "elsewhere_after_read_us")?,
-        flush_ns: (number(section, "flush_us", TIME)? * US) as u64,
-        protected: flag(section, "protected"),
+        flush_ns: (read_number(section, "flush_us", TIME)? * US) as u64,
+        protected: read_flag(section, "protected"),
         announced: flag_or(section, "announced", true),
     })
 }

@@ -1,7 +1,7 @@
 //! Compares modelled devices with closed forms computed from a model's parameters, and checks that each planted bug
 //! is detected by one of them.
 
-use super::super::planted::{Bug, with};
+use super::super::planted::{Bug, with_planted};
 use super::{Checked, disk_forms, flash_forms, platter_forms};
 
 type Form = (&'static str, fn() -> Checked);
@@ -69,6 +69,6 @@ fn planted_bugs_are_noticed() {
     ];
     for (bug, name) in planted {
         let form = FORMS.iter().find(|(form, _)| *form == name).unwrap().1;
-        assert!(with(Some(bug), form).is_err(), "{bug:?} was not noticed by: {name}");
+        assert!(with_planted(Some(bug), form).is_err(), "{bug:?} was not noticed by: {name}");
     }
 }

@@ -79,7 +79,7 @@ fn live(model: &Model, seed: u64, requests: &[(u64, Action, u64, u32)]) -> Vec<C
         turns += 1;
         assert!(turns < 2_000_000, "it never ends");
     }
-    assert_eq!(device.underway().count(), 0);
+    assert_eq!(device.pending_requests().count(), 0);
     done
 }
 

@@ -54,7 +54,7 @@ pub(super) fn seconds(done: &[Completion]) -> f64 {
 /// Random places for requests of this many sectors on a device of this size, aligned to the request's size.
 pub(super) fn places(seed: u64, count: u64, size_bytes: u64, sectors: u32) -> impl Iterator<Item = u64> {
     let slots = size_bytes / 512 / u64::from(sectors);
-    (0..count).map(move |index| random::below(seed, index, slots) * u64::from(sectors))
+    (0..count).map(move |index| random::uniform_below(seed, index, slots) * u64::from(sectors))
 }
 
 /// Sequential requests from the first sector on.

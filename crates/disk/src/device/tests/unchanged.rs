@@ -1,7 +1,7 @@
 //! Compares the completions of every built-in model with a recorded digest: a new mechanism must change nothing of a
 //! model that does not use it.
 
-use super::super::random::mix;
+use super::super::random::mix_bits;
 use super::super::{Action, Completion, Device, Model, Request, built_in, random};
 
 const SIZE: u64 = 4 << 30;
@@ -62,7 +62,7 @@ const ANSWERS: &[(&str, u64, u64)] = &[
 fn requests() -> Vec<(u64, Action, u64, u32)> {
     let mut sector = 0;
     let request = |at: u64| {
-        let pick = |of: u64, limit: u64| random::below(of, at, limit);
+        let pick = |of: u64, limit: u64| random::uniform_below(of, at, limit);
         sector = match pick(1, 8) {
             0..=3 => sector,
             4 => sector + pick(2, 300),
@@ -107,7 +107,7 @@ fn answer(model: &Model) -> u64 {
     [1, 8].into_iter().fold(0, |answer, depth| {
         let done = done(&mut Device::new(model, SIZE, 7).unwrap(), depth);
         assert_eq!(done.len(), requests().len());
-        done.iter().fold(answer, |answer, one| mix(answer ^ mix(one.request.id) ^ one.completed_ns))
+        done.iter().fold(answer, |answer, one| mix_bits(answer ^ mix_bits(one.request.id) ^ one.completed_ns))
     })
 }
 

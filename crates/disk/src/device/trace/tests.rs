@@ -143,7 +143,7 @@ fn what_is_underway_is_kept_as_such() {
         device.submit(id, Request { id, operation: Action::Read, sector: id * 1000, sectors: 8 });
     }
     let records: Vec<Traced> =
-        device.underway().map(|(at_ns, request)| Traced::underway(at_ns, request)).collect();
+        device.pending_requests().map(|(at_ns, request)| Traced::underway(at_ns, request)).collect();
     assert_eq!(records.len(), 40);
     let (bytes, _) = written(&records, u64::MAX);
     assert_eq!(read(&bytes).unwrap(), records);

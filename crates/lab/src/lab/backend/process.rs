@@ -1,18 +1,18 @@
-//! What the process does that serves devices: takes over the descriptors that it inherited, serves, and says what came of it.
+//! The process that serves devices: takes over its inherited descriptors, serves a guest, and reports the result.
 
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use fsverdict_disk::backend::{DeviceToServe, LogToServe, Served, serve};
+use fsverdict_disk::backend::{DeviceToServe, LogToServe, Served, serve_devices};
 
 use super::{LogTask, ServeTask, ServingError, TASK};
 use fsverdict_linux::host::syscall::own_descriptor;
 use fsverdict_linux::host::talk::print_line;
 
-/// `fsverdict device`: serves the devices of one guest. What went wrong is in the report, if it can be written.
+/// `fsverdict device`: serves the devices of one guest. Errors are in the report, if it can be written.
 pub fn main() -> u8 {
-    match live() {
+    match serve_from_task() {
         Ok(()) => 0,
         Err(error) => {
             print_line(&format!("fsverdict device: {error}"));
@@ -21,7 +21,7 @@ pub fn main() -> u8 {
     }
 }
 
-fn live() -> Result<(), ServingError> {
+fn serve_from_task() -> Result<(), ServingError> {
     let text = std::env::var(TASK).map_err(|_| ServingError::NotForPeople)?;
     let task: ServeTask = serde_json::from_str(&text).map_err(|_| ServingError::NotForPeople)?;
     let take = |descriptor| own_descriptor(descriptor).ok_or(ServingError::NotForPeople);
@@ -62,7 +62,7 @@ fn live() -> Result<(), ServingError> {
         });
     }
     let silence = Duration::from_secs(task.silence_s);
-    let told = serve(devices, task.clock, silence, &clock_socket);
+    let told = serve_devices(devices, task.clock, silence, &clock_socket);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Who carries out a guest's instructions. Whether the processor does is tried, and remembered until this machine boots again.
+//! Chooses between KVM and emulation for a guest. Whether KVM works is tried, and remembered until this machine boots
+//! again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,21 +13,22 @@ const ANSWERS: &str = ".starts-with-kvm";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accelerator {
-    /// The processor itself.
+    /// The machine's processor executes the guest's instructions.
     Kvm,
-    /// QEMU, one by one.
+    /// QEMU emulates the instructions one by one.
     Tcg,
 }
 
-/// What was found since this boot, by all that it hangs on.
+/// Answers since this boot, by everything that they depend on.
 #[derive(Default, Serialize, Deserialize)]
 struct AcceleratorAnswers {
     boot: String,
     starts: BTreeMap<String, bool>,
 }
 
-/// The answer for `key` of this boot in a folder, asked for where it is not there. What cannot be kept is asked again.
-pub(super) fn remembered(folder: &Path, boot: &str, key: String, ask: impl FnOnce() -> bool) -> bool {
+/// Returns the remembered answer for `key` in this boot, or asks for it. An answer that cannot be stored is asked for
+/// again.
+pub(super) fn remember_answer(folder: &Path, boot: &str, key: String, ask: impl FnOnce() -> bool) -> bool {
     let path = folder.join(ANSWERS);
     let kept = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let fits = |answers: &AcceleratorAnswers| answers.boot == boot && !boot.is_empty();
@@ -51,7 +53,7 @@ pub(super) fn remembered(folder: &Path, boot: &str, key: String, ask: impl FnOnc
 
 #[cfg(test)]
 mod tests {
-    use super::remembered;
+    use super::remember_answer;
 
     #[test]
     fn it_is_asked_once_a_boot_for_all_that_it_hangs_on() {
@@ -70,7 +72,7 @@ mod tests {
             ("", "6.1", false, false, true),
         ] {
             let mut asked = false;
-            let found = remembered(&folder.path().join("kernels"), boot, key.to_owned(), || {
+            let found = remember_answer(&folder.path().join("kernels"), boot, key.to_owned(), || {
                 asked = true;
                 finds
             });

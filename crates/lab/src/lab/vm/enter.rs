@@ -1,5 +1,5 @@
-//! The first steps of our binary in a virtual machine: it is in the initramfs, loads what it needs to see the host's root,
-//! and goes there.
+//! The first steps of the fsverdict binary in a virtual machine: from the initramfs it loads the modules for the
+//! host's root, mounts it, and switches to it.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -24,12 +24,12 @@ pub(super) const ARRIVAL: Arrival = Arrival {
 };
 /// The list of modules to load: in each line a file and its parameters.
 pub(super) const MODULES: &str = "/modules";
-/// What the host calls the root it offers.
+/// The tag under which the host exports its root.
 pub(super) const ROOT: &str = "root";
 
 /// `MODULE_INIT_COMPRESSED_FILE` (include/uapi/linux/module.h).
 const COMPRESSED: i32 = 4;
-/// Nothing of the host's root changes for a guest while it lives: what was read once is kept.
+/// The host's root does not change while a guest lives, so what was read once stays cached.
 const OPTIONS: &std::ffi::CStr = c"trans=virtio,version=9p2000.L,cache=loose,msize=262144";
 
 /// From here on this process's root is the host's.

@@ -6,10 +6,10 @@ use fsverdict_text::{Hinted, Reason};
 
 /// Where distributions put their kernels …
 pub(super) const INSTALLED: &str = "/boot";
-/// … and what they are called there, before the release.
+/// … and the prefix of its file name there, before the release.
 pub(super) const NAME: &str = "vmlinuz-";
 
-/// A kernel cannot be had for a virtual machine.
+/// Why no kernel is available for a virtual machine.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelFileError {
     #[error("there is no kernel in {INSTALLED} ({NAME}…)")]

@@ -1,8 +1,8 @@
-//! Kernels for virtual machines: a file as distributions install it, a package of theirs, or a tree that was built.
+//! Finds kernels for virtual machines: a file as distributions install it, a package, or a tree that was built.
 
 use std::path::{Path, PathBuf};
 
-use crate::kernel::{is_release, numbers};
+use crate::kernel::{is_release, parse_release_numbers};
 use crate::lab::kernel::{Kernel, Provision, parse_configuration};
 use crate::lab::{Intent, LabError};
 use fsverdict_linux::host::beneath::Beneath;
@@ -13,7 +13,7 @@ use fsverdict_text::{read_beginning, read_regular};
 use super::error::{INSTALLED, KernelFileError, NAME};
 use super::package;
 
-/// What a guest needs before it sees its root, and to see its disk and be heard: symbols and modules.
+/// Drivers that a guest needs before it mounts its root, and for its disk and its events: symbols and modules.
 pub(super) const DRIVERS: [(&str, &str); 5] = [
     ("CONFIG_VIRTIO_PCI", "virtio_pci"),
     ("CONFIG_VIRTIO_BLK", "virtio_blk"),
@@ -22,28 +22,34 @@ pub(super) const DRIVERS: [(&str, &str); 5] = [
     ("CONFIG_9P_FS", "9p"),
 ];
 
-/// What a guest needs built in.
+/// Options that a guest needs built in.
 const SYMBOLS: [&str; 4] =
     ["CONFIG_BLK_DEV_INITRD", "CONFIG_DEVTMPFS", "CONFIG_PID_NS", "CONFIG_SERIAL_8250_CONSOLE"];
 /// Bytes of a kernel's configuration.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// The kernel of this name, fit for a guest; without a name the newest this machine has installed.
-pub(super) fn usable(name: Option<&Path>, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+pub(super) fn find_usable_kernel(
+    name: Option<&Path>,
+    isolation: Isolation,
+    intent: Intent,
+) -> Result<Kernel, LabError> {
     let kernel = match name {
-        None => installed(&newest(Path::new(INSTALLED)).ok_or(KernelFileError::NoneInstalled)?)?,
+        None => read_installed(&newest_kernel(Path::new(INSTALLED)).ok_or(KernelFileError::NoneInstalled)?)?,
         Some(name) if !name.is_absolute() => return Err(KernelFileError::OfUml(name.to_owned()).into()),
-        Some(path) if path.is_dir() => built(path, isolation, intent)?,
+        Some(path) if path.is_dir() => install_built(path, isolation, intent)?,
         Some(path) if path.extension().is_some_and(|extension| extension == "deb") => {
-            packaged(path, isolation, intent)?
+            unpack_kernel(path, isolation, intent)?
         }
-        Some(path) => installed(path)?,
+        Some(path) => read_installed(path)?,
     };
     let path = || kernel.path.clone();
-    if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
+    if let Some(symbol) =
+        SYMBOLS.into_iter().find(|symbol| kernel.find_provision(symbol) != Provision::Builtin)
+    {
         return Err(LabError::LacksSymbol { path: path(), symbol });
     }
-    match DRIVERS.into_iter().find(|(symbol, _)| kernel.provides(symbol) == Provision::Absent) {
+    match DRIVERS.into_iter().find(|(symbol, _)| kernel.find_provision(symbol) == Provision::Absent) {
         Some((symbol, _)) if kernel.configuration.contains_key(symbol) => {
             Err(KernelFileError::NoModules { path: path(), release: kernel.release, symbol }.into())
         }
@@ -53,15 +59,15 @@ pub(super) fn usable(name: Option<&Path>, isolation: Isolation, intent: Intent) 
 }
 
 /// The newest of the kernels in a folder, by the numbers in their names.
-fn newest(folder: &Path) -> Option<PathBuf> {
+fn newest_kernel(folder: &Path) -> Option<PathBuf> {
     let names = names_in(folder).into_iter().filter(|name| name.starts_with(NAME));
-    let newest = names.max_by_key(|name| numbers(name))?;
+    let newest = names.max_by_key(|name| parse_release_numbers(name))?;
     Some(folder.join(newest))
 }
 
 /// A kernel's file, with configuration and modules where distributions put them.
-fn installed(path: &Path) -> Result<Kernel, KernelFileError> {
-    let release = release(path)?;
+fn read_installed(path: &Path) -> Result<Kernel, KernelFileError> {
+    let release = read_release(path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let above = folder.parent().unwrap_or(folder);
     let modules = [&above.join("lib"), &above.join("usr/lib"), Path::new("/lib")]
@@ -75,10 +81,10 @@ fn installed(path: &Path) -> Result<Kernel, KernelFileError> {
     else {
         return Err(KernelFileError::NoConfiguration { path: path.to_owned(), release });
     };
-    Ok(kernel(path, release, modules, &String::from_utf8_lossy(&text)))
+    Ok(describe_kernel(path, release, modules, &String::from_utf8_lossy(&text)))
 }
 
-fn kernel(path: &Path, release: String, modules: Option<PathBuf>, configuration: &str) -> Kernel {
+fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, configuration: &str) -> Kernel {
     let configuration = parse_configuration(configuration);
     Kernel {
         path: path.to_owned(),
@@ -98,8 +104,8 @@ fn way_out(symbol: &str) -> String {
     )
 }
 
-/// What a kernel's file says of itself (Documentation/arch/x86/boot.rst: `header`, `kernel_version`).
-fn release(path: &Path) -> Result<String, KernelFileError> {
+/// Reads the release from a kernel image (Documentation/arch/x86/boot.rst: `header`, `kernel_version`).
+fn read_release(path: &Path) -> Result<String, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     let bytes = read_beginning(path, 1 << 16).map_err(failed)?;
     let strange = |reason| KernelFileError::NoKernel { path: path.to_owned(), reason };
@@ -114,20 +120,20 @@ fn release(path: &Path) -> Result<String, KernelFileError> {
 }
 
 /// A package of a distribution's kernel, unpacked into the cache and not installed.
-fn packaged(path: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
-    let Some(folder) = package::unpacked(path, isolation, intent)? else {
+fn unpack_kernel(path: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+    let Some(folder) = package::unpack_package(path, isolation, intent)? else {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let release = format!("of {name} (unpacked when it is run: what it can do is seen then)");
         // Shown in the command line that would be run.
         let shown = PathBuf::from(format!("{} (unpacked when it is run)", path.display()));
-        return Ok(Kernel { seen: false, ..kernel(&shown, release, None, "") });
+        return Ok(Kernel { seen: false, ..describe_kernel(&shown, release, None, "") });
     };
     let lacks = || KernelFileError::NoKernel { path: path.to_owned(), reason: "holds no kernel" };
-    Ok(installed(&newest(&folder.join("boot")).ok_or_else(lacks)?)?)
+    Ok(read_installed(&newest_kernel(&folder.join("boot")).ok_or_else(lacks)?)?)
 }
 
 /// A tree in which a kernel was built, with its modules installed into the cache.
-fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+fn install_built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
     let failed = |source| KernelFileError::Read { path: tree.to_owned(), source };
     let tree = tree.canonicalize().map_err(failed)?;
     let inside = Beneath::open(&tree).map_err(failed)?;
@@ -140,20 +146,20 @@ fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, La
     };
     let image = tree.join("arch/x86/boot/bzImage");
     inside.open_file("arch/x86/boot/bzImage", u64::MAX).map_err(failed)?;
-    let (release, order) = (release(&image)?, tree.join("modules.order"));
+    let (release, order) = (read_release(&image)?, tree.join("modules.order"));
     let modules = match inside.open_file("modules.order", u64::MAX) {
         Ok(_) => {
-            let folder = package::installed(&tree, &[&image, &order], isolation, intent)?;
+            let folder = package::install_modules(&tree, &[&image, &order], isolation, intent)?;
             Some(folder.join("lib/modules").join(&release))
         }
         Err(_) => None,
     };
-    Ok(kernel(&image, release, modules, &String::from_utf8_lossy(&configuration)))
+    Ok(describe_kernel(&image, release, modules, &String::from_utf8_lossy(&configuration)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelFileError, installed, newest, release};
+    use super::{KernelFileError, newest_kernel, read_installed, read_release};
 
     /// The head of a kernel's file, as far as it is looked at.
     fn head(version: &str) -> Vec<u8> {
@@ -177,7 +183,7 @@ mod tests {
         ];
         for (bytes, wanted) in cases {
             std::fs::write(&path, bytes).unwrap();
-            match (release(&path), wanted) {
+            match (read_release(&path), wanted) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted),
                 (Err(found), Err(wanted)) => assert!(found.to_string().contains(wanted), "{found}"),
                 other => panic!("{other:?}"),
@@ -193,10 +199,10 @@ mod tests {
         {
             std::fs::write(folder.path().join(name), head("6.12.3-1-amd64 ")).unwrap();
         }
-        let path = newest(folder.path()).unwrap();
+        let path = newest_kernel(folder.path()).unwrap();
         assert!(path.ends_with("vmlinuz-6.12.3-1-amd64"), "{path:?}");
-        assert!(matches!(installed(&path), Err(KernelFileError::NoConfiguration { .. })));
+        assert!(matches!(read_installed(&path), Err(KernelFileError::NoConfiguration { .. })));
         std::fs::write(folder.path().join("config-6.12.3-1-amd64"), "CONFIG_A=y\n").unwrap();
-        assert_eq!(installed(&path).unwrap().release, "6.12.3-1-amd64");
+        assert_eq!(read_installed(&path).unwrap().release, "6.12.3-1-amd64");
     }
 }

@@ -1,5 +1,6 @@
-//! What a virtual machine boots into: our binary, the modules it needs before it sees its root, and the trial's
-//! description, in the form the kernel unpacks (Documentation/driver-api/early-userspace/buffer-format.rst: `newc`).
+//! Packs the initramfs of a virtual machine: the fsverdict binary, the modules that it needs to mount its root, and
+//! the trial's description, in the format that the kernel unpacks
+//! (Documentation/driver-api/early-userspace/buffer-format.rst: `newc`).
 
 use std::fs::File;
 use std::io::Write;
@@ -17,7 +18,7 @@ use super::enter::{DESCRIPTION, MODULES};
 use super::error::KernelFileError;
 use super::image::DRIVERS;
 
-/// Our binary's name there; the kernel's command line names it.
+/// The binary's name in the archive; the kernel's command line names it.
 pub(super) const PROGRAM: &str = "fsverdict";
 
 const FOLDER: u32 = 0o040_755;
@@ -31,15 +32,15 @@ const LARGEST_LIST: u64 = 16 << 20;
 const CONSOLE: DeviceNumbers = DeviceNumbers { major: 5, minor: 1 };
 
 /// Packs one, as an open file without a name.
-pub(super) fn pack(
+pub(super) fn pack_initramfs(
     kernel: &Kernel,
     assignment: &Assignment,
     queue_depth: Option<u32>,
 ) -> Result<OwnedFd, LabError> {
     let mut archive = Vec::new();
-    add(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
-    add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
-    add(
+    append_entry(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
+    append_entry(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
+    append_entry(
         &mut archive,
         PROGRAM,
         EXECUTABLE,
@@ -47,26 +48,26 @@ pub(super) fn pack(
         &without_sections(std::fs::read("/proc/self/exe")?),
     );
     let mut list = String::new();
-    for (number, path) in modules(kernel)?.iter().enumerate() {
+    for (number, path) in list_driver_modules(kernel)?.iter().enumerate() {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{number}-{file}");
         let parameters = queue_depth.filter(|_| file.starts_with("virtio_blk."));
         let parameters = parameters.map_or(String::new(), |depth| format!("queue_depth={depth}"));
         list += &format!("/{name} {parameters}\n");
-        add(&mut archive, &name, FILE, DeviceNumbers::NONE, &read_regular(path, LARGEST_MODULE)?);
+        append_entry(&mut archive, &name, FILE, DeviceNumbers::NONE, &read_regular(path, LARGEST_MODULE)?);
     }
-    add(&mut archive, MODULES.trim_start_matches('/'), FILE, DeviceNumbers::NONE, list.as_bytes());
+    append_entry(&mut archive, MODULES.trim_start_matches('/'), FILE, DeviceNumbers::NONE, list.as_bytes());
     let description = serde_json::to_vec(assignment).map_err(std::io::Error::from)?;
-    add(&mut archive, DESCRIPTION.trim_start_matches('/'), FILE, DeviceNumbers::NONE, &description);
-    add(&mut archive, "TRAILER!!!", 0, DeviceNumbers::NONE, &[]);
+    append_entry(&mut archive, DESCRIPTION.trim_start_matches('/'), FILE, DeviceNumbers::NONE, &description);
+    append_entry(&mut archive, "TRAILER!!!", 0, DeviceNumbers::NONE, &[]);
     let file = memfd_create("fsverdict-initramfs", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
     let mut file = File::from(file);
     file.write_all(&archive)?;
     Ok(file.into())
 }
 
-/// What the kernel loads of a program (elf(5)): all up to the end of its last segment. A debug build's symbols are three
-/// quarters of it, and would be held twice by a guest that boots.
+/// Keeps of a program what the kernel loads (elf(5)): everything up to the end of its last segment. A debug build's
+/// symbols are three quarters of the file, and a booting guest would hold them twice.
 fn without_sections(mut program: Vec<u8>) -> Vec<u8> {
     const LOAD: u32 = 1;
     const HEADER: usize = 64;
@@ -106,7 +107,7 @@ impl DeviceNumbers {
     const NONE: DeviceNumbers = DeviceNumbers { major: 0, minor: 0 };
 }
 
-fn add(archive: &mut Vec<u8>, name: &str, mode: u32, node: DeviceNumbers, content: &[u8]) {
+fn append_entry(archive: &mut Vec<u8>, name: &str, mode: u32, node: DeviceNumbers, content: &[u8]) {
     let number = archive.len() as u32;
     let links = 1;
     let size = content.len() as u32;
@@ -121,11 +122,11 @@ fn add(archive: &mut Vec<u8>, name: &str, mode: u32, node: DeviceNumbers, conten
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// The files of those drivers that are modules, each after what it needs.
-fn modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
+/// The files of those drivers that are modules, each after its dependencies.
+fn list_driver_modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
     let modular: Vec<&str> = DRIVERS
         .iter()
-        .filter(|(symbol, _)| kernel.provides(symbol) == Provision::Module)
+        .filter(|(symbol, _)| kernel.find_provision(symbol) == Provision::Module)
         .map(|(_, module)| *module)
         .collect();
     let (Some(folder), false) = (&kernel.modules, modular.is_empty()) else { return Ok(Vec::new()) };
@@ -139,15 +140,15 @@ fn modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
     let files: Vec<PathBuf> = files.map_err(missing)?.into_iter().map(|path| folder.join(path)).collect();
     let packed = files.iter().find(|path| path.extension().is_none_or(|extension| extension != "ko"));
     match packed {
-        Some(path) if kernel.provides("CONFIG_MODULE_DECOMPRESS") != Provision::Builtin => {
+        Some(path) if kernel.find_provision("CONFIG_MODULE_DECOMPRESS") != Provision::Builtin => {
             Err(KernelFileError::Packed { path: path.clone() }.into())
         }
         _ => Ok(files),
     }
 }
 
-/// What a list of modules (modules.dep(5)) says has to be loaded for these, in the order of loading; or which of them it has
-/// not. A stranger may have written it: only what lies below its folder counts.
+/// The modules that must be loaded for these according to modules.dep(5), in the order of loading; or the first that
+/// is missing. The list is untrusted: only paths below its folder count.
 fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a str> {
     let name = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or_default();
@@ -158,7 +159,7 @@ fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a
     for module in modules {
         let lines = list.lines().filter_map(|line| line.split_once(':'));
         let (own, needed) = lines.into_iter().find(|(path, _)| name(path) == *module).ok_or(*module)?;
-        // What is needed first stands last.
+        // Dependencies are listed in reverse order of loading.
         for path in needed.split_whitespace().rev().chain([own]).map(Path::new).filter(below) {
             if !files.contains(&path) {
                 files.push(path);
@@ -170,7 +171,9 @@ fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a
 
 #[cfg(test)]
 mod tests {
-    use super::{CHARACTERS, CONSOLE, DeviceNumbers, EXECUTABLE, FOLDER, add, in_order, without_sections};
+    use super::{
+        CHARACTERS, CONSOLE, DeviceNumbers, EXECUTABLE, FOLDER, append_entry, in_order, without_sections,
+    };
 
     #[test]
     fn modules_come_after_what_they_need_and_from_below_their_folder() {
@@ -193,9 +196,9 @@ mod tests {
     #[test]
     fn entries_are_as_the_kernel_reads_them() {
         let mut archive = Vec::new();
-        add(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
-        add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
-        add(&mut archive, "init", EXECUTABLE, DeviceNumbers::NONE, b"12345");
+        append_entry(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
+        append_entry(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
+        append_entry(&mut archive, "init", EXECUTABLE, DeviceNumbers::NONE, b"12345");
         let mut rest = archive.as_slice();
         let mut seen = Vec::new();
         while !rest.is_empty() {

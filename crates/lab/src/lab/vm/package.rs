@@ -1,5 +1,5 @@
-//! What others packed, or have a makefile install, is unpacked into the cache: by programs in a sandbox, then tidied below its
-//! descriptor. For a look nothing is.
+//! Unpacks kernel packages, and installs the modules of built trees, into the cache: programs run in a sandbox, and
+//! the result is cleaned up through its descriptor. Nothing is unpacked when only looking.
 
 use std::fs::{File, Permissions};
 use std::hash::{Hash, Hasher};
@@ -19,17 +19,17 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::error::KernelFileError;
 
-/// Four fifths of a distribution's modules drive what a guest here does not have.
+/// Four fifths of a distribution's modules drive hardware that a guest does not have.
 const NOT_KEPT: [&str; 9] = ["gpu", "net", "media", "infiniband", "staging", "usb", "iio", "scsi", "hwmon"];
 /// Unpacking takes a minute where it takes long.
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// Members of a package that are looked at for its data: there are three, and at times a signature.
 const MEMBERS: usize = 16;
-/// The length of a member's head in ar(5).
+/// Length of a member's header in ar(5).
 const HEAD: usize = 60;
 
 /// The folder a kernel's package is unpacked in; none where it is only looked at and was not before.
-pub(super) fn unpacked(
+pub(super) fn unpack_package(
     path: &Path,
     isolation: Isolation,
     intent: Intent,
@@ -46,13 +46,13 @@ pub(super) fn unpacked(
     if intent == Intent::Look {
         return Ok(None);
     }
-    keep(path, &folder, |new| {
-        run(isolation, path, new, &["dpkg-deb", "--extract", &text(path), &text(new)])?;
-        tidy(path, new)?;
+    fill_cache_folder(path, &folder, |new| {
+        run_unpacker(isolation, path, new, &["dpkg-deb", "--extract", &path_text(path), &path_text(new)])?;
+        remove_unwanted(path, new)?;
         let inside = Beneath::open(new).map_err(failed)?;
         for base in ["", "usr"] {
             for release in inside.list_names(Path::new(base).join("lib/modules")) {
-                run(isolation, path, new, &["depmod", "-b", &text(&new.join(base)), &release])?;
+                run_unpacker(isolation, path, new, &["depmod", "-b", &path_text(&new.join(base)), &release])?;
             }
         }
         Ok(())
@@ -61,7 +61,7 @@ pub(super) fn unpacked(
 }
 
 /// The folder that the modules of a tree are installed in, or would be where it is only looked at.
-pub(super) fn installed(
+pub(super) fn install_modules(
     tree: &Path,
     of: &[&Path],
     isolation: Isolation,
@@ -69,17 +69,17 @@ pub(super) fn installed(
 ) -> Result<PathBuf, LabError> {
     let folder = kept_at(tree, of)?;
     if !folder.is_dir() && intent == Intent::Run {
-        keep(tree, &folder, |new| {
-            let to = format!("INSTALL_MOD_PATH={}", text(new));
-            let argv = ["make", "-C", &text(tree), &to, "INSTALL_MOD_STRIP=1", "modules_install"];
-            run(isolation, tree, new, &argv)?;
-            tidy(tree, new)
+        fill_cache_folder(tree, &folder, |new| {
+            let to = format!("INSTALL_MOD_PATH={}", path_text(new));
+            let argv = ["make", "-C", &path_text(tree), &to, "INSTALL_MOD_STRIP=1", "modules_install"];
+            run_unpacker(isolation, tree, new, &argv)?;
+            remove_unwanted(tree, new)
         })?;
     }
     Ok(folder)
 }
 
-fn text(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -109,7 +109,7 @@ pub fn is_kernel_package(path: &Path) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// What is kept of it: kernels, and such modules as a guest can use.
+/// Whether a file is kept: kernels, and modules that a guest can use.
 fn is_wanted(path: &Path) -> bool {
     let names = path.components().map(|part| match part {
         Component::Normal(name) => name.to_str().unwrap_or(""),
@@ -135,22 +135,22 @@ fn is_wanted(path: &Path) -> bool {
     }
 }
 
-fn tidy(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
+fn remove_unwanted(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
     let tidied = Beneath::open(folder).and_then(|inside| inside.remove_unwanted(is_wanted));
     tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: Reason::plain(error) })
 }
 
-/// Where what is made of these files is kept.
+/// The folder of the cache for what is made from these files.
 fn kept_at(path: &Path, of: &[&Path]) -> Result<PathBuf, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    Ok(KernelCache::of_user().unpacked_folder(digest(of).map_err(failed)?))
+    Ok(KernelCache::of_user().unpacked_folder(digest_files(of).map_err(failed)?))
 }
 
-/// Changes with what is done to what is unpacked: what was kept otherwise is not taken.
+/// Version of the unpacking procedure: what an earlier version unpacked is not used.
 const MANNER: u8 = 2;
 
 /// Another number when one of these files is another one.
-pub(super) fn digest(of: &[&Path]) -> std::io::Result<u64> {
+pub(super) fn digest_files(of: &[&Path]) -> std::io::Result<u64> {
     let mut digest = Xxh3Default::new();
     MANNER.hash(&mut digest);
     for path in of {
@@ -160,8 +160,8 @@ pub(super) fn digest(of: &[&Path]) -> std::io::Result<u64> {
     Ok(digest.finish())
 }
 
-/// Makes a folder of the cache: all of it or nothing.
-fn keep(
+/// Fills a folder of the cache completely, or leaves none.
+fn fill_cache_folder(
     path: &Path,
     folder: &Path,
     make: impl FnOnce(&Path) -> Result<(), KernelFileError>,
@@ -169,7 +169,7 @@ fn keep(
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     let above = folder.parent().unwrap_or(folder);
     std::fs::create_dir_all(above).map_err(failed)?;
-    // Nobody else can look into it before it is tidy.
+    // No other user can read it before the cleanup.
     let new = tempfile::Builder::new().prefix(".new-").tempdir_in(above).map_err(failed)?.keep();
     let made = make(&new).and_then(|()| {
         // Everybody's, like the kernels beside it.
@@ -187,12 +187,17 @@ fn keep(
 }
 
 /// Runs a program that may write into `folder` alone.
-fn run(isolation: Isolation, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
+fn run_unpacker(
+    isolation: Isolation,
+    path: &Path,
+    folder: &Path,
+    argv: &[&str],
+) -> Result<(), KernelFileError> {
     let failed =
         |error: ProgramError| KernelFileError::Unpack { path: path.to_owned(), reason: error.reason() };
     let mut sandbox = Sandbox::new(isolation, [""; 0]);
     sandbox.writable = vec![folder.to_owned()];
-    // The plan named what is unpacked, and a tree's makefile is a program.
+    // The plan chose the archive, and a tree's makefile is a program.
     sandbox.capabilities = Capabilities::Phase;
     sandbox.devices = Devices::Bare;
     let program = Program::new(argv.iter().copied())

@@ -9,7 +9,7 @@ use super::super::arrangement::{Below, LayerSite};
 use super::super::error::TrialError;
 use super::super::spec::TrialSpec;
 use super::super::steps::TrialCourse;
-use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping};
+use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping_name};
 use fsverdict_judgement::plan::{Candidate, Layers};
 use fsverdict_stack::layer::{InUse, Layer, LayerKind, LayerLine};
 
@@ -62,7 +62,7 @@ struct Fake {
 }
 
 impl Mapper for Fake {
-    fn must(&mut self, _: &str, argv: Vec<String>) -> Result<(), TrialError> {
+    fn run_required(&mut self, _: &str, argv: Vec<String>) -> Result<(), TrialError> {
         self.record.push(argv.join(" "));
         match self.fails {
             Some([program, name]) if argv[0] == program && argv.last().unwrap() == name => {
@@ -72,19 +72,19 @@ impl Mapper for Fake {
         }
     }
 
-    fn note(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
-        self.must(step, argv)
+    fn run_recorded(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
+        self.run_required(step, argv)
     }
 
-    fn bytes(&mut self, _: &[String]) -> Option<u64> {
+    fn total_bytes(&mut self, _: &[String]) -> Option<u64> {
         None
     }
 
-    fn key(&mut self) -> Result<&'static str, TrialError> {
+    fn write_key(&mut self) -> Result<&'static str, TrialError> {
         Ok("KEY")
     }
 
-    fn opened(&mut self, _: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
+    fn open_node(&mut self, _: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
         self.open.push(name.to_owned());
         let path = format!("/dev/dm-{}", self.open.len() - 1).into();
         Ok(OpenNode { path, held: File::open("/dev/null").unwrap() })
@@ -92,7 +92,7 @@ impl Mapper for Fake {
 
     fn becomes_free(&mut self, _: &Path) {}
 
-    fn goes(&mut self, _: LayerKind, name: &str, _: &Path) -> bool {
+    fn wait_until_gone(&mut self, _: LayerKind, name: &str, _: &Path) -> bool {
         self.record.push(format!("{name} goes"));
         !self.stays.contains(&name)
     }
@@ -102,7 +102,7 @@ impl Mapper for Fake {
 fn walk(fake: &mut Fake) -> (Option<String>, Vec<String>) {
     let candidate = Candidate { layers: Layers::of(["lower", "upper"]).unwrap(), ..Candidate::plain("ext4") };
     let spec = TrialSpec::without_work(candidate, 1, Duration::from_secs(1));
-    let course = TrialCourse::of(&spec);
+    let course = TrialCourse::for_trial(&spec);
     // They are in no registry, where the arrangement would look for them; on one device it is this.
     let closed = |(layer, below): (&'static Layer, Below)| OpenLayer {
         layer,
@@ -115,10 +115,11 @@ fn walk(fake: &mut Fake) -> (Option<String>, Vec<String>) {
     let mut layers = OpenLayers { each: each.into() };
     let devices = [PathBuf::from("/dev/loop7")];
     let mut act = |act: Act<'_>| match act {
-        Act::Layer(at, of) => layers.act(at, of, &devices, fake),
+        Act::Layer(at, of) => layers.run_layer_act(at, of, &devices, fake),
         _ => Ok(()),
     };
-    let failed = course.steps.iter().flat_map(super::super::steps::Step::acts).find_map(|one| act(one).err());
+    let failed =
+        course.steps.iter().flat_map(super::super::steps::Step::all_acts).find_map(|one| act(one).err());
     (failed.map(|error| error.to_string()), course.last.past_errors(act))
 }
 
@@ -136,7 +137,7 @@ fn layers_are_opened_from_the_device_up_and_closed_from_the_top_down() {
     assert_eq!(walk(&mut fake), (None, Vec::new()));
     let down = ["fsverdict-loop7-2 goes", "fsverdict-loop7 goes"];
     assert_eq!(fake.record, [&UP[..], &down].concat());
-    assert_eq!(mapping("sda", 2), "fsverdict-sda-3");
+    assert_eq!(mapping_name("sda", 2), "fsverdict-sda-3");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A candidate's devices, one of which is missing, or is made anew, or all of which are compared, while phases go on.
+//! Takes a device out of a candidate's array, rebuilds it, or compares all devices, while phases run.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -15,10 +15,10 @@ use super::Stack;
 
 /// How often it is looked whether an array has come to its end, at first; later less often, for less than a hundredth of the time.
 const LOOK: Duration = Duration::from_millis(50);
-/// The node by which btrfs is told which devices there are.
+/// The control node through which devices are registered with btrfs.
 pub(super) const BTRFS_CONTROL: &str = "/dev/btrfs-control";
 
-/// What goes on beside a phase, in a thread of its own.
+/// Work on an array beside a phase, in a thread of its own.
 pub(super) struct WorkBeside {
     began: Instant,
     ended: JoinHandle<Result<WorkEnd, TrialError>>,
@@ -31,8 +31,8 @@ struct WorkEnd {
 }
 
 impl Stack<'_> {
-    pub(super) fn redundancy(&self) -> Result<Redundancy, TrialError> {
-        let found = Redundancy::of(self.candidate, &self.arrangement);
+    pub(super) fn require_redundancy(&self) -> Result<Redundancy, TrialError> {
+        let found = Redundancy::of_candidate(self.candidate, &self.arrangement);
         found.ok_or_else(|| {
             TrialError::Host(format!("{} keeps its data once: no device can be missing", self.candidate.name))
         })
@@ -40,54 +40,54 @@ impl Stack<'_> {
 
     /// Whether the filesystem itself has to do without a device.
     pub(super) fn mounts_degraded(&self) -> bool {
-        self.missing.is_some() && matches!(self.redundancy(), Ok(Redundancy::Own(_)))
+        self.missing.is_some() && matches!(self.require_redundancy(), Ok(Redundancy::Own(_)))
     }
 
     /// The node of the array at this site.
     fn array_node(&self, site: usize) -> Result<PathBuf, TrialError> {
-        let node = self.layers.node(super::super::arrangement::Below::Site(site), &self.devices);
+        let node = self.layers.node_below(super::super::arrangement::Below::Site(site), &self.devices);
         node.ok_or_else(|| TrialError::Host("the array is not open".to_owned()))
     }
 
-    fn tool(&mut self, step: &str, argv: &[&str]) -> Result<(), TrialError> {
+    fn run_tool(&mut self, step: &str, argv: &[&str]) -> Result<(), TrialError> {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-        self.tools.must(self.sink, step, Trade::Layering, argv)
+        self.tools.run_required(self.sink, step, Trade::Layering, argv)
     }
 
-    /// The last of the devices is missing from now on; nothing where it is already. What was on it is of no use any more.
+    /// Takes the last device out, if it is not out yet. Its content is not used again.
     pub(in super::super) fn take_out(&mut self) -> Result<(), TrialError> {
         if self.missing.is_some() {
             return Ok(());
         }
-        match self.redundancy()? {
+        match self.require_redundancy()? {
             Redundancy::Array { site, member } => {
                 let node = self.array_node(site)?;
-                let member = self.layers.node(member, &self.devices).unwrap_or_default();
+                let member = self.layers.node_below(member, &self.devices).unwrap_or_default();
                 let (node, path) =
                     (node.to_string_lossy().into_owned(), member.to_string_lossy().into_owned());
-                self.tool("let a device fail", &["mdadm", &node, "--fail", &path])?;
-                self.tool("take it out", &["mdadm", &node, "--remove", &path])?;
-                self.tool("forget what was on it", &["mdadm", "--zero-superblock", &path])?;
+                self.run_tool("let a device fail", &["mdadm", &node, "--fail", &path])?;
+                self.run_tool("take it out", &["mdadm", &node, "--remove", &path])?;
+                self.run_tool("forget what was on it", &["mdadm", "--zero-superblock", &path])?;
                 self.missing = Some(member);
             }
             Redundancy::Own(_) => {
                 let own: Vec<PathBuf> =
-                    self.tops().into_iter().filter(|top| !top.apart).map(|top| top.path).collect();
-                self.unmount()?;
-                // Each by its name: others' devices are not ours to be forgotten.
+                    self.top_devices().into_iter().filter(|top| !top.apart).map(|top| top.path).collect();
+                self.unmount_filesystem()?;
+                // Each by its name, so that devices of other filesystems stay registered.
                 for path in &own {
                     let path = path.to_string_lossy();
-                    self.tool("forget a device", &["btrfs", "device", "scan", "--forget", &path])?;
+                    self.run_tool("forget a device", &["btrfs", "device", "scan", "--forget", &path])?;
                 }
                 if let Some(last) = own.last() {
-                    // As of an array: else it would be taken for a part of what is mounted.
-                    self.tool(
+                    // Wiped, because btrfs would otherwise take it for a part of the mounted filesystem.
+                    self.run_tool(
                         "forget what was on it",
                         &["wipefs", "--all", "--quiet", &last.to_string_lossy()],
                     )?;
                 }
                 self.missing = own.last().cloned();
-                self.mount()?;
+                self.mount_filesystem()?;
             }
         }
         Ok(())
@@ -102,29 +102,34 @@ impl Stack<'_> {
         self.finish_beside().map(drop)
     }
 
-    /// What goes on beside the next phase begins.
+    /// Starts the work beside the next phase.
     pub(in super::super) fn begin_beside(&mut self, state: ArrayState) -> Result<(), TrialError> {
         let missing = self.missing.clone().unwrap_or_default();
         let missing = missing.to_string_lossy();
         let (began, mount) = (Instant::now(), self.filesystem_mount());
-        let ended = match (self.redundancy()?, state) {
+        let ended = match (self.require_redundancy()?, state) {
             (_, ArrayState::Degraded) => return Ok(()),
             (Redundancy::Array { site, .. }, ArrayState::Rebuilding) => {
                 let node = self.array_node(site)?;
-                self.tool("put an empty device in", &["mdadm", &node.to_string_lossy(), "--add", &missing])?;
-                watch(&node, self.limit, |folder| reads(folder, "degraded", "0") && is_idle(folder))
+                self.run_tool(
+                    "put an empty device in",
+                    &["mdadm", &node.to_string_lossy(), "--add", &missing],
+                )?;
+                wait_for_array(&node, self.limit, |folder| {
+                    file_reads(folder, "degraded", "0") && is_idle(folder)
+                })
             }
             (Redundancy::Array { site, .. }, ArrayState::Scrubbing) => {
                 let node = self.array_node(site)?;
                 std::fs::write(md_folder(&node).join("sync_action"), "check")
-                    .map_err(TrialError::io("begin to compare what is on the devices"))?;
-                watch(&node, self.limit, is_idle)
+                    .map_err(TrialError::io_error("begin to compare what is on the devices"))?;
+                wait_for_array(&node, self.limit, is_idle)
             }
             (Redundancy::Own(Profiles { data, metadata }), ArrayState::Rebuilding) => {
-                let number = self.arrangement.own().count().to_string();
+                let number = self.arrangement.filesystem_devices().count().to_string();
                 let convert = [format!("-dconvert={data},soft"), format!("-mconvert={metadata},soft")];
                 let [data, metadata] = &convert;
-                // What was written while one was missing is there once; the second makes of it what it should be.
+                // Data written while a device was missing have one copy; the second command restores their profile.
                 let lines: [&[&str]; 2] = [
                     &["btrfs", "replace", "start", "-B", "-f", &number, &missing, mount],
                     &["btrfs", "balance", "start", data, metadata, mount],
@@ -144,7 +149,7 @@ impl Stack<'_> {
         let Some(WorkBeside { began, ended }) = self.beside.take() else { return Ok(0.0) };
         let ended = ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         for record in ended.records {
-            self.sink.command(&record);
+            self.sink.send_command(&record);
             require_success(record)?;
         }
         self.missing = None;
@@ -177,7 +182,7 @@ fn run_all(
 }
 
 /// Looks after an array until this is so.
-fn watch(
+fn wait_for_array(
     node: &Path,
     limit: Duration,
     is_over: fn(&Path) -> bool,
@@ -201,9 +206,9 @@ fn md_folder(node: &Path) -> PathBuf {
 }
 
 fn is_idle(folder: &Path) -> bool {
-    reads(folder, "sync_action", "idle")
+    file_reads(folder, "sync_action", "idle")
 }
 
-fn reads(folder: &Path, file: &str, wanted: &str) -> bool {
+fn file_reads(folder: &Path, file: &str, wanted: &str) -> bool {
     std::fs::read_to_string(folder.join(file)).is_ok_and(|text| text.trim() == wanted)
 }

@@ -8,8 +8,8 @@ use fsverdict_linux::host::root::Root;
 use super::Stack;
 
 impl Stack<'_> {
-    /// Tells, once, of a cleaner that ended by itself (without a writable /dev/shm it says that it runs, and dies), and
-    /// of one that somebody else started; that one is stopped, too.
+    /// Reports, once, a cleaner that ended by itself (without a writable /dev/shm it claims to run, and exits), and
+    /// one that another program started, which is also stopped.
     pub(super) fn watch_cleaner(&mut self) {
         let Some(known) = self.filesystem.cleaner else { return };
         let runs = self.cleaner_runs();
@@ -23,7 +23,7 @@ impl Stack<'_> {
         };
         self.cleaner = runs;
         if !std::mem::replace(&mut self.cleaner_told, true) {
-            self.sink.caution("", format!("the garbage collector {} {text}", known.tool.program));
+            self.sink.send_caution("", format!("the garbage collector {} {text}", known.tool.program));
         }
     }
 
@@ -43,7 +43,7 @@ impl Stack<'_> {
         self.cleaner = false;
     }
 
-    /// Whether the filesystem's cleaner is among the processes here; what was started may have ended.
+    /// Whether the filesystem's cleaner is among this sandbox's processes; the started one may have ended.
     pub(in crate::trial) fn cleaner_runs(&self) -> bool {
         let known = self.filesystem.cleaner;
         known.is_some_and(|known| !processes_named(&Root::new("/"), known.tool.program).is_empty())

@@ -17,9 +17,9 @@ use super::super::mapping::{
 use super::super::sink::Sink;
 use super::super::tools::{Tools, Trade};
 
-/// The key of layers that take one. It protects nothing: the data are ours and go with the trial.
+/// The key file of layers that need one. It protects nothing: the data are generated and removed with the trial.
 const KEY_FILE: &str = "/tmp/fsverdict/key";
-/// How long the kernel may take to remove a device that nobody uses: dm-integrity writes all of its journal anew, of up to 64 MiB
+/// Time limit for the kernel to remove an unused device: dm-integrity rewrites all of its journal, of up to 64 MiB
 /// (`DEFAULT_MAX_JOURNAL_SECTORS` in `drivers/md/dm-integrity.c`).
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -29,28 +29,29 @@ pub(super) struct HostMapper<'a> {
 }
 
 impl Mapper for HostMapper<'_> {
-    fn must(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
-        self.tools.must(self.sink, step, Trade::Layering, argv)
+    fn run_required(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
+        self.tools.run_required(self.sink, step, Trade::Layering, argv)
     }
 
-    fn note(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
-        self.tools.run(self.sink, step, Trade::Layering, argv).map(drop)
+    fn run_recorded(&mut self, step: &str, argv: Vec<String>) -> Result<(), TrialError> {
+        self.tools.run_program(self.sink, step, Trade::Layering, argv).map(drop)
     }
 
-    fn bytes(&mut self, nodes: &[String]) -> Option<u64> {
+    fn total_bytes(&mut self, nodes: &[String]) -> Option<u64> {
         nodes.iter().map(|node| device_size(Path::new(node))).sum()
     }
 
-    fn key(&mut self) -> Result<&'static str, TrialError> {
-        std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
+    fn write_key(&mut self) -> Result<&'static str, TrialError> {
+        std::fs::write(KEY_FILE, "fsverdict: not a secret")
+            .map_err(TrialError::io_error("write the key file"))?;
         Ok(KEY_FILE)
     }
 
-    fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
+    fn open_node(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError> {
         let path = match kind {
             LayerKind::Mapping | LayerKind::Volume => mapping_node(&mapped_name(kind, name))
                 .ok_or_else(|| TrialError::Host(format!("opening the layer made no device `{name}`")))?,
-            // A link to the kernel's own node.
+            // This path is a link to the kernel's node.
             LayerKind::Array | LayerKind::Above | LayerKind::Served => {
                 std::fs::canonicalize(kind.device_node(name)).map_err(|error| {
                     TrialError::Host(format!("making the array made no `{name}`: {error}"))
@@ -59,18 +60,18 @@ impl Mapper for HostMapper<'_> {
         };
         let number = device_number(&path)
             .ok_or_else(|| TrialError::Host(format!("{} has no device number", path.display())))?;
-        make_node(&path, FileType::BlockDevice, number).map_err(TrialError::host)?;
-        let held = File::open(&path).map_err(TrialError::io("hold the device of the layer"))?;
+        make_node(&path, FileType::BlockDevice, number).map_err(TrialError::host_error)?;
+        let held = File::open(&path).map_err(TrialError::io_error("hold the device of the layer"))?;
         Ok(OpenNode { path, held })
     }
 
     fn becomes_free(&mut self, node: &Path) {
-        // Without O_CREAT it is a block device's own meaning: nobody else may have it to himself (open(2)).
+        // For a block device, O_EXCL without O_CREAT fails while another process has it open exclusively (open(2)).
         let exclusively = || open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
         gone_within(|| exclusively().is_err(), LIMIT);
     }
 
-    fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
+    fn wait_until_gone(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
         match kind {
             LayerKind::Mapping | LayerKind::Volume => {
                 let name = mapped_name(kind, name);

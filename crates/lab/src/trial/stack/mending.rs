@@ -1,25 +1,25 @@
-//! A filesystem of which a block has rotted: mounted from whichever of its devices lets it be, and its checker told to repair it.
+//! Mounts and repairs a filesystem with a rotten block: from whichever of its devices can be mounted.
 
 use std::path::Path;
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_linux::host::mounts::{self, MountError};
 
-use super::state::among;
+use super::state::other_device_options;
 use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
-    /// As somebody would who knows all its devices: from the first, then from each other, then without what is missing.
+    /// Tries what a user who knows all devices would: the first, then each other one, then without the missing one.
     pub(in crate::trial) fn mount_rotten(&mut self) -> Result<(), MountError> {
-        let tops: Vec<_> = self.tops().into_iter().map(|top| top.path).collect();
+        let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut result = self.mount_state();
         if tops.len() < 2 || !self.filesystem.takes_several {
             return result;
         }
         // The first may be the one that cannot be read.
         let mount = self.filesystem.mount_options(&self.candidate.mount);
-        let whole = among(&tops).chain(mount.options.iter().cloned()).collect();
+        let whole = other_device_options(&tops).chain(mount.options.iter().cloned()).collect();
         let degraded = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
         let ways: [Vec<String>; 2] = [whole, degraded];
         for (options, top) in ways.iter().flat_map(|way| tops.iter().map(move |top| (way, top))) {
@@ -34,7 +34,7 @@ impl Stack<'_> {
 
     /// The record of the checker with these options.
     pub(in crate::trial) fn repair_with(&mut self, options: &[&str]) -> Result<CommandRecord, TrialError> {
-        let device = self.top().to_string_lossy().into_owned();
+        let device = self.top_device().to_string_lossy().into_owned();
         let argv = self.filesystem.repair_argv_with(options, &device).unwrap_or_default();
         self.tools.run_untold("repair", Trade::Formatting, argv)
     }

@@ -19,10 +19,10 @@ impl Stack<'_> {
         ledger: &mut Ledger,
     ) -> Result<OperationResult, TrialError> {
         let number = ledger.next_snapshot().to_string();
-        let printed = self.snapshot(Operation::SnapshotCreate, &number)?;
+        let printed = self.run_snapshot(Operation::SnapshotCreate, &number)?;
         let (id, shown) = match &self.filesystem.snapshots {
             Some(programs) => {
-                let id = if programs.told { called(&printed)? } else { number };
+                let id = if programs.told { parse_snapshot_name(&printed)? } else { number };
                 let shown = programs.shown_as(&id);
                 (id, shown)
             }
@@ -30,7 +30,7 @@ impl Stack<'_> {
             None => (number, None),
         };
         ledger.keep_snapshot(id, shown);
-        Ok(done("snapshot"))
+        Ok(timed_result("snapshot"))
     }
 
     /// Gives up the oldest of those that are kept.
@@ -41,53 +41,53 @@ impl Stack<'_> {
         let operation = Operation::SnapshotDelete;
         let none = WorkError::NoSnapshot { operation: operation.name() };
         let id = ledger.oldest_snapshot().ok_or(none)?.id.clone();
-        self.snapshot(operation, &id)?;
+        self.run_snapshot(operation, &id)?;
         ledger.give_up_oldest_snapshot();
-        Ok(done("delete"))
+        Ok(timed_result("delete"))
     }
 
-    /// Puts the filesystem back to what it was when the newest of those that are kept was made.
+    /// Rolls the filesystem back to its newest snapshot.
     pub(in crate::trial) fn roll_back(&mut self, ledger: &mut Ledger) -> Result<OperationResult, TrialError> {
         let operation = Operation::SnapshotRollback;
         let none = WorkError::NoSnapshot { operation: operation.name() };
         let id = ledger.newest_snapshot().ok_or(none)?.id.clone();
         if self.filesystem.snapshots.is_some() {
-            self.snapshot(operation, &id)?;
-            self.unmount()?;
+            self.run_snapshot(operation, &id)?;
+            self.unmount_filesystem()?;
         } else {
-            self.unmount()?;
+            self.unmount_filesystem()?;
             let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
             self.layers.roll_back(&id, &self.devices, &mut mapper)?;
         }
         self.mount_again()?;
         ledger.roll_back();
-        Ok(done("rollback"))
+        Ok(timed_result("rollback"))
     }
 
-    /// Runs the filesystem's own programs for it, or where it has none those of a layer; what the last printed.
-    fn snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
+    /// Runs the filesystem's own snapshot programs, or those of a layer; returns the output of the last.
+    fn run_snapshot(&mut self, operation: Operation, id: &str) -> Result<String, TrialError> {
         if self.filesystem.snapshots.is_none() {
             let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
-            let argv = self.layers.snapshot(operation, id, &self.devices, &mut mapper)?;
+            let argv = self.layers.snapshot_command(operation, id, &self.devices, &mut mapper)?;
             let argv =
                 argv.ok_or_else(|| TrialError::Unknown(format!("layer that could do `{operation}`")))?;
-            let record = self.tools.run(self.sink, operation.name(), Trade::Layering, argv)?;
+            let record = self.tools.run_program(self.sink, operation.name(), Trade::Layering, argv)?;
             return Ok(require_success(record)?.stdout);
         }
-        let lines = self.programs.snapshot(operation, &self.names(), id).ok_or_else(|| {
+        let lines = self.programs.snapshot_commands(operation, &self.trial_names(), id).ok_or_else(|| {
             TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
         })?;
         let mut printed = String::new();
         for argv in lines {
-            let record = self.tools.run(self.sink, operation.name(), Trade::Mounting, argv)?;
+            let record = self.tools.run_program(self.sink, operation.name(), Trade::Mounting, argv)?;
             printed = require_success(record)?.stdout;
         }
         Ok(printed)
     }
 }
 
-/// What the filesystem calls it: the one word that its program printed.
-fn called(printed: &str) -> Result<String, TrialError> {
+/// Parses the filesystem's name for a snapshot: the one word that its program printed.
+fn parse_snapshot_name(printed: &str) -> Result<String, TrialError> {
     let word = printed.trim();
     let plain =
         !word.is_empty() && word.len() <= LONGEST_ID && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -97,20 +97,20 @@ fn called(printed: &str) -> Result<String, TrialError> {
     plain.then(|| word.to_owned()).ok_or_else(strange)
 }
 
-/// It is the call that is timed; no file of it is anybody's.
-fn done(main_call: &'static str) -> OperationResult {
+/// The result of a timed call that touches no file.
+fn timed_result(main_call: &'static str) -> OperationResult {
     OperationResult { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::called;
+    use super::parse_snapshot_name;
 
     #[test]
     fn a_snapshot_is_called_by_a_number_that_was_printed() {
-        assert_eq!(called("17\n").unwrap(), "17");
+        assert_eq!(parse_snapshot_name("17\n").unwrap(), "17");
         for printed in ["", "\n", "-f", "1 2", "a", &"1".repeat(65)] {
-            called(printed).unwrap_err();
+            parse_snapshot_name(printed).unwrap_err();
         }
     }
 }

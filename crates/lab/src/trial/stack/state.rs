@@ -1,4 +1,5 @@
-//! A filesystem that a cut of power left on the device: mounted, unmounted, checked and repaired very many times in a row.
+//! Mounts, unmounts, checks and repairs a filesystem many times in a row, in the states that power cuts left on its
+//! device.
 
 use std::path::Path;
 
@@ -14,30 +15,30 @@ impl Stack<'_> {
     /// As mount(8) would, without starting a program for it.
     pub(in crate::trial) fn mount_state(&mut self) -> Result<(), MountError> {
         let mount = self.filesystem.mount_options(&self.candidate.mount);
-        let tops: Vec<_> = self.tops().into_iter().map(|top| top.path).collect();
+        let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut options = mount.options.clone();
         if tops.len() > 1 && self.filesystem.takes_several {
-            options.extend(among(&tops));
+            options.extend(other_device_options(&tops));
         }
-        mounts::mount_device(&self.top(), Path::new(MOUNT), mount.kind, &options)?;
+        mounts::mount_device(&self.top_device(), Path::new(MOUNT), mount.kind, &options)?;
         self.mounted = true;
         Ok(())
     }
 
     pub(in crate::trial) fn unmount_state(&mut self) -> Result<(), TrialError> {
-        mounts::unmount(Path::new(MOUNT)).map_err(TrialError::host)?;
+        mounts::unmount(Path::new(MOUNT)).map_err(TrialError::host_error)?;
         self.mounted = false;
         Ok(())
     }
 
-    /// Everything that the kernel said since this was last asked.
+    /// All messages of the kernel since the last call.
     pub(in crate::trial) fn said_at_all(&mut self) -> Vec<LogLine> {
         self.log.read_all()
     }
 
-    /// What the checker has to say against the unmounted filesystem, which it leaves as it is.
-    pub(in crate::trial) fn complaint(&mut self) -> Result<Option<String>, TrialError> {
-        let device = self.top().to_string_lossy().into_owned();
+    /// The checker's complaint about the unmounted filesystem, which it does not change.
+    pub(in crate::trial) fn find_complaint(&mut self) -> Result<Option<String>, TrialError> {
+        let device = self.top_device().to_string_lossy().into_owned();
         let Some(argv) = self.filesystem.fsck_argv(&device) else { return Ok(None) };
         let record = self.tools.run_untold("fsck", Trade::Formatting, argv)?;
         let meaning = record.exit.and_then(|status| self.filesystem.fsck_meaning(status));
@@ -50,15 +51,15 @@ impl Stack<'_> {
         Ok(Some(format!("{}: {words}: {}", record.argv.join(" "), said.join("; "))))
     }
 
-    /// The record of the checker that repairs what it can; none where none is to be advised.
-    pub(in crate::trial) fn repair(&mut self) -> Result<Option<CommandRecord>, TrialError> {
-        let device = self.top().to_string_lossy().into_owned();
+    /// Runs the repairing checker and returns its record; `None` if none is recommended.
+    pub(in crate::trial) fn run_repair(&mut self) -> Result<Option<CommandRecord>, TrialError> {
+        let device = self.top_device().to_string_lossy().into_owned();
         let argv = self.filesystem.repair_argv(&device);
         argv.map(|argv| self.tools.run_untold("repair", Trade::Formatting, argv)).transpose()
     }
 }
 
 /// Where a filesystem of several devices finds the others (btrfs(5)).
-pub(super) fn among(devices: &[std::path::PathBuf]) -> impl Iterator<Item = String> {
+pub(super) fn other_device_options(devices: &[std::path::PathBuf]) -> impl Iterator<Item = String> {
     devices.iter().map(|device| format!("device={}", device.display()))
 }

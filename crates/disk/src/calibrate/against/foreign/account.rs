@@ -68,7 +68,7 @@ impl RequestAccount {
     }
 
     /// The reasons with their numbers, for a sentence.
-    pub(super) fn reasons(&self) -> String {
+    pub(super) fn describe_reasons(&self) -> String {
         let one = |(reason, counted): (&String, &UnreadRequests)| {
             format!("{} {reason} (line {})", counted.count, counted.first_line)
         };

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockLetters, BlockOperation};
-use super::lines::{RequestShape, seconds, time, whole_number};
-use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole};
+use super::lines::{RequestShape, parse_seconds, parse_time, whole_number};
+use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
 use crate::device::Action;
 
 struct SnoopLine<'a> {
@@ -27,13 +27,13 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 pub(super) fn is_line(line: &str) -> bool {
-    is_heading(line) || matches!(parse(line), Some(Ok(_)))
+    is_heading(line) || matches!(parse_line(line), Some(Ok(_)))
 }
 
 /// `None` where a line is not of this form.
-fn parse(line: &str) -> Option<Result<SnoopLine<'_>, String>> {
+fn parse_line(line: &str) -> Option<Result<SnoopLine<'_>, String>> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let fraction = |word: &str| word.contains(['.', ',']) && time(word, 1e6).is_ok();
+    let fraction = |word: &str| word.contains(['.', ',']) && parse_time(word, 1e6).is_ok();
     let took = words.last().filter(|word| fraction(word))?;
     // With -Q the time in the queue stands before the latency.
     let queue = usize::from(words.len() >= 2 && fraction(words[words.len() - 2]));
@@ -44,21 +44,21 @@ fn parse(line: &str) -> Option<Result<SnoopLine<'_>, String>> {
     }
     let read = || {
         Ok(SnoopLine {
-            done_ns: seconds(done)?,
+            done_ns: parse_seconds(done)?,
             disk,
             letters,
             sector: whole_number(sector)?,
             bytes: whole_number(bytes)?,
-            took_ns: time(took, 1e6)?,
+            took_ns: parse_time(took, 1e6)?,
         })
     };
     Some(read())
 }
 
-pub(super) fn read(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
+pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
     let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
     for line in text.lines() {
-        if let Some(Ok(found)) = parse(line) {
+        if let Some(Ok(found)) = parse_line(line) {
             *disks.entry(found.disk).or_default() += 1;
         }
     }
@@ -67,20 +67,22 @@ pub(super) fn read(text: &str, device: Option<&str>) -> Result<ReadLines, TraceF
         (Some(wanted), _) if disks.contains_key(wanted) => wanted,
         (Some(wanted), _) => {
             let what = format!("it has no request of the disk {wanted}: there are {names}");
-            return Err(whole(&what, "name one of these"));
+            return Err(whole_fault(&what, "name one of these"));
         }
         (None, 1) => disks.keys().next().copied().unwrap_or_default(),
-        (None, 0) => return Err(whole("there is no request in it", "record for longer: biosnoop-bpfcc 60")),
+        (None, 0) => {
+            return Err(whole_fault("there is no request in it", "record for longer: biosnoop-bpfcc 60"));
+        }
         (None, _) => {
             let first = disks.keys().next().copied().unwrap_or_default();
             let hint = format!("one disk at a time: capture --trace FILE --device {first}");
-            return Err(whole(&format!("it is of several disks: {names}"), &hint));
+            return Err(whole_fault(&format!("it is of several disks: {names}"), &hint));
         }
     };
     let mut account = RequestAccount::default();
     let mut taken: Vec<Measured> = Vec::new();
     // The time is that of the end. The first may have begun before the clock of the recording.
-    let found = || text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, parse(line)?)));
+    let found = || text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, parse_line(line)?)));
     let shift_ns = found().filter_map(|(_, line)| line.ok()).map(|line| line.took_ns).max().unwrap_or(0);
     let mut strange = None;
     for (number, line) in found() {
@@ -116,7 +118,7 @@ pub(super) fn read(text: &str, device: Option<&str>) -> Result<ReadLines, TraceF
             took_ns: line.took_ns,
             line: number,
         };
-        taken.push(shape.check().map_err(|what| TraceFault::Line { line: number, what })?);
+        taken.push(shape.validate_shape().map_err(|what| TraceFault::Line { line: number, what })?);
         if taken.len() > MOST_REQUESTS {
             return Err(too_many());
         }

@@ -2,7 +2,7 @@
 //! D is a request given to the driver, C one that was done, Q a bio that came in, R a request put back.
 
 use super::block_event::{BlockEvent, BlockEventKind};
-use super::lines::{seconds, shown, whole_number};
+use super::lines::{parse_seconds, quoted_word, whole_number};
 
 /// Whether a line is an event of blkparse's, of any kind.
 pub(super) fn is_line(line: &str) -> bool {
@@ -11,12 +11,12 @@ pub(super) fn is_line(line: &str) -> bool {
     is_device(device)
         && [cpu, sequence, process].iter().all(|word| word.parse::<i64>().is_ok())
         && at.split_once(['.', ',']).is_some()
-        && seconds(at).is_ok()
+        && parse_seconds(at).is_ok()
         && event.len() <= 2
         && event.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-pub(super) fn parse(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
+pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     // Sums stand below the events, and names of files before them.
     let [device, _, _, at, _, event, rwbs, rest @ ..] = words.as_slice() else { return Ok(None) };
@@ -35,7 +35,7 @@ pub(super) fn parse(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>,
         // A flush, or a driver's own command, has no place.
         _ => (0, 0),
     };
-    Ok(Some(BlockEvent { line: number, device, kind, at_ns: seconds(at)?, rwbs, sector, sectors }))
+    Ok(Some(BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors }))
 }
 
 /// The number between brackets at the end of a completion. The kernel's field is 16 bits wide and blkparse prints it without a sign.
@@ -43,7 +43,7 @@ fn completion_error(rest: &[&str]) -> Result<i64, String> {
     let Some(word) = rest.last().and_then(|word| word.strip_prefix('[')?.strip_suffix(']')) else {
         return Ok(0);
     };
-    word.parse().map_err(|_| format!("{} is no error of a completion", shown(word)))
+    word.parse().map_err(|_| format!("{} is no error of a completion", quoted_word(word)))
 }
 
 /// `8,0`.

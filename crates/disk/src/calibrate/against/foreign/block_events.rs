@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::block_event::{BlockEvent, BlockEventKind};
-use super::tracker::{RequestTracker, follow};
-use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole};
+use super::tracker::{RequestTracker, follow_event};
+use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
 
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
@@ -40,13 +40,13 @@ pub(super) fn read_block_events(
         }
         last = Some(at + 1);
     }
-    let (device, counts) = choose(&devices, device)?;
+    let (device, counts) = choose_device(&devices, device)?;
     if counts.issued + counts.completed == 0 || counts.completed == 0 {
         let what = format!(
             "no request of {device} was completed: {} queued (Q), {} issued (D), none completed (C)",
             counts.queued, counts.issued
         );
-        return Err(whole(
+        return Err(whole_fault(
             &what,
             "record issue and completion, too: blktrace without -a, or with -a issue -a complete",
         ));
@@ -69,12 +69,12 @@ pub(super) fn read_block_events(
         }
         let event = parse(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
         let Some(event) = event.filter(|event| event.device == device) else { continue };
-        follow(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
-        if tracker.taken() > MOST_REQUESTS {
+        follow_event(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        if tracker.taken_count() > MOST_REQUESTS {
             return Err(too_many());
         }
     }
-    let mut read = tracker.end();
+    let mut read = tracker.into_lines();
     if queued {
         notes.push(format!(
             "{device} issues no requests to a driver (no D); a request is from its arrival (Q) to its completion."
@@ -82,13 +82,16 @@ pub(super) fn read_block_events(
     }
     notes.append(&mut read.notes);
     if read.requests.is_empty() {
-        let what = format!("no request of {device} was both begun and completed: {}", read.account.reasons());
-        return Err(whole(&what, "record for longer"));
+        let what = format!(
+            "no request of {device} was both begun and completed: {}",
+            read.account.describe_reasons()
+        );
+        return Err(whole_fault(&what, "record for longer"));
     }
     Ok(ReadLines { notes, ..read })
 }
 
-fn choose<'a>(
+fn choose_device<'a>(
     devices: &BTreeMap<&'a str, EventCounts>,
     wanted: Option<&str>,
 ) -> Result<(&'a str, EventCounts), TraceFault> {
@@ -104,7 +107,7 @@ fn choose<'a>(
     let mut all = devices.iter().map(|(name, counts)| (*name, *counts));
     match wanted {
         Some(wanted) => all.find(|(name, _)| *name == wanted).ok_or_else(|| {
-            whole(
+            whole_fault(
                 &format!("it has no event of the device {wanted}: there are {}", names()),
                 "name one of these",
             )
@@ -115,9 +118,9 @@ fn choose<'a>(
                 let hint = format!(
                     "one device at a time: capture --trace FILE --device {first}; or keep its lines alone: grep -w '{first}' FILE"
                 );
-                Err(whole(&format!("it is of several devices: {}", names()), &hint))
+                Err(whole_fault(&format!("it is of several devices: {}", names()), &hint))
             }
-            _ => Err(whole("there is no request in it", "record issue and completion of requests")),
+            _ => Err(whole_fault("there is no request in it", "record issue and completion of requests")),
         },
     }
 }

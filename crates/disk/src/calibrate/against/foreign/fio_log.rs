@@ -6,7 +6,7 @@
 
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
-use super::lines::{RequestShape, shown, time, whole_number};
+use super::lines::{RequestShape, parse_time, quoted_word, whole_number};
 use super::{LineForm, ReadLines};
 use crate::device::Action;
 
@@ -31,7 +31,7 @@ fn is_number(word: &str) -> bool {
 }
 
 impl LineForm for FioLog {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String> {
         let columns: Vec<&str> = line.split(',').map(str::trim).collect();
         let (done, took, direction, bytes, offset, issued) = match columns.as_slice() {
             [done, took, direction, bytes, offset, _] => (done, took, direction, bytes, offset, None),
@@ -65,12 +65,12 @@ impl LineForm for FioLog {
                 self.account.leave_out("calls of sync_file_range", unread);
                 return Ok(());
             }
-            other => return Err(format!("there is no direction {}", shown(other))),
+            other => return Err(format!("there is no direction {}", quoted_word(other))),
         };
-        let took_ns = time(took, 1.0)?;
+        let took_ns = parse_time(took, 1.0)?;
         let issued_ns = match issued {
             Some(issued) => whole_number(issued)?,
-            None => time(done, 1e6)?.saturating_sub(took_ns),
+            None => parse_time(done, 1e6)?.saturating_sub(took_ns),
         };
         let (offset, bytes) = (whole_number(offset)?, whole_number(bytes)?);
         if bytes == 0 && matches!(operation, Action::Read | Action::Write) {
@@ -91,15 +91,15 @@ impl LineForm for FioLog {
             line: number,
         };
         self.account.seen += 1;
-        self.taken.push(shape.check()?);
+        self.taken.push(shape.validate_shape()?);
         Ok(())
     }
 
-    fn taken(&self) -> usize {
+    fn taken_count(&self) -> usize {
         self.taken.len()
     }
 
-    fn end(self) -> ReadLines {
+    fn into_lines(self) -> ReadLines {
         ReadLines { requests: self.taken, account: self.account, notes: Vec::new() }
     }
 }

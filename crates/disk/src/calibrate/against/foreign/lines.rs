@@ -25,7 +25,7 @@ pub(super) struct RequestShape {
 
 impl RequestShape {
     /// Checks that a device may be asked for this.
-    pub(super) fn check(self) -> Result<Measured, String> {
+    pub(super) fn validate_shape(self) -> Result<Measured, String> {
         let Self { operation, sector, sectors, issued_ns, took_ns, line } = self;
         // A discard moves nothing and may be as large as the device.
         let largest = match operation {
@@ -49,21 +49,21 @@ impl RequestShape {
 }
 
 pub(super) fn whole_number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("{} is no whole number", shown(word)))
+    word.parse().map_err(|_| format!("{} is no whole number", quoted_word(word)))
 }
 
 /// A time in some unit, in nanoseconds. A locale may have a comma for the decimal point.
-pub(super) fn time(word: &str, unit_ns: f64) -> Result<u64, String> {
+pub(super) fn parse_time(word: &str, unit_ns: f64) -> Result<u64, String> {
     let number = word.parse::<f64>().or_else(|_| word.replacen(',', ".", 1).parse::<f64>());
     match number.map(|number| number * unit_ns) {
         Ok(ns) if (0.0..=LATEST_NS as f64).contains(&ns) => Ok(ns.round() as u64),
-        _ => Err(format!("{} is no time", shown(word))),
+        _ => Err(format!("{} is no time", quoted_word(word))),
     }
 }
 
 /// Seconds with a fraction, in nanoseconds: exact for the clock of a day, which 53 bits are too few for.
-pub(super) fn seconds(word: &str) -> Result<u64, String> {
-    let wrong = || format!("{} is no time", shown(word));
+pub(super) fn parse_seconds(word: &str) -> Result<u64, String> {
+    let wrong = || format!("{} is no time", quoted_word(word));
     let (whole, fraction) = word.split_once(['.', ',']).unwrap_or((word, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
@@ -77,7 +77,7 @@ pub(super) fn seconds(word: &str) -> Result<u64, String> {
 }
 
 /// A word of the recording, in quotes and no longer than a line can do with.
-pub(super) fn shown(word: &str) -> String {
+pub(super) fn quoted_word(word: &str) -> String {
     let short: String = word.chars().take(40).collect();
     format!("{short:?}")
 }

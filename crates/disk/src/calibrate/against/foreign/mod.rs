@@ -120,7 +120,7 @@ const BINARY: [(&[u8], &str, &str); 8] = [
 ///
 /// # Errors
 /// With the line that is wrong, or why the whole is no trace.
-pub fn read(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
+pub fn read_recording(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
     read_record(bytes, None).map(|record| record.requests)
 }
 
@@ -130,21 +130,21 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
 /// With the line that is wrong, or why the whole is no recording of requests that were done.
 pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, TraceFault> {
     if let Some((_, what, hint)) = BINARY.iter().find(|(start, _, _)| bytes.starts_with(start)) {
-        return Err(whole(&format!("it is {what}, and text is wanted"), hint));
+        return Err(whole_fault(&format!("it is {what}, and text is wanted"), hint));
     }
     let (form, mut read) = match std::str::from_utf8(bytes) {
         Ok(text) if TraceReader::new(bytes).is_err() => read_text(text, device)?,
-        _ => (RecordForm::Own, own(bytes)?),
+        _ => (RecordForm::Own, read_own_trace(bytes)?),
     };
     read.requests.sort_by_key(|one| one.record.submitted_ns);
     let ReadLines { requests, account, notes } = read;
     let Some(first) = requests.first() else {
-        return Err(whole("there is no request in it that was done", FORMS));
+        return Err(whole_fault("there is no request in it that was done", FORMS));
     };
     let start_ns = first.record.submitted_ns;
     if requests.iter().filter_map(|one| one.record.completed_ns).any(|end_ns| end_ns - start_ns > LONGEST_NS)
     {
-        return Err(whole(
+        return Err(whole_fault(
             "it takes more than three years",
             "its times are in another unit than its form says",
         ));
@@ -152,20 +152,23 @@ pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, 
     Ok(RequestRecord { form, requests, account, notes })
 }
 
-fn whole(what: &str, hint: &str) -> TraceFault {
+fn whole_fault(what: &str, hint: &str) -> TraceFault {
     TraceFault::Whole { what: what.to_owned(), hint: hint.to_owned() }
 }
 
 fn too_many() -> TraceFault {
-    whole(&format!("there are more than {MOST_REQUESTS} requests"), "give a part of it: head -n 100000 TRACE")
+    whole_fault(
+        &format!("there are more than {MOST_REQUESTS} requests"),
+        "give a part of it: head -n 100000 TRACE",
+    )
 }
 
-fn own(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
+fn read_own_trace(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
     let records = TraceReader::new(bytes)
         .and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
     let records = records.map_err(|_| {
         let hint = format!("the kernel's binary trace is made text by blkparse; {FORMS}");
-        whole("it is neither text nor a trace of fsverdict's", &hint)
+        whole_fault("it is neither text nor a trace of fsverdict's", &hint)
     })?;
     let mut account = RequestAccount { seen: records.len() as u64, ..RequestAccount::default() };
     let mut requests = Vec::with_capacity(records.len());
@@ -218,24 +221,25 @@ fn form_of(text: &str) -> Option<RecordForm> {
 
 fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines), TraceFault> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    let first = first.ok_or_else(|| whole("it is empty", FORMS))?;
+    let first = first.ok_or_else(|| whole_fault("it is empty", FORMS))?;
     if first.starts_with("fio version") {
         let hint = "a job with --write_lat_log=NAME --log_offset=1 writes what each request took";
-        return Err(whole("fio's iolog says what was asked for, and not how long it took", hint));
+        return Err(whole_fault("fio's iolog says what was asked for, and not how long it took", hint));
     }
     let heading: Vec<&str> = first.split_whitespace().collect();
     if heading.contains(&"LAT(ms)") && !heading.contains(&"SECTOR") {
         let hint = "biosnoop of bcc or of libbpf-tools prints where a request was";
-        return Err(whole("it is what a biosnoop without sectors prints", hint));
+        return Err(whole_fault("it is what a biosnoop without sectors prints", hint));
     }
-    let form = form_of(text).ok_or_else(|| whole("it is in no form of a trace that is known", FORMS))?;
+    let form =
+        form_of(text).ok_or_else(|| whole_fault("it is in no form of a trace that is known", FORMS))?;
     let read = match form {
         RecordForm::Serial => lines(text, serial::Serial::default())?,
         RecordForm::FioLog => lines(text, fio_log::FioLog::default())?,
-        RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse, device)?,
-        RecordForm::Perf => block_events::read_block_events(text, perf::parse, device)?,
-        RecordForm::Biosnoop => biosnoop::read(text, device)?,
-        RecordForm::Own => return Err(whole("it is text, and no trace of fsverdict's", FORMS)),
+        RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse_event, device)?,
+        RecordForm::Perf => block_events::read_block_events(text, perf::parse_event, device)?,
+        RecordForm::Biosnoop => biosnoop::read_biosnoop(text, device)?,
+        RecordForm::Own => return Err(whole_fault("it is text, and no trace of fsverdict's", FORMS)),
     };
     Ok((form, read))
 }
@@ -243,11 +247,11 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
 /// One form of lines, each of which is about one request.
 trait LineForm {
     /// Takes the line of this number in; `Err` says what is wrong with it.
-    fn line(&mut self, number: usize, line: &str) -> Result<(), String>;
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String>;
 
-    fn taken(&self) -> usize;
+    fn taken_count(&self) -> usize;
 
-    fn end(self) -> ReadLines;
+    fn into_lines(self) -> ReadLines;
 }
 
 fn lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
@@ -256,10 +260,10 @@ fn lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        form.line(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
-        if form.taken() > MOST_REQUESTS {
+        form.take_line(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        if form.taken_count() > MOST_REQUESTS {
             return Err(too_many());
         }
     }
-    Ok(form.end())
+    Ok(form.into_lines())
 }

@@ -2,7 +2,7 @@
 
 use super::blkparse::is_device;
 use super::block_event::{BlockEvent, BlockEventKind};
-use super::lines::{seconds, whole_number};
+use super::lines::{parse_seconds, whole_number};
 
 /// The kernel's names of the events that are read.
 const EVENTS: [(&str, BlockEventKind); 5] = [
@@ -15,13 +15,13 @@ const EVENTS: [(&str, BlockEventKind); 5] = [
 
 /// Whether a line is an event of the block layer, of any kind.
 pub(super) fn is_line(line: &str) -> bool {
-    split(line).is_some_and(|(_, name, details)| {
+    split_line(line).is_some_and(|(_, name, details)| {
         name.starts_with("block_") && details.split_whitespace().next().is_some_and(is_device)
     })
 }
 
 /// The time, the event's name with its colon, and what follows.
-fn split(line: &str) -> Option<(&str, &str, &str)> {
+fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     let at = line
         .find(" block:block_")
         .map(|at| at + " block:".len())
@@ -33,8 +33,8 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
     name.ends_with(':').then_some((time, name, details))
 }
 
-pub(super) fn parse(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
-    let Some((at, name, details)) = split(line) else { return Ok(None) };
+pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
+    let Some((at, name, details)) = split_line(line) else { return Ok(None) };
     let Some((_, kind)) = EVENTS.iter().find(|(known, _)| *known == name) else { return Ok(None) };
     let words: Vec<&str> = details.split_whitespace().collect();
     let [device, rwbs, rest @ ..] = words.as_slice() else { return Ok(None) };
@@ -56,5 +56,5 @@ pub(super) fn parse(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>,
         }
         other => *other,
     };
-    Ok(Some(BlockEvent { line: number, device, kind, at_ns: seconds(at)?, rwbs, sector, sectors }))
+    Ok(Some(BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors }))
 }

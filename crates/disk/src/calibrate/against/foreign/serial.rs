@@ -2,7 +2,7 @@
 
 use super::super::measured::Measured;
 use super::account::RequestAccount;
-use super::lines::{LATEST_NS, RequestShape, shown, time, whole_number};
+use super::lines::{LATEST_NS, RequestShape, parse_time, quoted_word, whole_number};
 use super::{LineForm, ReadLines};
 use crate::device::Action;
 
@@ -18,7 +18,7 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 impl LineForm for Serial {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
             [kind, word, rest @ ..] if word.parse::<f64>().is_err() => (*kind, word.to_lowercase(), rest),
@@ -28,26 +28,26 @@ impl LineForm for Serial {
         let operation = match kind {
             "R" => Action::Read,
             "W" => Action::Write,
-            other => return Err(format!("R or W is wanted first, not {}", shown(other))),
+            other => return Err(format!("R or W is wanted first, not {}", quoted_word(other))),
         };
         let [sector, sectors, took, think] = rest else {
             let what = "sector, sectors, µs taken and µs until the next are wanted";
             return Err(format!("{what}; there are {} numbers", rest.len()));
         };
         let (sector, sectors) = (whole_number(sector)?, whole_number(sectors)?);
-        let (took_ns, think_ns) = (time(took, 1e3)?, time(think, 1e3)?);
+        let (took_ns, think_ns) = (parse_time(took, 1e3)?, parse_time(think, 1e3)?);
         let shape =
             RequestShape { operation, sector, sectors, issued_ns: self.now_ns, took_ns, line: number };
         self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
-        self.taken.push(Measured { word, ..shape.check()? });
+        self.taken.push(Measured { word, ..shape.validate_shape()? });
         Ok(())
     }
 
-    fn taken(&self) -> usize {
+    fn taken_count(&self) -> usize {
         self.taken.len()
     }
 
-    fn end(self) -> ReadLines {
+    fn into_lines(self) -> ReadLines {
         let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
         ReadLines { requests: self.taken, account, notes: Vec::new() }
     }

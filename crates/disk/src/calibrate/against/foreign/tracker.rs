@@ -33,7 +33,7 @@ struct OpenRequest {
 }
 
 impl OpenRequest {
-    fn unread(&self) -> UnreadRequest {
+    fn as_unread(&self) -> UnreadRequest {
         let moves = matches!(
             self.letters.operation,
             BlockOperation::Read | BlockOperation::Write | BlockOperation::ZoneAppend
@@ -69,11 +69,11 @@ pub(super) struct RequestTracker {
 
 impl RequestTracker {
     /// Requests that are read or underway.
-    pub(super) fn taken(&self) -> usize {
+    pub(super) fn taken_count(&self) -> usize {
         self.taken.len().max(self.pending.len())
     }
 
-    pub(super) fn issue(&mut self, event: &BlockEvent<'_>) {
+    pub(super) fn issue_request(&mut self, event: &BlockEvent<'_>) {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
         let key = (letters.operation, event.sector, event.sectors);
         let again = self.requeued.get_mut(&key).and_then(Vec::pop);
@@ -104,9 +104,9 @@ impl RequestTracker {
         }
     }
 
-    pub(super) fn requeue(&mut self, event: &BlockEvent<'_>) {
+    pub(super) fn requeue_request(&mut self, event: &BlockEvent<'_>) {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
-        let Some(number) = self.find(letters.operation, event.sector, event.sectors) else { return };
+        let Some(number) = self.take_part(letters.operation, event.sector, event.sectors) else { return };
         let Some(pending) = self.pending.remove(&number) else { return };
         self.requeues += 1;
         let key = (letters.operation, event.sector, event.sectors);
@@ -114,9 +114,9 @@ impl RequestTracker {
     }
 
     /// Completes a request, or a part of one.
-    pub(super) fn complete(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
+    pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
-        let found = self.find(letters.operation, event.sector, event.sectors);
+        let found = self.take_part(letters.operation, event.sector, event.sectors);
         let merged = if found.is_none() {
             self.find_merged(letters.operation, event.sector, event.sectors)
         } else {
@@ -126,7 +126,7 @@ impl RequestTracker {
             for number in merged {
                 let Some(mut done) = self.pending.remove(&number) else { continue };
                 done.failed |= error != 0;
-                self.finish(number, &done, event.at_ns)?;
+                self.finish_request(number, &done, event.at_ns)?;
             }
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl RequestTracker {
                 remaining: 0,
                 failed: false,
             };
-            self.account.leave_out(BEFORE, orphan.unread());
+            self.account.leave_out(BEFORE, orphan.as_unread());
             return Ok(());
         };
         pending.failed |= error != 0;
@@ -156,12 +156,12 @@ impl RequestTracker {
         if done.letters.operation == BlockOperation::ZoneAppend {
             done.sector = event.sector;
         }
-        self.finish(number, &done, event.at_ns)
+        self.finish_request(number, &done, event.at_ns)
     }
 
-    fn finish(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), String> {
+    fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), String> {
         if done.failed {
-            self.account.leave_out(FAILED, done.unread());
+            self.account.leave_out(FAILED, done.as_unread());
             return Ok(());
         }
         let operation = match done.letters.operation {
@@ -172,7 +172,7 @@ impl RequestTracker {
             BlockOperation::Flush => Action::Flush,
             BlockOperation::Discard => Action::Discard,
             BlockOperation::Other => {
-                self.account.leave_out(COMMANDS, done.unread());
+                self.account.leave_out(COMMANDS, done.as_unread());
                 return Ok(());
             }
         };
@@ -188,12 +188,12 @@ impl RequestTracker {
         let is_write = operation == Action::Write;
         let durability =
             Durability { preflush: is_write && done.letters.preflush, fua: is_write && done.letters.fua };
-        self.taken.push((number, Measured { durability, ..shape.check()? }));
+        self.taken.push((number, Measured { durability, ..shape.validate_shape()? }));
         Ok(())
     }
 
     /// Takes the part of a request away that these sectors are, and gives the request's number.
-    fn find(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Option<u64> {
+    fn take_part(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Option<u64> {
         if !is_placed(operation, sectors) {
             let key = (operation, sectors);
             let waiting = self.unplaced.get_mut(&key)?;
@@ -269,14 +269,14 @@ impl RequestTracker {
         found.into_iter().map(|(_, _, number)| number).collect()
     }
 
-    pub(super) fn end(mut self) -> ReadLines {
+    pub(super) fn into_lines(mut self) -> ReadLines {
         let mut left: Vec<OpenRequest> = self.pending.into_values().collect();
         left.sort_by_key(|pending| pending.line);
         for pending in left {
-            self.account.leave_out(UNDERWAY, pending.unread());
+            self.account.leave_out(UNDERWAY, pending.as_unread());
         }
         for pending in self.requeued.into_values().flatten() {
-            self.account.leave_out(REQUEUED, pending.unread());
+            self.account.leave_out(REQUEUED, pending.as_unread());
         }
         let mut notes = Vec::new();
         if self.requeues > 0 {
@@ -303,16 +303,16 @@ fn is_placed(operation: BlockOperation, sectors: u64) -> bool {
 }
 
 /// Takes an event in; `queued` is that bios are followed, on a device that issues no requests.
-pub(super) fn follow(
+pub(super) fn follow_event(
     tracker: &mut RequestTracker,
     event: &BlockEvent<'_>,
     queued: bool,
 ) -> Result<(), String> {
     match event.kind {
-        BlockEventKind::Queued if queued => tracker.issue(event),
-        BlockEventKind::Issued if !queued => tracker.issue(event),
-        BlockEventKind::Requeued if !queued => tracker.requeue(event),
-        BlockEventKind::Completed { error } => tracker.complete(event, error)?,
+        BlockEventKind::Queued if queued => tracker.issue_request(event),
+        BlockEventKind::Issued if !queued => tracker.issue_request(event),
+        BlockEventKind::Requeued if !queued => tracker.requeue_request(event),
+        BlockEventKind::Completed { error } => tracker.complete_request(event, error)?,
         _ => {}
     }
     Ok(())

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::super::planted::{Bug, planted};
+use super::super::super::planted::{Bug, is_planted};
 use super::parameters::Victim;
 
 /// Owner of a unit that is padding and belongs to no logical unit.
@@ -59,7 +59,7 @@ impl EraseBlocks {
     }
 
     /// Number of free blocks.
-    pub(super) fn free(&self) -> usize {
+    pub(super) fn free_count(&self) -> usize {
         self.free.len()
     }
 
@@ -75,12 +75,12 @@ impl EraseBlocks {
     }
 
     /// Number of units written in the open block.
-    pub(super) fn written(&self) -> u32 {
+    pub(super) fn written_units(&self) -> u32 {
         self.blocks[self.open as usize].owners.as_ref().map_or(0, |owners| owners.len() as u32)
     }
 
     /// Writes the next unit of the open block, and returns its number. A full block is closed.
-    pub(super) fn append(&mut self, owner: u32) -> u32 {
+    pub(super) fn append_unit(&mut self, owner: u32) -> u32 {
         let (open, units) = (self.open, self.units);
         let block = &mut self.blocks[open as usize];
         block.valid += u32::from(owner != NOBODY);
@@ -95,11 +95,11 @@ impl EraseBlocks {
     }
 
     /// Chooses the next block to clean, and removes it from the full ones. `None` where cleaning would gain nothing.
-    pub(super) fn choose(&mut self) -> Option<u32> {
+    pub(super) fn choose_victim(&mut self) -> Option<u32> {
         let valid = |block: u32| self.blocks[block as usize].valid;
         let indexed_blocks = || self.closed.iter().copied().enumerate();
         let index = match self.victim {
-            _ if planted(Bug::WorstVictim) => {
+            _ if is_planted(Bug::WorstVictim) => {
                 indexed_blocks()
                     .filter(|(_, block)| valid(*block) < self.units)
                     .max_by_key(|(_, block)| valid(*block))?
@@ -117,7 +117,7 @@ impl EraseBlocks {
     }
 
     /// Erases a block and makes it free.
-    pub(super) fn erase(&mut self, number: u32) {
+    pub(super) fn erase_block(&mut self, number: u32) {
         let block = &mut self.blocks[number as usize];
         block.owners = None;
         block.erases += 1;

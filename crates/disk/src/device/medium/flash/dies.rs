@@ -16,7 +16,7 @@ impl Dies {
         Dies { parameters, dies, channels: vec![0; parameters.channels] }
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn die_count(&self) -> usize {
         self.dies.len()
     }
 
@@ -30,7 +30,7 @@ impl Dies {
 
     /// Reads a page and transfers `bytes` of it; returns the time at which they have arrived. A copy stays within the
     /// die and transfers nothing.
-    pub(super) fn read(&mut self, page: u64, at_ns: u64, bytes: u64) -> u64 {
+    pub(super) fn read_page(&mut self, page: u64, at_ns: u64, bytes: u64) -> u64 {
         let die = (page % self.dies.len() as u64) as usize;
         let read_ns = at_ns.max(self.dies[die]) + self.parameters.read_ns;
         self.dies[die] = read_ns;

@@ -14,7 +14,7 @@ use parameters::FlashState;
 use permutation::Permutation;
 
 use super::super::cache::{Extent, VolatileCache};
-use super::super::planted::{Bug, planted};
+use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, MediumModel};
 
@@ -57,7 +57,7 @@ impl FlashMedium {
         let page_units = parameters.page_bytes / (UNIT_SECTORS * 512);
         let units = size_bytes.div_ceil(UNIT_SECTORS * 512);
         let physical = units as f64 * (1.0 + parameters.over_provisioning);
-        let stripe = dies.count() as u64 * page_units;
+        let stripe = dies.die_count() as u64 * page_units;
         let most_pages = (physical / (stripe * MIN_BLOCKS) as f64) as u64;
         let block_units = stripe * parameters.block_pages.min(most_pages).max(1);
         let count = (physical / block_units as f64).round() as u64;
@@ -108,7 +108,7 @@ impl FlashMedium {
     /// Returns the time at which the page is programmed, if this filled it.
     fn append_unit(&mut self, at_ns: u64, logical: Option<u64>) -> Option<u64> {
         let owner = logical.map_or(NOBODY, |logical| logical as u32);
-        let physical = self.blocks.append(owner);
+        let physical = self.blocks.append_unit(owner);
         if let Some(logical) = logical {
             self.mapping.set(logical, physical);
         }
@@ -120,13 +120,13 @@ impl FlashMedium {
 
     /// Number of free units in the page that is being filled.
     fn free_page_units(&self) -> u64 {
-        self.page_units - u64::from(self.blocks.written()) % self.page_units
+        self.page_units - u64::from(self.blocks.written_units()) % self.page_units
     }
 
     /// Does the part of cleaning that is due for one page of the host's data.
     fn clean_for_page(&mut self, at_ns: u64) {
-        if self.cleaning.is_none() && self.blocks.free() < self.low_watermark {
-            self.cleaning = self.blocks.choose().map(|number| {
+        if self.cleaning.is_none() && self.blocks.free_count() < self.low_watermark {
+            self.cleaning = self.blocks.choose_victim().map(|number| {
                 let block = &self.blocks.blocks[number as usize];
                 let (valid, units) = (u64::from(block.valid), u64::from(self.blocks.units));
                 let pace = (self.page_units * valid).div_ceil((units - valid).max(1));
@@ -135,7 +135,7 @@ impl FlashMedium {
             });
         }
         let Some(mut cleaning) = self.cleaning else { return };
-        let mut budget = if self.blocks.free() == 0 { u64::MAX } else { cleaning.pace };
+        let mut budget = if self.blocks.free_count() == 0 { u64::MAX } else { cleaning.pace };
         let mut last_page = u64::MAX;
         let is_clean = loop {
             let Some((logical, physical)) = self.next_valid(&mut cleaning) else { break true };
@@ -146,19 +146,19 @@ impl FlashMedium {
             }
             budget -= 1;
             let page = physical / self.page_units;
-            if page != last_page && !planted(Bug::MovesAreFree) {
+            if page != last_page && !is_planted(Bug::MovesAreFree) {
                 // Cleaning reads ahead of its writes: a read takes its die's time, but nothing waits for it.
-                self.dies.read(page, at_ns, 0);
+                self.dies.read_page(page, at_ns, 0);
                 last_page = page;
             }
             self.blocks.blocks[cleaning.block as usize].valid -= 1;
             self.append_unit(at_ns, Some(logical));
-            if planted(Bug::MovesAreFree) {
+            if is_planted(Bug::MovesAreFree) {
                 self.wear.medium_sectors -= UNIT_SECTORS;
             }
         };
         if is_clean {
-            self.blocks.erase(cleaning.block);
+            self.blocks.erase_block(cleaning.block);
             self.dies.erase(at_ns);
         }
         self.cleaning = (!is_clean).then_some(cleaning);
@@ -202,7 +202,7 @@ impl FlashMedium {
             if (first < extent.sector || last > end)
                 && let Some(physical) = self.physical_unit(logical)
             {
-                ready_ns = self.dies.read(physical / self.page_units, at_ns, UNIT_SECTORS * 512);
+                ready_ns = self.dies.read_page(physical / self.page_units, at_ns, UNIT_SECTORS * 512);
             }
             self.invalidate_unit(logical);
             end_ns = end_ns.max(self.append_unit(ready_ns, Some(logical)).unwrap_or(0));
@@ -268,7 +268,7 @@ fn initial_counts(state: FlashState, units: u64, block_units: u64, count: u64, s
 }
 
 impl MediumModel for FlashMedium {
-    fn parallel(&self) -> usize {
+    fn parallel_accesses(&self) -> usize {
         usize::MAX
     }
 
@@ -280,7 +280,7 @@ impl MediumModel for FlashMedium {
             let next = if logical * UNIT_SECTORS < end { self.physical_unit(logical) } else { None };
             let next = next.map_or(u64::MAX, |physical| physical / self.page_units);
             if page.0 != next && page.0 != u64::MAX {
-                let arrival_ns = self.dies.read(page.0, at_ns, page.1 * UNIT_SECTORS * 512);
+                let arrival_ns = self.dies.read_page(page.0, at_ns, page.1 * UNIT_SECTORS * 512);
                 begin_ns = begin_ns.min(arrival_ns);
                 end_ns = end_ns.max(arrival_ns);
             }
@@ -299,7 +299,7 @@ impl MediumModel for FlashMedium {
             end_ns = end_ns.max(self.write_extent(at_ns, piece));
             sector += piece.sectors;
         }
-        if !planted(Bug::PageKeptOpen) {
+        if !is_planted(Bug::PageKeptOpen) {
             end_ns = end_ns.max(self.pad_page(at_ns));
             end_ns = self.write_mapping_page(end_ns);
         }
@@ -313,9 +313,9 @@ impl MediumModel for FlashMedium {
         self.clean_for_page(at_ns);
         let (mut sectors, mut end_ns, mut room) = (0, at_ns, self.free_page_units());
         while room > 0 {
-            let Some(extent) = cache.sweep(self.cursor).next() else { break };
+            let Some(extent) = cache.elevator_order(self.cursor).next() else { break };
             let first = extent.sector / UNIT_SECTORS;
-            let extent = cache.take(extent, (first + room) * UNIT_SECTORS - extent.sector);
+            let extent = cache.take_dirty(extent, (first + room) * UNIT_SECTORS - extent.sector);
             self.cursor = extent.sector + extent.sectors;
             room -= self.cursor.div_ceil(UNIT_SECTORS) - first;
             sectors += extent.sectors;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::super::fields::{
-    MS, RATE, SECTOR, TIME, US, byte_ns, bytes, keys, number, number_or, whole,
+    MS, RATE, SECTOR, TIME, US, byte_ns, number_or, read_number, read_size, read_whole, split_keys,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
@@ -71,23 +71,23 @@ pub(crate) enum FlashState {
 }
 
 impl MediumParameters for FlashParameters {
-    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
         Box::new(super::FlashMedium::new(*self, whole.size_bytes, whole.seed))
     }
 }
 
 fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
-    let section = &source.top.inner("flash", "[flash]", &keys(KEYS))?;
+    let section = &source.top.inner("flash", "[flash]", &split_keys(KEYS))?;
     let flash = FlashParameters {
-        channels: whole(section, "channels", 1..=64)? as usize,
-        dies_per_channel: whole(section, "dies_per_channel", 1..=64)? as usize,
-        page_bytes: bytes(section, "page", 4096, 1 << 20)?,
-        block_pages: whole(section, "block_pages", 1..=65_536)?,
-        read_ns: (number(section, "read_us", TIME)? * US) as u64,
-        program_ns: (number(section, "program_us", TIME)? * US) as u64,
-        erase_ns: (number(section, "erase_ms", 0.0..=1000.0)? * MS) as u64,
-        channel_byte_ns: byte_ns(number(section, "channel_mb_s", RATE)?),
-        over_provisioning: number(section, "over_provisioning", 0.01..=10.0)?,
+        channels: read_whole(section, "channels", 1..=64)? as usize,
+        dies_per_channel: read_whole(section, "dies_per_channel", 1..=64)? as usize,
+        page_bytes: read_size(section, "page", 4096, 1 << 20)?,
+        block_pages: read_whole(section, "block_pages", 1..=65_536)?,
+        read_ns: (read_number(section, "read_us", TIME)? * US) as u64,
+        program_ns: (read_number(section, "program_us", TIME)? * US) as u64,
+        erase_ns: (read_number(section, "erase_ms", 0.0..=1000.0)? * MS) as u64,
+        channel_byte_ns: byte_ns(read_number(section, "channel_mb_s", RATE)?),
+        over_provisioning: read_number(section, "over_provisioning", 0.01..=10.0)?,
         reserve: number_or(section, "reserve", 0.0..=0.5, 0.0)?,
         victim: section.get("victim", victim).unwrap_or(Victim::Greedy),
         state: match source.state {

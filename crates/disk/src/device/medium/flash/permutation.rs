@@ -3,7 +3,7 @@
 //!
 //! It places the pages of a randomly written disk at random, without memory for each of them.
 
-use super::super::super::random::mix;
+use super::super::super::random::mix_bits;
 
 /// A permutation of the numbers below `limit`.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,8 @@ impl Permutation {
     }
 
     fn round_value(&self, half: u64, round: u64) -> u64 {
-        mix(half ^ self.seed.rotate_left(round as u32 * 16) ^ (round << 60)) & ((1 << self.half_bits) - 1)
+        mix_bits(half ^ self.seed.rotate_left(round as u32 * 16) ^ (round << 60))
+            & ((1 << self.half_bits) - 1)
     }
 
     fn permute_once(&self, number: u64) -> u64 {

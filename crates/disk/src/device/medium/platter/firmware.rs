@@ -1,7 +1,7 @@
 //! The firmware of a drive, besides moving the arm: how far it reads ahead, what it keeps in its buffer, and its
 //! overheads.
 
-use super::super::super::fields::{MS, SECTOR, bytes, flag, number_or, whole_or};
+use super::super::super::fields::{MS, SECTOR, number_or, read_flag, read_size, whole_or};
 use fsverdict_text::Section;
 
 pub(super) const KEYS: &str = "through on_arrival written_stay segment ahead_tracks ahead_after_crossing \
@@ -77,23 +77,23 @@ pub(super) fn read_firmware(section: &Section<'_>) -> Option<Firmware> {
     };
     let hit_ns = pair("hit_ms", "hit_after_write_ms")?;
     let segment =
-        if section.has("segment") { Some(bytes(section, "segment", SECTOR, 1 << 32)?) } else { None };
+        if section.has("segment") { Some(read_size(section, "segment", SECTOR, 1 << 32)?) } else { None };
     Some(Firmware {
-        through: flag(section, "through"),
-        on_arrival: flag(section, "on_arrival"),
-        written_stay: flag(section, "written_stay"),
+        through: read_flag(section, "through"),
+        on_arrival: read_flag(section, "on_arrival"),
+        written_stay: read_flag(section, "written_stay"),
         segment_sectors: segment.map(|bytes| (bytes / SECTOR).max(1)),
         ahead_tracks: whole_or(section, "ahead_tracks", 0..=1024, 0)?,
-        ahead_after_crossing: flag(section, "ahead_after_crossing"),
-        stops_at_cylinder: flag(section, "stops_at_cylinder"),
-        ahead_after_hit: !section.has("ahead_after_hit") || flag(section, "ahead_after_hit"),
+        ahead_after_crossing: read_flag(section, "ahead_after_crossing"),
+        stops_at_cylinder: read_flag(section, "stops_at_cylinder"),
+        ahead_after_hit: !section.has("ahead_after_hit") || read_flag(section, "ahead_after_hit"),
         breaks_off: number_or(section, "breaks_off", 0.0..=1.0, 0.0)?,
         turn_ns: ms("turn_ms", 0.0)?,
         hit_ns,
         hit_onwards_ns: ms("hit_onwards_ms", hit_ns.0)?,
         miss_ns: pair("miss_ms", "miss_after_write_ms")?,
         write_ns: pair("write_ms", "write_after_write_ms")?,
-        early_arm: flag(section, "early_arm"),
+        early_arm: read_flag(section, "early_arm"),
         read_fill: number_or(section, "read_fill", 0.0..=1.0, 0.0)?,
         write_fill: number_or(section, "write_fill", 0.0..=1.0, 1.0)?,
     })

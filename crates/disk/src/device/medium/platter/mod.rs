@@ -9,7 +9,7 @@ mod place;
 mod traced;
 
 use super::super::cache::Extent;
-use super::super::planted::{Bug, planted};
+use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, MediumModel};
 use buffer::DriveBuffer;
@@ -49,7 +49,7 @@ struct Prefetch {
 
 impl PlatterMedium {
     pub(super) fn new(parameters: &parameters::PlatterParameters, sectors: u64, seed: u64) -> PlatterMedium {
-        let turn = super::super::random::unit(seed, 0);
+        let turn = super::super::random::uniform_unit(seed, 0);
         PlatterMedium {
             parameters: parameters.clone(),
             geometry: Geometry::new(parameters, sectors),
@@ -74,14 +74,14 @@ impl PlatterMedium {
     fn arm_ns(&self, at_ns: f64, write: bool, sector: u64) -> f64 {
         let to = self.geometry.place(sector);
         let mut arm_ns = self.geometry.arm_ns(self.geometry.place(self.head_at(at_ns)), to);
-        if planted(Bug::SeeksAlwaysFull) && arm_ns > 0.0 {
+        if is_planted(Bug::SeeksAlwaysFull) && arm_ns > 0.0 {
             arm_ns = self.geometry.full_seek_ns();
         }
         if write && arm_ns > 0.0 {
             arm_ns = (arm_ns + self.parameters.write_settle_ns).max(0.0);
         }
         // The reading and the writing part of a head lie beside one another.
-        if write != self.wrote && !planted(Bug::TurnForgotten) {
+        if write != self.wrote && !is_planted(Bug::TurnForgotten) {
             arm_ns = arm_ns.max(self.parameters.firmware.turn_ns);
         }
         arm_ns
@@ -89,7 +89,7 @@ impl PlatterMedium {
 
     /// Rotational latency of a sector once the head is ready.
     fn rotation_ns(&self, ready_ns: f64, sector: u64) -> f64 {
-        if planted(Bug::RotationForgotten) {
+        if is_planted(Bug::RotationForgotten) {
             return 0.0;
         }
         self.geometry.wait_ns(ready_ns + self.phase_ns, self.geometry.place(sector))
@@ -122,12 +122,12 @@ impl PlatterMedium {
     /// Computes the sector at which read-ahead stops after a request.
     fn prefetch_limit(&self, begin: u64, end: u64) -> u64 {
         let firmware = &self.parameters.firmware;
-        let ahead = if planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
+        let ahead = if is_planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
         let mut limit = end + ahead;
         if let Some(segment) = firmware.segment_sectors {
             limit = limit.min(begin + segment);
         }
-        if firmware.ahead_tracks > 0 && !planted(Bug::TracksForgotten) {
+        if firmware.ahead_tracks > 0 && !is_planted(Bug::TracksForgotten) {
             // After a request that ends with its track, the next track counts.
             let bounds = self.geometry.bounds(end);
             let mut track_end = bounds.track.1;
@@ -137,7 +137,7 @@ impl PlatterMedium {
             }
             limit = limit.min(track_end);
         }
-        if firmware.stops_at_cylinder && !planted(Bug::TracksForgotten) {
+        if firmware.stops_at_cylinder && !is_planted(Bug::TracksForgotten) {
             limit = limit.min(self.geometry.bounds(end.saturating_sub(1)).cylinder_end);
         }
         limit.max(end)
@@ -175,13 +175,16 @@ impl PlatterMedium {
         let arm_start = at_ns as f64 + firmware.write_ns(self.wrote);
         let end = extent.sector + extent.sectors;
         let on_track = arm_start + self.arm_ns(arm_start, true, extent.sector);
-        let ready =
-            if planted(Bug::ArmWaits) { ready_ns as f64 + (on_track - arm_start) } else { ready_ns as f64 };
+        let ready = if is_planted(Bug::ArmWaits) {
+            ready_ns as f64 + (on_track - arm_start)
+        } else {
+            ready_ns as f64
+        };
         let head_ready = on_track.max(ready);
         let start = head_ready + self.rotation_ns(head_ready, extent.sector);
         self.end_prefetch(arm_start);
         self.buffer.forget(extent);
-        if firmware.written_stay && !planted(Bug::WrittenDropped) {
+        if firmware.written_stay && !is_planted(Bug::WrittenDropped) {
             self.buffer.keep(extent.sector, end);
         }
         (self.head, self.wrote) = (end, true);
@@ -198,7 +201,7 @@ impl PlatterMedium {
         }
         let ahead_ns = self.geometry.place(sector).along_ns - self.geometry.place(reached).along_ns;
         self.parameters.firmware.through
-            && !planted(Bug::StartsAgain)
+            && !is_planted(Bug::StartsAgain)
             && reached < stream.limit
             && (0.0..self.parameters.rotation_ns).contains(&ahead_ns)
     }
@@ -234,11 +237,11 @@ impl PlatterMedium {
 }
 
 impl MediumModel for PlatterMedium {
-    fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
+    fn time_to_reach(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
         self.positioning_ns(at_ns as f64, write, sector).max(0.0) as u64
     }
 
-    fn head(&self) -> u64 {
+    fn head_sector(&self) -> u64 {
         self.head
     }
 
@@ -249,11 +252,11 @@ impl MediumModel for PlatterMedium {
     fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let firmware = self.parameters.firmware;
         let end = extent.sector + extent.sectors;
-        let after_write = self.wrote && !planted(Bug::OverheadsAlike);
+        let after_write = self.wrote && !is_planted(Bug::OverheadsAlike);
         let is_sequential = !self.wrote && self.head == extent.sector;
         let (hit_ns, mut miss_ns) =
             (firmware.hit_ns(after_write, is_sequential), firmware.miss_ns(after_write));
-        if planted(Bug::OverheadsAlike) {
+        if is_planted(Bug::OverheadsAlike) {
             miss_ns = hit_ns;
         }
         let now = at_ns as f64;
@@ -274,7 +277,7 @@ impl MediumModel for PlatterMedium {
         let start = on_track + self.rotation_ns(on_track, extent.sector);
         self.end_prefetch(now);
         (self.head, self.wrote) = (end, false);
-        let from = if firmware.on_arrival && !planted(Bug::ArrivalForgotten) {
+        let from = if firmware.on_arrival && !is_planted(Bug::ArrivalForgotten) {
             let under_head = self.geometry.place(extent.sector).along_ns - (start - on_track);
             let track = self.geometry.bounds(extent.sector).track.0;
             // A sector that is half under the head when the head arrives is not read.
@@ -284,17 +287,22 @@ impl MediumModel for PlatterMedium {
         };
         let finish = self.start_prefetch(from, extent.sector, start, extent.sector, end);
         self.misses += 1;
-        let is_cut_short = super::super::random::unit(self.seed, self.misses) < firmware.breaks_off;
-        if let Some(stream) = self.stream.as_mut().filter(|_| is_cut_short && !planted(Bug::NeverBreaksOff)) {
+        let is_cut_short = super::super::random::uniform_unit(self.seed, self.misses) < firmware.breaks_off;
+        if let Some(stream) =
+            self.stream.as_mut().filter(|_| is_cut_short && !is_planted(Bug::NeverBreaksOff))
+        {
             stream.limit = end;
         }
-        let begin =
-            if planted(Bug::FillForgotten) { start } else { start + firmware.read_fill * (finish - start) };
+        let begin = if is_planted(Bug::FillForgotten) {
+            start
+        } else {
+            start + firmware.read_fill * (finish - start)
+        };
         AccessSpan { begin_ns: begin.max(now) as u64, end_ns: finish.ceil() as u64 }
     }
 
     fn write_early(&mut self, at_ns: u64, data: AccessSpan, extent: Extent) -> AccessSpan {
-        self.wear.wrote(extent.sectors, extent.sectors);
+        self.wear.add_writes(extent.sectors, extent.sectors);
         let share = (data.end_ns - data.begin_ns) as f64 * self.parameters.firmware.write_fill;
         let AccessSpan { begin_ns, end_ns } =
             self.write_with_early_arm(at_ns, data.begin_ns + share as u64, extent);
@@ -302,7 +310,7 @@ impl MediumModel for PlatterMedium {
     }
 
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
-        self.wear.wrote(extent.sectors, extent.sectors);
+        self.wear.add_writes(extent.sectors, extent.sectors);
         self.put(at_ns, extent)
     }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::super::fields::{
-    MS, RATE, SECTOR, bytes, flag, keys, number, number_or, sector_ns, whole, whole_or,
+    MS, RATE, SECTOR, number_or, read_flag, read_number, read_size, read_whole, sector_ns, split_keys,
+    whole_or,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
@@ -127,52 +128,52 @@ pub(crate) enum Seek {
 }
 
 impl MediumParameters for PlatterParameters {
-    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
         Box::new(super::PlatterMedium::new(self, whole.capacity_sectors, whole.seed))
     }
 }
 
 /// Reads the `[platter]` section of a model, which other media may be built on.
 pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterParameters> {
-    let known = [KEYS, SMOOTH_KEYS, LAID_KEYS, super::firmware::KEYS].map(keys).concat();
+    let known = [KEYS, SMOOTH_KEYS, LAID_KEYS, super::firmware::KEYS].map(split_keys).concat();
     let section = &source.top.inner("platter", "[platter]", &known)?;
-    let heads = whole(section, "heads", 1..=64)? as u32;
+    let heads = read_whole(section, "heads", 1..=64)? as u32;
     let surface = if section.has("zone") {
         section.forbid(
-            &keys(SMOOTH_KEYS),
+            &split_keys(SMOOTH_KEYS),
             "[[platter.zone]]",
             "zones say where sectors lie, and rates follow",
         );
         Surface::Laid { zones: read_zones(section, heads, source.capacity_bytes / SECTOR)? }
     } else {
-        let outer = number(section, "outer_mb_s", RATE)?;
-        let inner = number(section, "inner_mb_s", 0.001..=outer)?;
-        let zones = whole(section, "zones", 1..=1000)? as u32;
+        let outer = read_number(section, "outer_mb_s", RATE)?;
+        let inner = read_number(section, "inner_mb_s", 0.001..=outer)?;
+        let zones = read_whole(section, "zones", 1..=1000)? as u32;
         Surface::Smooth { outer_sector_ns: sector_ns(outer), inner_sector_ns: sector_ns(inner), zones }
     };
     Some(PlatterParameters {
-        rotation_ns: 60e9 / number(section, "rpm", 100.0..=100_000.0)?,
+        rotation_ns: 60e9 / read_number(section, "rpm", 100.0..=100_000.0)?,
         surface,
         heads,
         seek: read_seek(section)?,
-        head_switch_ns: number(section, "head_switch_ms", 0.0..=100.0)? * MS,
-        write_settle_ns: number(section, "write_settle_ms", -100.0..=100.0)? * MS,
-        read_ahead_sectors: bytes(section, "read_ahead", SECTOR, 1 << 32)? / SECTOR,
-        segments: whole(section, "segments", 1..=1024)? as usize,
-        to_and_fro: flag(section, "to_and_fro"),
+        head_switch_ns: read_number(section, "head_switch_ms", 0.0..=100.0)? * MS,
+        write_settle_ns: read_number(section, "write_settle_ms", -100.0..=100.0)? * MS,
+        read_ahead_sectors: read_size(section, "read_ahead", SECTOR, 1 << 32)? / SECTOR,
+        segments: read_whole(section, "segments", 1..=1024)? as usize,
+        to_and_fro: read_flag(section, "to_and_fro"),
         firmware: read_firmware(section)?,
     })
 }
 
 fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[LaidZone]>> {
-    let tables = section.tables("zone", "[[platter.zone]]", &keys(ZONE_KEYS), MOST_ZONES)?;
+    let tables = section.tables("zone", "[[platter.zone]]", &split_keys(ZONE_KEYS), MOST_ZONES)?;
     let mut zones: Vec<LaidZone> = Vec::new();
     for table in &tables {
         let next = zones.last().map_or(0, |last| last.first + last.cylinders);
-        let track_sectors = whole(table, "sectors", 1..=1 << 16)?;
+        let track_sectors = read_whole(table, "sectors", 1..=1 << 16)?;
         let zone = LaidZone {
             first: whole_or(table, "first", next..=1 << 32, next)?,
-            cylinders: whole(table, "cylinders", 1..=1 << 24)?,
+            cylinders: read_whole(table, "cylinders", 1..=1 << 24)?,
             track_sectors,
             track_skew: number_or(table, "track_skew", 0.0..=1e6, 0.0)?,
             cylinder_skew: number_or(table, "cylinder_skew", 0.0..=1e6, 0.0)?,
@@ -198,7 +199,8 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
 }
 
 fn read_seek(section: &Section<'_>) -> Option<Seek> {
-    let forms = [keys("minimum_ms average_ms"), keys("a_ms b_ms knee c_ms e_ms"), keys("table")];
+    let forms =
+        [split_keys("minimum_ms average_ms"), split_keys("a_ms b_ms knee c_ms e_ms"), split_keys("table")];
     let seek = section.needed_inner("seek", "seek", &forms.concat())?;
     let form = match (seek.has("minimum_ms"), seek.has("table")) {
         (true, _) => 0,
@@ -210,18 +212,18 @@ fn read_seek(section: &Section<'_>) -> Option<Seek> {
     }
     Some(match form {
         0 => {
-            let minimum = number(&seek, "minimum_ms", 0.0..=1000.0)?;
-            let average = number(&seek, "average_ms", minimum..=1000.0)?;
+            let minimum = read_number(&seek, "minimum_ms", 0.0..=1000.0)?;
+            let average = read_number(&seek, "average_ms", minimum..=1000.0)?;
             // The mean of √x over the distances between two random places, whose density is 2(1−x), is 8/15.
             let full = minimum + (average - minimum) * 15.0 / 8.0;
             Seek::Root { minimum_ns: minimum * MS, full_ns: full * MS }
         }
         1 => Seek::Knee {
-            a_ns: number(&seek, "a_ms", 0.0..=1000.0)? * MS,
-            b_ns: number(&seek, "b_ms", 0.0..=1000.0)? * MS,
-            knee: number(&seek, "knee", 0.0..=1e7)?,
-            c_ns: number(&seek, "c_ms", 0.0..=1000.0)? * MS,
-            e_ns: number(&seek, "e_ms", 0.0..=1000.0)? * MS,
+            a_ns: read_number(&seek, "a_ms", 0.0..=1000.0)? * MS,
+            b_ns: read_number(&seek, "b_ms", 0.0..=1000.0)? * MS,
+            knee: read_number(&seek, "knee", 0.0..=1e7)?,
+            c_ns: read_number(&seek, "c_ms", 0.0..=1000.0)? * MS,
+            e_ns: read_number(&seek, "e_ms", 0.0..=1000.0)? * MS,
         },
         _ => Seek::Table(read_table(&seek)?),
     })
