@@ -70,7 +70,7 @@ impl Layer {
     /// A mapping that takes no options, stores nothing, costs nothing, and that the kernel removes by itself: a layer's file says
     /// what is different in it, as `..Layer::PLAIN`. Name, summary, tools, drivers, and how it is opened have no default; the tests
     /// of the registry fail where they are missing.
-    pub(super) const PLAIN: Layer = Layer {
+    pub const PLAIN: Layer = Layer {
         name: "",
         summary: "",
         tools: &[],

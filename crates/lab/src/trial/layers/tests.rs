@@ -11,35 +11,17 @@ use super::super::spec::TrialSpec;
 use super::super::steps::TrialCourse;
 use super::{Mapper, OpenLayer, OpenLayers, OpenNode, mapping_name};
 use fsverdict_judgement::plan::{Candidate, Layers};
-use fsverdict_stack::layer::{InUse, Layer, LayerKind, LayerLine};
+use fsverdict_stack::layer::{Layer, LayerKind, LayerLine};
 
 const fn layer(name: &'static str, make: Option<LayerLine>, open: LayerLine) -> Layer {
     Layer {
         name,
-        summary: "",
-        tools: &[],
-        config: &[],
-        modules: &[],
-        driver: "",
         nodes: &["/dev/mapper/control"],
-        header: 0,
-        pools: false,
-        redundant: |_| false,
-        kind: LayerKind::Mapping,
         options: |_| Ok(1),
-        usual: false,
-        free_cpu: None,
-        cipher: None,
         make,
         open,
         mark: Some(LayerLine { step: "mark", argv: |site| vec!["mark".to_owned(), site.name.to_owned()] }),
-        fill: None,
-        close: None,
-        describe: None,
-        seal: None,
-        reopen: None,
-        snapshots: None,
-        in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
+        ..Layer::PLAIN
     }
 }
 
