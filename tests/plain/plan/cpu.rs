@@ -1,6 +1,7 @@
 //! Plans that name a processor model: what they resolve to, and where they are refused.
 
-use fsverdict_judgement::plan::{self, Overrides, Plan, digest};
+use fsverdict_judgement::plan::{self, DeviceSource, LabChoice, Overrides, Plan, digest};
+use fsverdict_text::Bytes;
 
 use super::{names, read_with, set, with_factors};
 
@@ -56,4 +57,21 @@ fn a_processor_goes_with_simulated_time_alone_and_must_be_known() {
     }
     with_factors(image, "", "cpu = \"free\"").unwrap();
     with_factors(MODELLED, "", "cpu = \"core2\"\ngoal = { metric = \"charged\" }").unwrap();
+}
+
+#[test]
+fn a_device_or_a_lab_in_real_time_on_the_command_line_takes_the_plans_processor_away() {
+    let priced = plan::write(&modelled("cpu = \"core2\""));
+    let image = || DeviceSource::Image(Bytes(1 << 30));
+    let overrides =
+        |device: Vec<DeviceSource>, lab, settings: &[&str]| Overrides { device, lab, ..set(settings) };
+    let read = |overrides: &Overrides| read_with(&priced, "w", overrides);
+    assert_eq!(read(&overrides(vec![image()], None, &[])).unwrap().cpu, None);
+    assert_eq!(read(&overrides(vec![image()], Some(LabChoice::Native), &[])).unwrap().cpu, None);
+    let other = DeviceSource::Model { name: "sata-ssd".to_owned(), size: Bytes(4 << 30) };
+    let kept = read(&overrides(vec![other], Some(LabChoice::Uml), &[])).unwrap();
+    assert_eq!(kept.cpu.as_deref(), Some("core2"));
+    // One that the command line names is not taken away without a word.
+    let error = read(&overrides(vec![image()], None, &["cpu=arm-board"])).unwrap_err().to_string();
+    assert!(error.contains("the device is a scratch image"), "{error}");
 }

@@ -7,7 +7,7 @@ use fsverdict_text::Reason;
 use super::lab::KernelOwner;
 use super::scale::{grow, scale};
 use super::space::scale_image;
-use super::{Blocks, Candidate, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
+use super::{Blocks, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 use fsverdict_text::{
     Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
 };
@@ -223,6 +223,7 @@ pub(super) fn apply(
         let given: Vec<String> = overrides.device.iter().map(as_given).collect();
         texts.add_option("--device", &given.join(" --device "))
     });
+    drop_cpu_in_real_time(plan, overrides);
     plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
     plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
@@ -235,6 +236,22 @@ pub(super) fn apply(
         problems.note(texts.add_option("--settle-size", &factor.to_string()), grow(plan, factor));
     }
     device_at
+}
+
+/// Removes the plan's processor model if the command line chose a device, a lab or a clock of real time, where computation takes
+/// as long as this machine's processor needs. One that the command line names itself stays, and is refused.
+fn drop_cpu_in_real_time(plan: &mut Plan, overrides: &Overrides) {
+    let sets = |key: &str| {
+        let mut keys = overrides.set.iter().filter_map(|setting| setting.split(['=', '.']).next());
+        keys.any(|set| set.trim() == key)
+    };
+    let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
+    let is_real = !plan.device.source.is_modelled()
+        || plan.clock == ClockChoice::Real
+        || plan.lab.offer().against_simulation.is_some();
+    if is_real && (is_moved || ["device", "lab", "clock"].into_iter().any(sets)) && !sets("cpu") {
+        plan.cpu = None;
+    }
 }
 
 /// A device in the syntax of the command line.
