@@ -220,7 +220,7 @@ impl KernelBuild<'_> {
             Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
         let to_compile = make.to_compile();
         make.run_make(&mut self.compiled, to_compile, &mut |progress| {
-            self.attendant.report_progress(progress)
+            self.attendant.report_progress(progress);
         })
     }
 

@@ -166,8 +166,9 @@ impl Kernel {
                 candidate.mkfs.iter().chain(&candidate.mount).any(|word| word.contains(option))
             };
             let needed = filesystem.optional_code.iter().filter(|code| asked(code.option));
-            let missing =
-                needed.map(|code| code.config).find(|symbol| self.provides(symbol) == Provision::Absent);
+            let missing = needed
+                .map(|code| code.config)
+                .find(|symbol| self.find_provision(symbol) == Provision::Absent);
             if let Some(symbol) = missing {
                 return Err(lacks(symbol));
             }
