@@ -223,7 +223,9 @@ fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize)
     let ended = match outcome {
         _ if done < blocks.min => None,
         // Who leads is known, and not yet whether it meets what is required.
-        Some(Ruling::Recommended) if lacks_requirement && blocks.min < blocks.max && run.extended_to.is_none() => {
+        Some(Ruling::Recommended)
+            if lacks_requirement && blocks.min < blocks.max && run.extended_to.is_none() =>
+        {
             let spent = format!("undecided after {after}, the most that were planned");
             (done >= blocks.max).then_some((spent, Ending::Blocks))
         }

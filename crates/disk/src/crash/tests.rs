@@ -8,7 +8,8 @@ use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 
 use super::image::ImageStateError;
 use super::{
-    CrashState, CutWindow, LogError, LogWriter, LossRule, StateImage, Survivors, WriteLog, export, sample,
+    CrashState, CutWindow, LogError, LogWriter, LossRule, StateImage, Survivors, WriteLog, export_log,
+    sample_states,
 };
 use crate::device::{Action, Completion, Model, Request, Store};
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use proptest::prelude::{any, prop, proptest};
 
 use super::measured::request_kinds;
-use super::{Measured, TraceFault, read_recording, replay};
+use super::{Measured, TraceFault, read_recording, replay_trace};
 use crate::device::trace::{Flags, TraceWriter, Traced};
 use crate::device::{Action, Completion, Device, Model, Request, random};
 
