@@ -240,12 +240,13 @@ mod tests {
         let zstd = asking(&["-O", "extra_attr,compression"], &["compress_algorithm=zstd"]);
         let plain = asking(&[], &["noatime"]);
         let bare = kernel("CONFIG_F2FS_FS=y\nCONFIG_F2FS_FS_COMPRESSION=y\n");
-        let refused = bare.modules(&zstd).unwrap_err();
+        let refused = bare.required_modules(&zstd).unwrap_err();
         assert!(refused.what.contains("has no CONFIG_F2FS_FS_ZSTD"), "{refused}");
-        assert!(bare.modules(&plain).is_ok());
+        assert!(bare.required_modules(&plain).is_ok());
         let with = kernel("CONFIG_F2FS_FS=y\nCONFIG_F2FS_FS_COMPRESSION=y\nCONFIG_F2FS_FS_ZSTD=y\n");
-        assert!(with.modules(&zstd).is_ok());
-        let none = kernel("CONFIG_F2FS_FS=y\n").modules(&asking(&["-O", "extra_attr,compression"], &[]));
+        assert!(with.required_modules(&zstd).is_ok());
+        let none =
+            kernel("CONFIG_F2FS_FS=y\n").required_modules(&asking(&["-O", "extra_attr,compression"], &[]));
         assert!(none.unwrap_err().what.contains("CONFIG_F2FS_FS_COMPRESSION"));
     }
 }

@@ -69,26 +69,26 @@ fn draw_from_seed(seed: u64, block: u32) -> Drawn {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAUSE, REACH, draw_circumstances};
+    use super::{PAUSE, REACH, draw_from_seed};
 
     #[test]
     fn a_block_has_the_same_circumstances_each_time_and_the_next_one_the_opposite() {
         for block in (1..40).step_by(2) {
-            let (one, other) = (draw_circumstances(7, block), draw_circumstances(7, block + 1));
-            assert_eq!(one, draw_circumstances(7, block));
+            let (one, other) = (draw_from_seed(7, block), draw_from_seed(7, block + 1));
+            assert_eq!(one, draw_from_seed(7, block));
             assert_ne!(one.names, other.names);
             assert!((one.memory - 1.0).abs() <= REACH && (one.size - 1.0).abs() <= REACH);
             assert!((one.memory + other.memory - 2.0).abs() < 1e-9);
             assert!((one.size + other.size - 2.0).abs() < 1e-9);
             assert!((one.pause + other.pause).abs_diff(PAUSE).as_nanos() < 10);
         }
-        assert_ne!(draw_circumstances(7, 1), draw_circumstances(8, 1));
-        assert_ne!(draw_circumstances(7, 1), draw_circumstances(7, 3));
+        assert_ne!(draw_from_seed(7, 1), draw_from_seed(8, 1));
+        assert_ne!(draw_from_seed(7, 1), draw_from_seed(7, 3));
     }
 
     #[test]
     fn what_is_drawn_takes_up_its_whole_range() {
-        let all: Vec<f64> = (0..200).map(|pair| draw_circumstances(1, 2 * pair + 1).memory).collect();
+        let all: Vec<f64> = (0..200).map(|pair| draw_from_seed(1, 2 * pair + 1).memory).collect();
         let reaches = |low: f64, high: f64| all.iter().any(|found| (low..high).contains(found));
         assert!(reaches(0.95, 0.96) && reaches(0.995, 1.005) && reaches(1.04, 1.05), "{all:?}");
     }
