@@ -44,13 +44,11 @@ impl FaultTime {
     }
 }
 
-/// Sorts candidates by the goal, so that those that could be recommended are examined first.
+/// Sorts candidates by the goal, so that those that could be recommended are examined first: the leader of each protection
+/// level before any other.
 pub(super) fn sort_by_rank(plan: &Plan, run: &Run, candidates: &mut [&Candidate]) {
     let judged = Judgement::of(plan, run);
-    let ranking = &judged.verdict.ranking;
-    candidates.sort_by_key(|candidate| {
-        ranking.iter().position(|rank| rank.candidate == candidate.name).unwrap_or(usize::MAX)
-    });
+    candidates.sort_by_key(|candidate| judged.verdict.place(&candidate.name).unwrap_or(usize::MAX));
 }
 
 /// Names the candidates that are not examined because the time of the run is up.

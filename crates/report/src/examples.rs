@@ -2,7 +2,7 @@
 
 use super::fixtures::{Story, id};
 use fsverdict_judgement::journal::{Ending, Event};
-use fsverdict_judgement::plan::{Blocks, Environment, Until};
+use fsverdict_judgement::plan::{Blocks, Environment, ProtectionFeature, Until};
 
 /// A candidate's seconds to write and to read, and how far (as a share) they vary from block to block.
 pub(super) struct Contestant {
@@ -60,6 +60,26 @@ pub(super) fn recommended() -> Story {
     ];
     let mut story = run_of(&contestants, 5);
     story.finish_for("recommended after 5 blocks");
+    story
+}
+
+/// Two filesystems with LUKS and without it, of which another one is the faster with it; and ext2, which has no journal
+/// and is the fastest of all.
+pub(super) fn protected() -> Story {
+    let contestants = [
+        one("ext4", 6.0, 2.0, 0.01),
+        one("xfs", 6.6, 2.2, 0.01),
+        one("ext4+luks2", 7.4, 2.5, 0.01),
+        one("xfs+luks2", 6.9, 2.3, 0.01),
+        one("ext2", 5.0, 1.6, 0.01),
+    ];
+    let mut story = run_of(&contestants, 6);
+    let level = |features: &[ProtectionFeature]| features.iter().copied().collect();
+    let encrypted = ["ext4+luks2", "xfs+luks2"].map(|name| (name, level(&[ProtectionFeature::Encrypted])));
+    let bare = ("ext2", level(&[ProtectionFeature::NotCrashSafe]));
+    story.plan.goal.protection =
+        encrypted.into_iter().chain([bare]).map(|(name, level)| (name.to_owned(), level)).collect();
+    story.finish_for("unencrypted, crash-safe: recommended after 6 blocks");
     story
 }
 

@@ -164,8 +164,9 @@ pub(super) fn shape<'a>(documents: impl IntoIterator<Item = &'a Value>) -> Strin
             }
             Value::Object(fields) => {
                 // Keys that are names or facts are data.
-                let data =
-                    path.ends_with("weights") || path.ends_with("figures") || path.ends_with("environment");
+                let data = ["weights", "figures", "environment", "goal.protection"]
+                    .iter()
+                    .any(|end| path.ends_with(end));
                 for (key, value) in fields {
                     walk(&format!("{path}.{}", if data { "*" } else { key }), value, found);
                 }

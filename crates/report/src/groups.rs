@@ -165,3 +165,89 @@ fn lower_verb(text: &str) -> String {
         false => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{lower_verb, table};
+    use crate::examples::protected;
+    use crate::fixtures::{PLAIN, data_of, page_of};
+    use crate::{Format, Guarantees, Report, write};
+
+    #[test]
+    fn each_level_has_a_sentence_and_the_cost_of_a_level_one_of_its_own() {
+        let story = protected();
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        let sentence = &report.sentence;
+        for part in [
+            "Unencrypted, crash-safe: take ext4: ",
+            "the next, xfs, takes ",
+            "Encrypted, crash-safe: take xfs+luks2: ",
+            "Unencrypted, not crash-safe: ext2 alone, ",
+            "Encryption costs xfs 4% here (+3% to +5%)",
+            "costs ext4 23% here",
+        ] {
+            assert!(sentence.contains(part), "{part}: {sentence}");
+        }
+        let rows = table(&report.judged).unwrap().rows;
+        assert_eq!((rows.len(), rows[0][5].as_str()), (2, "costs"));
+        let words = report.plain_words.unwrap();
+        assert!(words.contains("Encrypted, crash-safe: xfs+luks2 is the fastest"), "{words}");
+        assert!(report.paragraph.unwrap().contains("not ranked against each other"));
+    }
+
+    #[test]
+    fn a_page_names_what_the_recommended_lack() {
+        let story = protected();
+        let run = story.run();
+        let mut report = Report::new(&story.plan, &run, None);
+        let guarantees = |name: &str, has: &[&'static str], lacks: &[&'static str]| Guarantees {
+            candidate: name.to_owned(),
+            has: has.to_vec(),
+            lacks: lacks.to_vec(),
+            grave: vec![("a checker", "no program can look for damage")],
+            status: "In the kernel.",
+            status_source: "MAINTAINERS of Linux 6.12, November 2024",
+            ..Guarantees::default()
+        };
+        report.guarantees = vec![
+            guarantees("ext4", &["a checker"], &["snapshots", "checksums of data"]),
+            guarantees("xfs", &["snapshots", "a checker"], &["checksums of data"]),
+            guarantees("ext4+luks2", &["a checker", "encryption"], &["snapshots"]),
+            guarantees("xfs+luks2", &["snapshots", "encryption"], &["a checker"]),
+            guarantees("ext2", &["a checker"], &["a journal"]),
+        ];
+        let shown = |format| {
+            let mut out = Vec::new();
+            write(&report, format, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let drawbacks = report.drawbacks().unwrap();
+        assert!(drawbacks.contains("Drawbacks of ext4: no snapshots (xfs has that, +9.7%"), "{drawbacks}");
+        assert!(drawbacks.contains("Drawbacks of xfs+luks2: no checker, so that no program"), "{drawbacks}");
+        // What no candidate has is no drawback of the one that is taken.
+        assert!(!drawbacks.contains("checksums of data"), "{drawbacks}");
+        insta::assert_snapshot!("protected_terminal", shown(Format::Terminal(PLAIN)));
+        assert!(shown(Format::Markdown).contains("MAINTAINERS of Linux 6.12"));
+        assert!(shown(Format::Html).contains("id=\"guarantees\""));
+        let data: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
+        assert_eq!(data["guarantees"][4]["lacks"][0], "a journal");
+        assert_eq!(data["drawbacks"], drawbacks.as_str());
+    }
+
+    #[test]
+    fn the_data_have_each_level_with_its_verdict() {
+        let data = data_of(&protected());
+        let groups = data["verdict"]["groups"].as_array().unwrap();
+        assert_eq!(groups.len(), 3);
+        assert_eq!(
+            (&groups[0]["recommended"], &groups[1]["recommended"]),
+            (&"ext4".into(), &"xfs+luks2".into())
+        );
+        assert_eq!(groups[1]["protection"][0], "encrypted");
+        assert_eq!(data["verdict"]["protection_costs"][0]["feature"], "encrypted");
+        assert!(page_of(&protected(), None, Format::Csv).lines().count() > 5);
+        assert_eq!(lower_verb("Take ext4."), "take ext4.");
+        assert_eq!(lower_verb("It depends."), "It depends.");
+    }
+}

@@ -38,6 +38,8 @@ pub(super) fn restricted(plan: &Plan, run: &Run, keeps: impl Fn(&Candidate) -> b
     let left_out = all - run.complete_blocks() as u32;
     run.extended_to = run.extended_to.map(|last| last - left_out);
     run.trials.retain(|trial| own(&trial.id.candidate));
+    run.power_cuts.retain(|cuts| own(&cuts.candidate));
+    run.rotten.retain(|rotten| own(&rotten.candidate));
     number_blocks(&mut run);
     run.commands.retain(|kept| own(&kept.trial.candidate));
     run.latencies.retain(|known| own(&known.candidate));

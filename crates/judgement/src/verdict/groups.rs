@@ -47,6 +47,15 @@ impl Verdict {
         }
     }
 
+    /// The place of a candidate in the ranking, or in that of its protection level; 0 for a leader.
+    pub fn place(&self, candidate: &str) -> Option<usize> {
+        let place = |verdict: &Verdict| verdict.ranking.iter().position(|rank| rank.candidate == candidate);
+        match self.groups.as_slice() {
+            [] => place(self),
+            groups => groups.iter().find_map(|group| place(&group.verdict)),
+        }
+    }
+
     /// The ranking, or that of the first protection level with several candidates.
     pub(super) fn first_ranking(&self) -> &[Rank] {
         match self.groups.iter().find(|group| group.is_contest()) {
@@ -77,6 +86,7 @@ impl Verdict {
         self.tied = joined(&groups, |verdict| &verdict.tied);
         self.behind = joined(&groups, |verdict| &verdict.behind);
         self.open = joined(&groups, |verdict| &verdict.open);
+        self.unevaluated = joined(&groups, |verdict| &verdict.unevaluated);
         self.ranking = joined(&groups, |verdict| &verdict.ranking);
         self.standings = joined(&groups, |verdict| &verdict.standings);
         self.unsettled = joined(&groups, |verdict| &verdict.unsettled);
@@ -168,6 +178,7 @@ mod tests {
             (Some("ext4"), vec!["ext4", "xfs+luks2"])
         );
         assert_ne!(verdict.outcome, Outcome::Undecided);
+        assert_eq!(["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place(name)), [Some(0), Some(0), Some(1)]);
         let order: Vec<&str> = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
         assert_eq!(order, ["ext4", "xfs", "xfs+luks2", "ext4+luks2", "ext2"]);
         assert!(verdict.standings.iter().all(|one| one.against == "ext4" || one.against == "xfs+luks2"));

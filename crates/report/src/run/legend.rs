@@ -23,11 +23,14 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
     text = text.plain(".");
     if report.judged.verdict.refused.is_none() {
         let tie = percent(report.judged.plan.protocol.tie);
-        text = text.plain(" ").sign(Sign::Best).plain(" best of its phase, ").sign(Sign::Tied);
+        let of =
+            if is_grouped(report) { " best of its phase and protection, " } else { " best of its phase, " };
+        text = text.plain(" ").sign(Sign::Best).plain(of).sign(Sign::Tied);
         text = text.plain(format!(" within {tie} of it."));
     }
     if report.judged.verdict.ranking.len() > 1 {
-        text = text.plain(" goal: ").sign(Sign::Times).plain(" the leader; ");
+        let leader = if is_grouped(report) { " the leader of its protection; " } else { " the leader; " };
+        text = text.plain(" goal: ").sign(Sign::Times).plain(leader);
         text = text.said(&weighting(report)).plain(".");
     }
     text
@@ -42,6 +45,7 @@ pub(super) fn for_markdown(report: &Report<'_>, matrix: &Matrix) -> Text {
     let tie = percent(report.judged.plan.protocol.tie);
     let marks = match report.judged.verdict.refused {
         Some(_) => String::new(),
+        None if is_grouped(report) => format!(" ► best of its phase and protection, ≈ within {tie} of it."),
         None => format!(" ► best of its phase, ≈ within {tie} of it."),
     };
     let text = format!(": {}{spread}.{marks}", sizes(report, "one trial each"));
@@ -55,6 +59,11 @@ fn untold(report: &Report<'_>) -> String {
         None => "these trials".to_owned(),
     };
     format!("cannot be told from {trials}: the interval is wider than a factor of {WIDEST_INTERVAL}")
+}
+
+/// Whether candidates are ranked within protection levels.
+fn is_grouped(report: &Report<'_>) -> bool {
+    !report.judged.verdict.groups.is_empty()
 }
 
 fn of_spread(matrix: &Matrix) -> &'static str {

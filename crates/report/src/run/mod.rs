@@ -78,7 +78,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let across = report.across.iter().flat_map(|across| across::tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
     groups::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    guarantees::table(&report.guarantees).iter().for_each(|table| add(For::MARKDOWN, table));
+    guarantees::table(&report.guarantees).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
