@@ -44,7 +44,7 @@ pub(super) fn candidates<'a>(
     let behind = |name: &str| {
         let place = place(name)?;
         let leader = Estimate::without_interval(1.0, verdict.blocks);
-        verdict.ranking[place].behind.or((place == 0).then_some(leader))
+        verdict.ranking[place].behind.or((verdict.place(name) == Some(0)).then_some(leader))
     };
     let entry = |state: &'a CandidateState| CandidateEntry {
         plan: plan.candidates.iter().find(|candidate| candidate.name == state.name),
