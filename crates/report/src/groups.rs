@@ -77,7 +77,8 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
         let more = own.len().saturating_sub(MOST_COSTS);
         let clauses: Vec<String> = own.iter().take(MOST_COSTS).map(|cost| clause(judged, cost)).collect();
         let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
-        format!("{} {}{more}.", capital(feature.noun()), clauses.join("; "))
+        let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
+        format!("{} {}{more}.", capital(feature.noun()), clauses.join(next))
     };
     features.into_iter().map(sentence).collect()
 }
@@ -185,7 +186,7 @@ mod tests {
             "Encrypted, crash-safe: take xfs+luks2: ",
             "Unencrypted, not crash-safe: ext2 alone, ",
             "Encryption costs xfs 4% here (+3% to +5%)",
-            "costs ext4 23% here",
+            "; it costs ext4 23% here",
         ] {
             assert!(sentence.contains(part), "{part}: {sentence}");
         }
