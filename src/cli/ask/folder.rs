@@ -25,8 +25,9 @@ blocks = {{ min = 3, max = 10 }}
 seed   = 1
 
 [goal]
-metric  = "durable"
-weights = {{ copy = 2, read = 2, search = 1, remove = 1 }}
+metric    = "durable"
+# Copied once, read and searched twice, removed at the end.
+frequency = {{ copy = 1, read = 2, search = 2, remove = 1 }}
 
 # Whole folders of it, the same each time, up to about this much.
 [dataset.files]
