@@ -254,6 +254,22 @@ fn a_real_device_replaces_image_and_folder() {
 }
 
 #[test]
+fn levels_of_protection_are_stored_unless_one_ranking_is_asked_for() {
+    let plan = base().unwrap();
+    let titles: Vec<String> = plan.protection_groups().into_iter().map(|group| group.title).collect();
+    assert_eq!(titles, ["unencrypted", "encrypted"]);
+    let one = changed(&set(&["goal.groups=\"one\""])).unwrap();
+    assert!(one.goal.one_ranking && one.protection_groups().is_empty());
+    assert_eq!(read(&plan::write(&one), "written").unwrap(), one);
+    assert_ne!(digest(&one), digest(&plan));
+    let wrong = changed(&set(&["goal.groups=\"two\""])).unwrap_err();
+    assert!(wrong.contains("there is no grouping `two`") && wrong.contains("\"protection\""), "{wrong}");
+    // One level alone needs no group.
+    let plain = changed(&set(&["matrix.encryption=[\"none\"]"])).unwrap();
+    assert!(plain.goal.protection.is_empty() && !plain.goal.one_ranking);
+}
+
+#[test]
 fn the_digest_is_stable_and_sees_every_change() {
     assert_eq!(digest(&base().unwrap()), digest(&base().unwrap()));
     // The same on every machine and in every later version, or old runs could not be resumed.
