@@ -36,7 +36,7 @@ fn of_candidate(candidate: &Candidate) -> Option<Guarantees> {
         ProtectionFeature::ALL
             .into_iter()
             .filter(|&feature| protection.has(feature) && !feature.is_weaker())
-            .map(|feature| feature.noun()),
+            .map(ProtectionFeature::noun),
     );
     let bare = candidate.layers.is_empty();
     Some(Guarantees {
