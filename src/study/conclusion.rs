@@ -265,7 +265,7 @@ mod tests {
     use super::super::made;
     use super::{Conclusion, next_to_try};
     use fsverdict_judgement::journal::{Ending, Event, Fold, Run};
-    use fsverdict_judgement::plan::Plan;
+    use fsverdict_judgement::plan::{Blocks, Plan};
     use serde_json::json;
 
     const SECONDS: [(&str, f64); 5] =
@@ -315,7 +315,8 @@ mod tests {
         let levels = json!({
             "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"], "ext2": ["not_crash_safe"],
         });
-        let plan = plan(&levels);
+        let mut plan = plan(&levels);
+        plan.protocol.blocks = Blocks { min: 3, max: 12 };
         let early = run(&plan, 4);
         // ext2 has no rival, and ext4 against xfs is decided at once.
         assert_eq!(next_to_try(&plan, &early), ["ext4+luks2", "xfs+luks2"]);

@@ -3,7 +3,7 @@
 use super::number::{percent, signed_percent, times};
 use super::text::count;
 use super::text_table::TextTable;
-use super::{goal_words, plain_words, sentence};
+use super::{goal_words, sentence};
 use fsverdict_judgement::verdict::{
     EffectSize, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
 };
@@ -25,21 +25,6 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     each.chain(costs(judged)).collect::<Vec<_>>().join(" ")
 }
 
-/// The verdict in sentences without intervals, where there are several protection levels.
-pub(super) fn plain_sentences(judged: &Judgement<'_>) -> Option<String> {
-    let groups = &judged.verdict.groups;
-    if groups.is_empty() {
-        return plain_words::sentences(judged);
-    }
-    let runs = group_runs(judged.plan, judged.run);
-    let answers = groups.iter().zip(&runs).filter_map(|(group, run)| {
-        let said = alone(judged, group).or_else(|| plain_words::answer(&of_group(run)))?;
-        Some(format!("{}: {}", capital(&group.title), lower_verb(&said)))
-    });
-    let answers: Vec<String> = answers.chain(costs(judged)).collect();
-    plain_words::with_answer(judged, Some(answers.join(" ")))
-}
-
 /// The recommended candidates, or `undecided`.
 pub(super) fn taken(verdict: &Verdict) -> String {
     match verdict.taken().as_slice() {
@@ -48,12 +33,12 @@ pub(super) fn taken(verdict: &Verdict) -> String {
     }
 }
 
-fn of_group(group: &GroupRun) -> Judgement<'_> {
+pub(super) fn of_group(group: &GroupRun) -> Judgement<'_> {
     Judgement::of(&group.plan, &group.run)
 }
 
 /// The sentence on a candidate that has no rival of its protection level.
-fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
+pub(super) fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
     let only = &group.alone()?.candidate;
     let total = goal_words::total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
@@ -61,7 +46,7 @@ fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
 }
 
 /// What each protection costs, a sentence for each; for the recommended candidates first.
-fn costs(judged: &Judgement<'_>) -> Vec<String> {
+pub(super) fn costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
     let taken = verdict.taken();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
@@ -159,7 +144,7 @@ pub(super) fn capital(text: &str) -> String {
 }
 
 /// A sentence that begins with a verb or an outcome, to stand behind a colon.
-fn lower_verb(text: &str) -> String {
+pub(super) fn lower_verb(text: &str) -> String {
     match ["Take ", "Undecided", "No ", "Ruled out", "Compared "].iter().any(|begin| text.starts_with(begin))
     {
         true => text[..1].to_lowercase() + &text[1..],

@@ -41,6 +41,7 @@ mod noise;
 mod notes;
 mod number;
 mod page;
+mod plain_groups;
 mod plain_words;
 mod power_cuts;
 mod requests;

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, tables, words};
+use super::{
+    Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, plain_groups, tables, words,
+};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
@@ -63,7 +65,7 @@ impl<'a> Report<'a> {
         let outcome = groups::outcome(&judged);
         Self {
             paragraph: words::paragraph(&judged, found, &outcome, noise.as_deref()),
-            plain_words: if found.is_some() { None } else { groups::plain_sentences(&judged) },
+            plain_words: if found.is_some() { None } else { plain_groups::plain_sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
             // Steps whose time the goal weighs are shown with the phases instead.
