@@ -325,7 +325,7 @@ mod tests {
         let (reason, ending) = Conclusion::of(&plan, &late).end.unwrap();
         assert_eq!(ending, Ending::Blocks);
         assert!(reason.contains("unencrypted, crash-safe: recommended after"), "{reason}");
-        assert!(reason.contains("encrypted, crash-safe: undecided after"), "{reason}");
+        assert!(reason.contains("; encrypted, crash-safe: recommended after 12 blocks"), "{reason}");
         assert!(next_to_try(&plan, &late).is_empty());
     }
 
