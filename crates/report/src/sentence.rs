@@ -222,7 +222,7 @@ fn undecided(judged: &Judgement<'_>) -> String {
     }
     let up = if judged.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
     let after = match judged.verdict.blocks {
-        0 => String::new(),
+        0 => up.trim_end_matches(',').to_owned(),
         blocks => format!("{up} after {}", count(blocks, "block")),
     };
     match judged.verdict.ranking.as_slice() {

@@ -96,7 +96,7 @@ mod tests {
             "faults": { "power_cuts": 100, "rot": 10 },
         }));
         let cuts: PowerCuts = serde_json::from_value(json!({
-            "candidate": "a", "states": 100, "outcomes": {}, "broken": {}, "first": [], "trace": "",
+            "candidate": "a", "states": 100, "outcomes": {}, "broken": {}, "first": [], "back_s": [0.0, 0.0], "trace": "",
         }))
         .unwrap();
         let mut fold = Fold::new(&plan);
