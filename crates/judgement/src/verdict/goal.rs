@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn a_phase_that_moved_less_than_half_of_its_data_counts_for_no_candidate() {
-        let work = |operation: &str, name: &str| json!({ "name": name, "work": { "operation": operation }, "dataset": "file" });
+        let work = |operation: &str, name: &str| json!({ "name": name, "work": { "operation": operation }, "dataset": "file", "cold": false });
         let plan = made::plan(&json!({
             "candidates": [{ "name": "a", "filesystem": "ext4", "encryption": "none" }],
-            "datasets": { "file": { "kind": "file", "size": 1000 } },
+            "datasets": { "file": { "kind": "file", "size": 1000, "compressible": 0.0 } },
             "phases": [work("stream.write", "write"), work("stream.read", "read"), work("random.read", "seek")],
             "goal": { "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0, "seek": 1.0 } },
         }));
