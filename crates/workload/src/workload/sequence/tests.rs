@@ -229,7 +229,11 @@ fn what_is_open_without_a_name_and_renamed_links_can_be_carried_out() {
         let only = Some(super::OneSequence { number, calls });
         let done = carry_out(folder.path(), &SequenceWork { bounds: BOUNDS, part: 0, only }, false).unwrap();
         assert_eq!(done.done.files, 1);
-        assert!(!done.batches[0].calls[0].refused, "{number}");
+        // Not every filesystem clones, sets blocks aside or writes past its cache.
+        let told = describe_calls(&all[number as usize], 9);
+        let may_refuse = ["clone", "fallocate", "zero range", "punch", "O_DIRECT", "exchange", "attr"];
+        let is_refused = done.batches[0].calls[0].refused;
+        assert!(!is_refused || may_refuse.iter().any(|call| told.contains(call)), "{told}");
     }
 }
 
