@@ -233,7 +233,9 @@ pub fn stranger_is_spared_by_who_resumes(lab: &str, places: &[u64]) {
         let place = Place::new();
         let disk = Disk::new(&place, "disk", SIZE);
         let set = format!("device.path=\"{}\"", disk.device);
-        let mut running = place.start(&plan(lab, 1), &["--set", &set]);
+        // Long enough to be met on a machine that does other things as well.
+        let slow = plan(lab, 1).replace("sleep 0.2", "sleep 1");
+        let mut running = place.start(&slow, &["--set", &set]);
         running.wait_for("the second trial", |journal| journal.finished() == 1 && journal.step() == "copy");
         running.signal(Signal::KILL);
         // Its mount goes with it, and writes until it has gone.
