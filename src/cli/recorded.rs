@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(changed(|plan| plan.scale = Some(0.5)), "");
         for name in ["../../victim", "x\nid", "x\u{1b}[2J", ""] {
             let said = changed(|plan| plan.candidates[0].name = name.to_owned());
-            assert!(said.contains("what no plan can be"), "{name:?}: {said}");
+            assert!(said.contains("is no longer a valid plan"), "{name:?}: {said}");
         }
         let faults = Faults {
             power_cuts: 10,
@@ -75,7 +75,7 @@ mod tests {
         };
         for trials in [0, faults.trials] {
             let said = changed(|plan| plan.faults = Some(Faults { trials, ..faults }));
-            assert!(said.contains("what no plan can be"), "{trials}: {said}");
+            assert!(said.contains("is no longer a valid plan"), "{trials}: {said}");
         }
     }
 }

@@ -37,7 +37,7 @@ fn loop_a_link_that_a_phase_left_leads_the_agent_nowhere() {
     for (number, folder) in FOLDERS_OF_THE_AGENT.iter().enumerate() {
         for work in WORK_BELOW {
             let place = Place::new();
-            let name = format!("fsverdict-test-{}-{number}", std::process::id());
+            let name = format!("fsverdict-test-{}-link-{number}", std::process::id());
             let link = one_command("native", &format!("ln -s {folder} \"$MOUNT/link\""));
             let next = format!(", {{ name = \"next\", {} }}]", work.replace("INTO", &format!("link/{name}")));
             let datasets = "dataset.tree = { profile = \"mixed\", files = 20, directories = 3, size = \"100KiB\" }\n\
@@ -96,7 +96,7 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
     }
     let prototype = format!("x\n0 0\nd--755 0 0\nnode b--666 0 0 {major} {minor}\n$\n");
     fs::write(at("prototype"), prototype).unwrap();
-    let undo = format!("/run/fsverdict-test-{}", std::process::id());
+    let undo = format!("/run/fsverdict-test-{}-undo", std::process::id());
     let candidates = OPTIONS.iter().enumerate().map(|(number, (filesystem, mkfs, mount))| {
         let right = |text: &str| {
             text.replace("NODE", &at("node"))

@@ -111,7 +111,7 @@ fn loop_what_an_interrupted_trial_left_on_a_device_is_erased_only_by_its_name() 
     running.signal(Signal::INT);
     let_go(&place);
     let seen = place.fsverdict(&["resume", "run", "--quiet"]).exits(1);
-    let seen = seen.says(&["is not empty", "uuid", "an interrupted one, too"]);
+    let seen = seen.says(&["is not empty", "uuid", "also of an interrupted one"]);
     // By now the kernel has unmounted it, which is a write of its own.
     let left = disk.bytes();
     let name = seen.stderr.split("--erase ").nth(1).unwrap().split_whitespace().next().unwrap();

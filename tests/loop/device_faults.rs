@@ -93,7 +93,7 @@ fn loop_a_dry_run_says_on_its_output_that_a_device_would_be_refused() {
         for argv in &undone {
             tool(&argv.iter().map(String::as_str).collect::<Vec<_>>());
         }
-        let seen = seen.exits(1).says(&["the run would not begin"]);
+        let seen = seen.exits(1).says(&["the run would not start"]);
         let all = seen.stdout.contains("the run would be refused: ");
         assert!(all && said.iter().all(|word| seen.stdout.contains(word)), "{what}: {seen:#?}");
     }

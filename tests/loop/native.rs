@@ -156,6 +156,7 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
         "candidates",
         "estimates",
         "findings",
+        "guarantees",
         "kernels",
         "legacy",
         "raw_shares",

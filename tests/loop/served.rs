@@ -117,7 +117,7 @@ touch last && [ -e last ] && echo may go on
 fn loop_a_hostile_caller_reaches_nothing_through_fuse() {
     for layer in ["fuse", "fuse:writeback", "fuse:threads=1"] {
         let place = Place::new();
-        let victim = format!("/run/fsverdict-test-{}", std::process::id());
+        let victim = format!("/run/fsverdict-test-{}-served", std::process::id());
         std::fs::write(&victim, "secret").unwrap();
         let permissions: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(&victim, permissions).unwrap();

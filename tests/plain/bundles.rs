@@ -517,6 +517,6 @@ fn bundles_of_strangers_become_a_table_of_devices() {
         .fsverdict(&["merge", &bundles[0], "run"])
         .exits(2)
         .says(&["run does other work than disk.tar.gz: another `goal`", "hint: "]);
-    place.fsverdict(&["merge", &bundles[0]]).exits(2).says(&["one run by itself"]);
+    place.fsverdict(&["merge", &bundles[0]]).exits(2).says(&["a table of devices needs more than one run"]);
     place.fsverdict(&["merge", &bundles[0], "run", "--settled"]).exits(2);
 }

@@ -167,13 +167,13 @@ fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Sp
 fn cell_spread(own: &PhaseEstimate, spread: Spread) -> Option<CellSpread> {
     let interval = own.estimate.low.zip(own.estimate.high).filter(|_| spread != Spread::Range);
     match interval {
-        Some(interval) if is_too_wide(interval) => Some(CellSpread::TooWide),
+        Some((low, high)) if is_too_wide(low, high) => Some(CellSpread::TooWide),
         _ => spread_share(own, spread).map(CellSpread::Share),
     }
 }
 
-/// Whether an interval, from its low to its high end, is wider than a factor of [`WIDEST_INTERVAL`].
-pub(super) fn is_too_wide((low, high): (f64, f64)) -> bool {
+/// Whether an interval from `low` to `high` is wider than a factor of [`WIDEST_INTERVAL`].
+pub(super) fn is_too_wide(low: f64, high: f64) -> bool {
     high > WIDEST_INTERVAL * low
 }
 
@@ -194,8 +194,8 @@ mod tests {
     /// Tables once said ±331 % and ±5757 %.
     #[test]
     fn an_interval_of_more_than_a_factor_of_two_is_no_percentage() {
-        assert!(is_too_wide((1.0, 2.1)) && is_too_wide((0.0, 0.1)));
-        assert!(!is_too_wide((1.0, 2.0)) && !is_too_wide((0.97, 1.03)) && !is_too_wide((0.0, 0.0)));
+        assert!(is_too_wide(1.0, 2.1) && is_too_wide(0.0, 0.1));
+        assert!(!is_too_wide(1.0, 2.0) && !is_too_wide(0.97, 1.03) && !is_too_wide(0.0, 0.0));
         assert_eq!(CellSpread::Share(0.034).shown("±"), "±3%");
         assert_eq!(CellSpread::TooWide.shown("±"), "±?");
     }

@@ -91,11 +91,8 @@ mod tests {
         assert_eq!(wrap_hanging(line, Some(17), 9), "  name   one two\n         three\n         four");
         assert_eq!(wrap_hanging(line, None, 9), line);
         assert_eq!(wrap_hanging("a b\nc d e f", Some(5), 1), "a b\nc d e\n f");
-        // A word that no line has room for stays whole, and what follows goes on below it.
-        assert_eq!(
-            wrap_hanging("in /a/very/long/path it is", Some(10), 2),
-            "in\n  /a/very/long/path\n  it is"
-        );
+        // A word that no line has room for stays whole, and what follows continues below it.
+        assert_eq!(wrap_hanging("in /a/very/long/path it is", Some(10), 2), "in /a/very/long/path\n  it is");
         assert_eq!(wrap_hanging("/a/very/long/path", Some(8), 2), "/a/very/long/path");
     }
 

@@ -89,7 +89,7 @@ mod tests {
     fn faults_are_examined_with_a_work_that_says_what_must_be_there() {
         let both = [AskedFault::PowerCuts];
         for (said, work, faults) in [
-            ("laptop and power cut", "laptop-root", &both[..]),
+            ("nextcloud and power cuts", "nextcloud", &both[..]),
             ("bit rot for nextcloud", "nextcloud", &[AskedFault::Rot]),
             // Nothing of it says what must be there.
             ("games and power cut", "games", &[]),

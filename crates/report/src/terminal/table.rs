@@ -10,12 +10,14 @@ use crate::page::Tone;
 use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
-use fsverdict_text::width;
+use fsverdict_text::{width, wrap_hanging};
 
 /// Longer names are cut, because they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
 /// Widths of the longest bar, in terminal cells: the second is used where it saves a table.
 const BARS: [usize; 2] = [10, 6];
+/// The least width, in terminal cells, to which a column of sentences is wrapped.
+const LEAST_WRAPPED: usize = 20;
 /// Space between columns, in terminal cells.
 pub(super) const GAP: usize = 2;
 
@@ -28,7 +30,16 @@ struct TextColumn {
 
 impl TextColumn {
     fn width(&self) -> usize {
-        self.header.iter().chain(&self.cells).map(|text| width(text)).max().unwrap_or(0)
+        self.header.iter().chain(&self.cells).flat_map(|text| text.lines()).map(width).max().unwrap_or(0)
+    }
+
+    /// A column of sentences that is wider than `room`, with its cells in several lines each, to the left.
+    fn wrapped(self, room: usize) -> Self {
+        if self.width() <= room {
+            return self;
+        }
+        let cells = self.cells.iter().map(|cell| wrap_hanging(cell, Some(room), 0)).collect();
+        Self { cells, right: false, ..self }
     }
 
     /// Both as one column, the other to the right of this.
@@ -104,6 +115,8 @@ pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str], keys: usiz
     });
     let first = columns.by_ref().take(keys).reduce(|left, right| left.beside(&right));
     let Some(first) = first else { return Vec::new() };
+    let beside = room.saturating_sub(first.width() + GAP).max(LEAST_WRAPPED);
+    let columns = columns.map(|column| column.wrapped(beside));
     groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
 }
 
@@ -133,17 +146,23 @@ fn groups(
 fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
     let columns = || std::iter::once(first).chain(group);
     let widths: Vec<usize> = columns().map(TextColumn::width).collect();
-    let line = |of: &dyn Fn(&TextColumn) -> Option<&String>| {
+    let line = |of: &dyn Fn(&TextColumn) -> Option<&str>| {
         let cells = columns().zip(&widths).map(|(column, columns)| {
-            let text = of(column).map_or("", String::as_str);
+            let text = of(column).unwrap_or_default();
             let gap = " ".repeat(columns - width(text));
             if column.right { gap + text } else { format!("{text}{gap}") }
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     };
     let headers = columns().map(|column| column.header.len()).max().unwrap_or(0);
-    let headers = (0..headers).map(|at| line(&|column| column.header.get(at)));
-    headers.chain((0..first.cells.len()).map(|at| line(&|column| column.cells.get(at)))).collect()
+    let headers = (0..headers).map(|at| line(&|column| column.header.get(at).map(String::as_str)));
+    let row = |at: usize| {
+        let height =
+            columns().filter_map(|column| Some(column.cells.get(at)?.lines().count())).max().unwrap_or(1);
+        let lines = (0..height.max(1)).map(|part| line(&|column| column.cells.get(at)?.lines().nth(part)));
+        lines.collect::<Vec<_>>()
+    };
+    headers.chain((0..first.cells.len()).flat_map(row)).collect()
 }
 
 fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<String> {
