@@ -56,7 +56,7 @@ fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
     let state = bold["first"][0]["state"].as_str().unwrap().to_owned();
     let image = place.path().join("state.img");
     let arguments = ["crash", "run", "bold", &state, "--image", image.to_str().unwrap()];
-    place.fsverdict(&arguments).exits(0).shows(&["what must be there", "notes/"]);
+    place.fsverdict(&arguments).exits(0).shows(&["the image must contain", "notes/"]);
     assert_eq!(std::fs::metadata(&image).unwrap().len(), 1 << 30);
     place.fsverdict(&arguments).exits(1).says(&["cannot make", "hint: remove it, or name another file"]);
     place.fsverdict(&["crash", "run", "nobody"]).exits(2);

@@ -76,7 +76,7 @@ fn what_blocks_hold_is_what_the_filesystems_own_tool_says(place: &Place, found: 
     let data = found.iter().find(|one| one["held"] == "data").unwrap()["state"].as_str().unwrap();
     let image = place.path().join("state.img");
     let arguments = ["crash", "run", "ext4", data, "--image", image.to_str().unwrap()];
-    place.fsverdict(&arguments).exits(0).shows(&["which held: data", "what must be there", "notes/"]);
+    place.fsverdict(&arguments).exits(0).shows(&["which held: data", "the image must contain", "notes/"]);
     place.fsverdict(&arguments).exits(1).says(&["cannot make", "hint: remove it, or name another file"]);
     place
         .fsverdict(&["crash", "run", "ext4", "rot-9999999-zero"])

@@ -1,12 +1,17 @@
 //! The plan that a question comes to: the preset's, or that of a folder, with what the question changes of it.
 
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::kernel::KernelCache;
 use fsverdict_text::{Hinted, Reason, TextError};
 
 use super::super::{CliError, with_vocabulary};
 use super::changes::QuestionChanges;
 use super::kernel::{kernel_cautions, kernel_release};
 use super::question::Question;
+
+/// The caution of a plan whose computation would take time, on a machine without a kernel for that.
+const FREE_COMPUTATION: &str = "computation takes no time in this answer, because there is no kernel that counts it; \
+                                `fsverdict kernel build --counting` builds one in some minutes";
 
 /// What was asked, as a plan.
 #[derive(Debug)]
@@ -33,17 +38,28 @@ impl AskedPlan {
         };
         let begun = read(&Overrides::default())?;
         let changes = QuestionChanges::of(question, &begun).map_err(CliError::Usage)?;
-        let plan = read(&Overrides {
+        let mut overrides = Overrides {
             set: changes.settings.clone(),
             candidates: changes.candidates.clone(),
             device: changes.device.clone(),
             scale: overrides.scale.or(question.scale()),
             ..overrides
-        })?;
-        let cautions = kernel_cautions(&plan, &kernel_release());
+        };
+        let mut plan = read(&overrides)?;
+        let mut cautions = kernel_cautions(&plan, &kernel_release());
+        if plan.cpu.is_some() && !has_counting_kernel() {
+            overrides.set.push("cpu=free".to_owned());
+            plan = read(&overrides)?;
+            cautions.push(FREE_COMPUTATION.to_owned());
+        }
         let QuestionChanges { left_out, without_driver, .. } = changes;
         Ok(AskedPlan { plan, left_out, without_driver, cautions })
     }
+}
+
+/// Whether the cache has a kernel for plans in which computation takes time.
+fn has_counting_kernel() -> bool {
+    KernelCache::of_user().list_kernels().iter().any(|entry| entry.facts.counting)
 }
 
 /// The text is the program's own, and none of it was said by the user: what is wrong with it is told without the place.
