@@ -271,7 +271,8 @@ fn list_knows_every_kind() {
 /// What a dry run printed, without the estimate of its time, which depends on how busy the machine is.
 fn without_estimate(printed: &str) -> String {
     let is_estimate = |line: &&str| line.starts_with("time ");
-    assert_eq!(printed.lines().filter(is_estimate).count(), 1, "{printed}");
+    // There is none where no candidate can be run.
+    assert!(printed.lines().filter(is_estimate).count() <= 1, "{printed}");
     printed.lines().filter(|line| !is_estimate(line)).collect::<Vec<_>>().join("\n")
 }
 
