@@ -98,14 +98,7 @@ impl Agent<'_> {
         cache: CacheState,
         work: impl FnOnce(&mut Stack<'s>) -> Result<T, TrialError>,
     ) -> Result<(T, Observation), TrialError> {
-        let durable = make_durable(timed.durable());
-        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
-            timed.journal_name(),
-            cache.journal_name(),
-            stack,
-            work,
-            durable,
-        )?;
+        let (done, clocked) = clock_work(self.meter.as_ref(), stack, timed, cache, work)?;
         Ok((done, clocked.finish(WorkDone::default(), None)?))
     }
 
@@ -132,14 +125,7 @@ impl Agent<'_> {
             Operation::SnapshotRollback => stack.roll_back(site.ledger),
             _ => Ok(run_operation(&mut site)?),
         };
-        let durable = make_durable(Timed::Phase(phase).durable());
-        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
-            &phase.name,
-            cache.journal_name(),
-            stack,
-            work,
-            durable,
-        )?;
+        let (done, clocked) = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;
         if let Some(into) = phase.into.as_deref() {
             self.ledger.remember_phase(&phase.name, Path::new(into));
         }
@@ -279,14 +265,7 @@ impl Agent<'_> {
     ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare_start()?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
-        let durable = make_durable(Timed::Phase(phase).durable());
-        let ran = require_clocks(self.meter.as_ref())?.clock(
-            &phase.name,
-            cache.journal_name(),
-            stack,
-            work,
-            durable,
-        )?;
+        let ran = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;
         self.quiet = may_be_quiet(stack);
         Ok(ran)
     }
@@ -410,16 +389,21 @@ fn describe_crowding(threads: usize, processors: usize) -> Option<String> {
     })
 }
 
-/// The clocks; there are none before the trial is alone with its device.
-pub(super) fn require_clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
-    meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
-}
-
-pub(super) fn make_durable<'s>(by: Durable) -> fn(&mut Stack<'s>) -> Result<(), TrialError> {
-    match by {
+/// Runs work on the first clock and makes it durable on the second, in the way that belongs to what is timed. There are
+/// no clocks before the trial is alone with its device.
+pub(super) fn clock_work<'s, T>(
+    meter: Option<&Meter>,
+    stack: &mut Stack<'s>,
+    timed: Timed<'_>,
+    cache: CacheState,
+    work: impl FnOnce(&mut Stack<'s>) -> Result<T, TrialError>,
+) -> Result<(T, Clocked), TrialError> {
+    let meter = meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))?;
+    let make_durable = match timed.durable() {
         Durable::Syncfs => Stack::sync_filesystem,
         Durable::Device => Stack::sync_device,
-    }
+    };
+    meter.clock(timed.journal_name(), cache.journal_name(), stack, work, make_durable)
 }
 
 /// The directory and dataset of a phase's operation.

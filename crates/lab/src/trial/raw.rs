@@ -12,7 +12,7 @@ use fsverdict_workload::workload::{
 use super::act::{CacheState, Timed};
 use super::agent::Agent;
 use super::error::TrialError;
-use super::phase::{make_durable, require_clocks};
+use super::phase::clock_work;
 use super::stack::Stack;
 use super::steps::writes_device;
 
@@ -36,14 +36,7 @@ impl Agent<'_> {
             };
             Ok::<_, TrialError>(done)
         };
-        let durable = make_durable(Timed::Raw(phase).durable());
-        let (done, clocked) = require_clocks(self.meter.as_ref())?.clock(
-            &phase.name,
-            cache.journal_name(),
-            stack,
-            work,
-            durable,
-        )?;
+        let (done, clocked) = clock_work(self.meter.as_ref(), stack, Timed::Raw(phase), cache, work)?;
         let (bytes_read, bytes_written) =
             if writes { (done.read_besides, done.logical_bytes) } else { (done.logical_bytes, 0) };
         let work = WorkDone {

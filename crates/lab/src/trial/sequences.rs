@@ -10,7 +10,7 @@ use fsverdict_workload::workload::{SequenceBounds, SequenceWork, carry_out};
 use super::act::{CacheState, Timed};
 use super::agent::Agent;
 use super::error::TrialError;
-use super::phase::{make_durable, may_be_quiet, require_clocks};
+use super::phase::{clock_work, may_be_quiet};
 use super::stack::{MOUNT, Stack};
 
 /// Number of batches in one event.
@@ -25,16 +25,9 @@ impl Agent<'_> {
     ) -> Result<Observation, TrialError> {
         let bounds = sequence_bounds(phase, self.spec.seed);
         let chosen = SequenceWork { bounds, part: self.spec.part, only: self.spec.only.clone() };
-        let durable = make_durable(Timed::Phase(phase).durable());
         let may_rest = self.assignment.bench.is_in_guest();
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(carry_out(Path::new(MOUNT), &chosen, may_rest)?);
-        let (sequences, clocked) = require_clocks(self.meter.as_ref())?.clock(
-            &phase.name,
-            cache.journal_name(),
-            stack,
-            work,
-            durable,
-        )?;
+        let (sequences, clocked) = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;
         self.quiet = may_be_quiet(stack);
         for batches in sequences.batches.chunks(BATCHES) {
             stack.sink.send_event(&Event::Sequences { phase: phase.name.clone(), batches: batches.to_vec() });
