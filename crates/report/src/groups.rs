@@ -1,7 +1,7 @@
 //! The verdicts of the protection levels in words, and what each protection costs.
 
 use super::number::{percent, signed_percent, times};
-use super::text::count;
+use super::text::{capitalize, count};
 use super::text_table::TextTable;
 use super::{goal_words, sentence};
 use fsverdict_judgement::verdict::{
@@ -13,16 +13,23 @@ const MOST_COSTS: usize = 3;
 
 /// The outcome of a run: one sentence, or one for each protection level and then what the levels cost.
 pub(super) fn outcome(judged: &Judgement<'_>) -> String {
-    let groups = &judged.verdict.groups;
-    if groups.is_empty() {
+    if judged.verdict.groups.is_empty() {
         return sentence::outcome(judged);
     }
+    answer_by_group(judged, |group| Some(sentence::outcome(group)))
+}
+
+/// The answer for each protection level, by `answer` where it has several candidates, and then what the levels cost.
+pub(super) fn answer_by_group(
+    judged: &Judgement<'_>,
+    answer: impl Fn(&Judgement<'_>) -> Option<String>,
+) -> String {
     let runs = group_runs(judged.plan, judged.run);
-    let each = groups.iter().zip(&runs).map(|(group, run)| {
-        let said = alone(judged, group).unwrap_or_else(|| sentence::outcome(&of_group(run)));
-        format!("{}: {}", capital(&group.title), lower_verb(&said))
+    let answers = judged.verdict.groups.iter().zip(&runs).filter_map(|(group, run)| {
+        let text = alone(judged, group).or_else(|| answer(&of_group(run)))?;
+        Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
     });
-    each.chain(costs(judged)).collect::<Vec<_>>().join(" ")
+    answers.chain(costs(judged)).collect::<Vec<_>>().join(" ")
 }
 
 /// The recommended candidates, or `undecided`.
@@ -33,12 +40,12 @@ pub(super) fn taken(verdict: &Verdict) -> String {
     }
 }
 
-pub(super) fn of_group(group: &GroupRun) -> Judgement<'_> {
+fn of_group(group: &GroupRun) -> Judgement<'_> {
     Judgement::of(&group.plan, &group.run)
 }
 
 /// The sentence on a candidate that has no rival of its protection level.
-pub(super) fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
+fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
     let only = &group.alone()?.candidate;
     let total = goal_words::total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
@@ -46,7 +53,7 @@ pub(super) fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<Stri
 }
 
 /// What each protection costs, a sentence for each; for the recommended candidates first.
-pub(super) fn costs(judged: &Judgement<'_>) -> Vec<String> {
+fn costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
     let taken = verdict.taken();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
@@ -63,7 +70,7 @@ pub(super) fn costs(judged: &Judgement<'_>) -> Vec<String> {
         let clauses: Vec<String> = own.iter().take(MOST_COSTS).map(|cost| clause(judged, cost)).collect();
         let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
         let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
-        format!("{} {}{more}.", capital(feature.noun()), clauses.join(next))
+        format!("{} {}{more}.", capitalize(feature.noun()), clauses.join(next))
     };
     features.into_iter().map(sentence).collect()
 }
@@ -101,11 +108,12 @@ fn rather(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
 
 fn interval(cost: &ProtectionCost) -> Option<String> {
     let (low, high) = cost.ratio.low.zip(cost.ratio.high)?;
-    let end = |value: f64| match value {
-        far if far >= 2.0 => format!("{} times", times(far)),
-        near => signed_percent(near - 1.0, 0),
-    };
-    Some(format!("{} to {}", end(low), end(high)))
+    Some(format!("{} to {}", describe_ratio(low), describe_ratio(high)))
+}
+
+/// `+4%`, or `2.3 times`.
+fn describe_ratio(ratio: f64) -> String {
+    if ratio >= 2.0 { format!("{} times", times(ratio)) } else { signed_percent(ratio - 1.0, 0) }
 }
 
 /// What each protection costs, for every pair of candidates; `None` where the run tells of none.
@@ -119,15 +127,11 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
             EffectSize::Same => "too little to matter",
             EffectSize::TooFew | EffectSize::Unclear => "cannot be told",
         };
-        let difference = match cost.ratio.point {
-            far if far >= 2.0 => format!("{} times", times(far)),
-            near => signed_percent(near - 1.0, 0),
-        };
         [
             cost.feature.noun().to_owned(),
             cost.protected.clone(),
             cost.other.clone(),
-            difference,
+            describe_ratio(cost.ratio.point),
             interval(cost).unwrap_or_else(|| "–".to_owned()),
             word.to_owned(),
         ]
@@ -138,13 +142,8 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     (!costs.is_empty()).then(|| TextTable::new(title, &header, costs.iter().map(row).collect()))
 }
 
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// A sentence that begins with a verb or an outcome, to stand behind a colon.
-pub(super) fn lower_verb(text: &str) -> String {
+fn lower_verb(text: &str) -> String {
     match ["Take ", "Undecided", "No ", "Ruled out", "Compared "].iter().any(|begin| text.starts_with(begin))
     {
         true => text[..1].to_lowercase() + &text[1..],

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::goal_words;
-use super::groups::capital;
-use super::text::listing;
+use super::text::{capitalize, listing};
 use super::text_table::TextTable;
 use fsverdict_judgement::plan::{grouped, once_each};
 use fsverdict_judgement::verdict::Judgement;
@@ -104,7 +103,7 @@ pub(super) fn table(all: &[Guarantees]) -> Option<TextTable> {
 /// The sentences of a verdict with the drawbacks behind them.
 pub(super) fn with_drawbacks(sentence: &str, drawbacks: Option<&str>) -> String {
     match drawbacks {
-        Some(drawbacks) => format!("{sentence} {}", capital(drawbacks)),
+        Some(drawbacks) => format!("{sentence} {}", capitalize(drawbacks)),
         None => sentence.to_owned(),
     }
 }

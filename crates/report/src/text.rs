@@ -51,6 +51,12 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     textwrap::wrap(&words.join(" "), options).into_iter().map(Cow::into_owned).collect()
 }
 
+/// The text with a capital letter at its beginning.
+pub(super) fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
 pub fn listing(names: &[&str], at_most: usize) -> String {
     match names {

@@ -4,7 +4,7 @@ use super::across::headline;
 use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::settling;
-use super::text::{count, listing};
+use super::text::{capitalize, count, listing};
 use super::{background, charged, computing, depends, from_memory, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
@@ -41,10 +41,10 @@ pub(super) fn paragraph(
     } else if !verdict.groups.is_empty() {
         sentences.push("Candidates of different protection are not ranked against each other.".to_owned());
         sentences.push(outcome.to_owned());
-        sentences.extend(noise.map(|noise| capital(noise) + "."));
+        sentences.extend(noise.map(|noise| capitalize(noise) + "."));
     } else {
         sentences.extend(found(judged, outcome));
-        sentences.extend(noise.map(|noise| capital(noise) + "."));
+        sentences.extend(noise.map(|noise| capitalize(noise) + "."));
         sentences.extend(costs(judged));
         sentences.extend(weighing(judged));
     }
@@ -153,11 +153,11 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     }
     let beside = background::sentences(judged).take(MOST_BESIDE);
     sentences.extend(beside.map(|what| what + "."));
-    sentences.extend(charged::sentences(judged).into_iter().map(|what| capital(&what) + "."));
-    sentences.extend(computing::sentences(judged).into_iter().map(|what| capital(&what) + "."));
-    sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
+    sentences.extend(charged::sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
+    sentences.extend(computing::sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
+    sentences.extend(depends::widening(judged).map(|what| capitalize(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
-    sentences.extend(settling(judged).map(|what| capital(&what) + "."));
+    sentences.extend(settling(judged).map(|what| capitalize(&what) + "."));
     sentences
 }
 
@@ -280,9 +280,4 @@ fn weighing(judged: &Judgement<'_>) -> Option<String> {
                 .to_owned()
         }
     })
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
