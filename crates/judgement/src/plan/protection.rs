@@ -66,7 +66,7 @@ impl ProtectionFeature {
         matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites)
     }
 
-    const fn words(self) -> FeatureWords {
+    const fn feature_words(self) -> FeatureWords {
         let (present, absent, noun) = match self {
             Self::Encrypted => ("encrypted", "unencrypted", "encryption"),
             Self::Redundant => ("redundant", "not redundant", "redundancy"),
@@ -90,7 +90,7 @@ impl ProtectionFeature {
 
     /// What a candidate with more protection has, such as `encryption`.
     pub const fn noun(self) -> &'static str {
-        self.words().noun
+        self.feature_words().noun
     }
 }
 
@@ -120,8 +120,8 @@ impl Protection {
         different.next().copied().filter(|_| different.next().is_none())
     }
 
-    /// The place in the order of groups: full protection first, then what is added, then what is lacking.
-    fn place(&self) -> (Vec<ProtectionFeature>, Vec<ProtectionFeature>) {
+    /// The key by which groups are sorted: full protection first, then what is added, then what is lacking.
+    fn sort_key(&self) -> (Vec<ProtectionFeature>, Vec<ProtectionFeature>) {
         self.0.iter().partition(|feature| feature.is_weaker())
     }
 }
@@ -162,11 +162,11 @@ pub struct ProtectionGroup {
 
 /// Stores the levels of a plan's candidates in its goal, unless all are the same.
 pub(super) fn assign_protection(plan: &mut Plan, protection: fn(&Candidate) -> Protection) {
-    plan.goal.protection = levels(&plan.candidates, protection);
+    plan.goal.protection = unusual_levels(&plan.candidates, protection);
 }
 
 /// The levels by candidate, without the usual one; empty where all are the same.
-fn levels(
+fn unusual_levels(
     candidates: &[Candidate],
     protection: fn(&Candidate) -> Protection,
 ) -> BTreeMap<String, Protection> {
@@ -196,14 +196,14 @@ impl Plan {
         if levels.len() < 2 {
             return Vec::new();
         }
-        levels.sort_by_key(Protection::place);
+        levels.sort_by_key(Protection::sort_key);
         let every: BTreeSet<ProtectionFeature> = levels.iter().flat_map(|level| level.0.clone()).collect();
         let varying: Vec<ProtectionFeature> =
             every.into_iter().filter(|feature| levels.iter().any(|level| !level.has(*feature))).collect();
         let group = |protection: Protection| {
             let words = |feature: &ProtectionFeature| match protection.has(*feature) {
-                true => feature.words().present,
-                false => feature.words().absent,
+                true => feature.feature_words().present,
+                false => feature.feature_words().absent,
             };
             let title = varying.iter().map(words).collect::<Vec<_>>().join(", ");
             ProtectionGroup { title, protection }
@@ -218,7 +218,7 @@ mod tests {
     use crate::journal::made;
     use serde_json::json;
 
-    fn titles(protection: &serde_json::Value) -> Vec<String> {
+    fn group_titles(protection: &serde_json::Value) -> Vec<String> {
         let candidate = |name: &str| json!({ "name": name, "filesystem": "ext4", "encryption": "none" });
         let candidates = ["a", "b", "c", "d"].map(candidate);
         let plan = made::plan(&json!({
@@ -230,10 +230,10 @@ mod tests {
 
     #[test]
     fn groups_are_titled_by_what_differs_and_full_protection_comes_first() {
-        assert_eq!(titles(&json!({})), Vec::<String>::new());
-        assert_eq!(titles(&json!({ "b": ["encrypted"] })), ["unencrypted", "encrypted"]);
+        assert_eq!(group_titles(&json!({})), Vec::<String>::new());
+        assert_eq!(group_titles(&json!({ "b": ["encrypted"] })), ["unencrypted", "encrypted"]);
         assert_eq!(
-            titles(&json!({
+            group_titles(&json!({
                 "a": ["not_crash_safe"], "b": ["encrypted"], "c": ["encrypted", "not_crash_safe"],
             })),
             [
@@ -247,7 +247,7 @@ mod tests {
         let levels = json!({
             "a": ["encrypted"], "b": ["encrypted", "redundant"], "c": ["encrypted"], "d": ["encrypted"],
         });
-        assert_eq!(titles(&levels), ["not redundant", "redundant"]);
+        assert_eq!(group_titles(&levels), ["not redundant", "redundant"]);
     }
 
     #[test]

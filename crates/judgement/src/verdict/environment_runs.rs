@@ -21,12 +21,12 @@ pub fn environment_runs(plan: &Plan, run: &Run) -> Vec<EnvironmentRun> {
 }
 
 fn environment(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
-    let (plan, run) = restricted(plan, run, |candidate| candidate.under == *under);
+    let (plan, run) = restrict_to(plan, run, |candidate| candidate.under == *under);
     EnvironmentRun { under: under.clone(), plan, run }
 }
 
 /// The plan and the run as if there were only the candidates for which `keeps` holds.
-pub(super) fn restricted(plan: &Plan, run: &Run, keeps: impl Fn(&Candidate) -> bool) -> (Plan, Run) {
+pub(super) fn restrict_to(plan: &Plan, run: &Run, keeps: impl Fn(&Candidate) -> bool) -> (Plan, Run) {
     let mut plan = plan.clone();
     plan.candidates.retain(keeps);
     let own = |name: &str| plan.candidates.iter().any(|candidate| candidate.name == name);

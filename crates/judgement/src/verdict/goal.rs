@@ -151,7 +151,7 @@ pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
 #[cfg(test)]
 mod tests {
     use super::Objective;
-    use crate::journal::{Event, Fold, Unit, made};
+    use crate::journal::{Event, Fold, Observation, Unit, made};
     use crate::plan::Plan;
     use serde_json::json;
 
@@ -196,28 +196,36 @@ mod tests {
         assert!(scores[1].unwrap() < 0.2 * scores[0].unwrap());
     }
 
-    #[test]
-    fn a_phase_that_moved_nothing_counts_for_no_candidate() {
-        let plan =
-            plan(&json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0 } }));
-        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a", "b"]))];
-        for name in ["a", "b"] {
+    /// The objective after one block in which each candidate had the same observations.
+    fn objective_after_block(plan: &Plan, candidates: &[&str], observations: &[Observation]) -> Objective {
+        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, candidates))];
+        for name in candidates {
             let id = Some(made::id(1, name));
             events.push((id.clone(), Event::TrialStarted {}));
-            for (phase, bytes, files) in [("write", 0.0, 12.0), ("read", 0.0, 0.0)] {
-                let numbers = [
-                    ("durable", Unit::Seconds, 1.0),
-                    ("logical_bytes", Unit::Bytes, bytes),
-                    ("files", Unit::Count, files),
-                ];
-                events.push((id.clone(), Event::Observation(made::measured(phase, &numbers))));
+            for observation in observations {
+                events.push((id.clone(), Event::Observation(observation.clone())));
             }
             events.push((id, made::ended(None, 1.0)));
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let mut fold = Fold::new(&plan);
+        let mut fold = Fold::new(plan);
         made::journal(events).records.into_iter().for_each(|record| fold.take(record));
-        let objective = Objective::of(&plan, fold.run().unwrap());
+        Objective::of(plan, fold.run().unwrap())
+    }
+
+    #[test]
+    fn a_phase_that_moved_nothing_counts_for_no_candidate() {
+        let plan =
+            plan(&json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0 } }));
+        let observations = [("write", 12.0), ("read", 0.0)].map(|(phase, files)| {
+            let numbers = [
+                ("durable", Unit::Seconds, 1.0),
+                ("logical_bytes", Unit::Bytes, 0.0),
+                ("files", Unit::Count, files),
+            ];
+            made::measured(phase, &numbers)
+        });
+        let objective = objective_after_block(&plan, &["a", "b"], &observations);
         // Empty files are work; neither a byte nor a file is none.
         assert_eq!(objective.phases(), ["write"]);
         assert_eq!(objective.left_out[0].lacking, ["a", "b"]);
@@ -233,19 +241,11 @@ mod tests {
             "phases": [work("stream.write", "write"), work("stream.read", "read"), work("random.read", "seek")],
             "goal": { "metric": "durable", "by": "total", "weights": { "write": 1.0, "read": 1.0, "seek": 1.0 } },
         }));
-        let id = Some(made::id(1, "a"));
-        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a"]))];
-        events.push((id.clone(), Event::TrialStarted {}));
         // Reading at random goes through no certain share of its file.
-        for (phase, bytes) in [("write", 1000.0), ("read", 499.0), ("seek", 10.0)] {
-            let numbers = [("durable", Unit::Seconds, 1.0), ("logical_bytes", Unit::Bytes, bytes)];
-            events.push((id.clone(), Event::Observation(made::measured(phase, &numbers))));
-        }
-        events.push((id, made::ended(None, 1.0)));
-        events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let mut fold = Fold::new(&plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
-        let objective = Objective::of(&plan, fold.run().unwrap());
+        let observations = [("write", 1000.0), ("read", 499.0), ("seek", 10.0)].map(|(phase, bytes)| {
+            made::measured(phase, &[("durable", Unit::Seconds, 1.0), ("logical_bytes", Unit::Bytes, bytes)])
+        });
+        let objective = objective_after_block(&plan, &["a"], &observations);
         assert_eq!(objective.phases(), ["seek", "write"]);
         assert_eq!(
             (objective.left_out[0].phase.as_str(), objective.left_out[0].moved),

@@ -1,7 +1,7 @@
 //! Splits a run into one run per protection level. Each has a verdict of its own, because a filesystem that keeps less
 //! of what a user needs is no alternative to one that keeps more of it.
 
-use super::environment_runs::restricted;
+use super::environment_runs::restrict_to;
 use crate::journal::Run;
 use crate::plan::{Plan, Protection, ProtectionGroup, is_twin};
 
@@ -26,7 +26,7 @@ impl GroupRun {
 pub fn group_runs(plan: &Plan, run: &Run) -> Vec<GroupRun> {
     let group = |ProtectionGroup { protection, title }| {
         let (mut plan, run) =
-            restricted(plan, run, |candidate| plan.goal.protection_of(&candidate.name) == protection);
+            restrict_to(plan, run, |candidate| plan.goal.protection_of(&candidate.name) == protection);
         plan.goal.protection.clear();
         GroupRun { protection, title, plan, run }
     };
