@@ -1,8 +1,9 @@
 //! What each candidate of a plan guarantees besides its speed, for the report.
 
+use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, FilesystemAbility, Plan, ProtectionFeature};
 use fsverdict_report::Guarantees;
-use fsverdict_stack::filesystem::find_filesystem;
+use fsverdict_stack::filesystem::{FilesystemFacts, find_filesystem};
 use fsverdict_stack::layer::protection_of;
 
 const JOURNAL: &str = "a journal";
@@ -13,10 +14,21 @@ const FLUSHES: &str = "flushes of the device's cache";
 /// The guarantees of every candidate, by the facts of its filesystem and by its layers and options. Nothing is known of
 /// a folder of the user's.
 pub(super) fn guarantees(plan: &Plan) -> Vec<Guarantees> {
-    plan.candidates.iter().filter_map(of_candidate).collect()
+    plan.candidates
+        .iter()
+        .filter_map(|candidate| of_candidate(candidate, is_on_disk(plan, candidate)))
+        .collect()
 }
 
-fn of_candidate(candidate: &Candidate) -> Option<Guarantees> {
+/// Whether a candidate is tried on a model of a disk, which rotates.
+fn is_on_disk(plan: &Plan, candidate: &Candidate) -> bool {
+    let models = plan.models_of(candidate);
+    models
+        .iter()
+        .any(|model| Model::named(model.name).is_ok_and(|known| known.limits(model.size.0).rotational))
+}
+
+fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
     let filesystem = find_filesystem(&candidate.filesystem)?;
     let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
     let (mut has, mut lacks) = (properties.has, properties.lacks);
@@ -52,9 +64,17 @@ fn of_candidate(candidate: &Candidate) -> Option<Guarantees> {
         read_by: if bare { properties.read_by.to_vec() } else { Vec::new() },
         status: filesystem.facts.kernel_status,
         status_source: filesystem.facts.status_source,
-        drawback: Some(filesystem.facts.status_drawback.to_owned()).filter(|drawback| !drawback.is_empty()),
+        drawback: drawback(&filesystem.facts, is_on_disk),
         source: filesystem.facts.source,
     })
+}
+
+/// What speaks against the filesystem whatever others have.
+fn drawback(facts: &FilesystemFacts, is_on_disk: bool) -> Option<String> {
+    let on_disks = if is_on_disk { facts.drawback_on_disks } else { "" };
+    let all: Vec<&str> =
+        [facts.status_drawback, on_disks].into_iter().filter(|words| !words.is_empty()).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 #[cfg(test)]
@@ -72,7 +92,8 @@ mod tests {
 
     #[test]
     fn filesystem_layers_and_options_say_what_there_is() {
-        let of = |filesystem, layers: &[&str], mount| of_candidate(&candidate(filesystem, layers, mount));
+        let of =
+            |filesystem, layers: &[&str], mount| of_candidate(&candidate(filesystem, layers, mount), false);
         let ext2 = of("ext2", &[], "").unwrap();
         assert!(ext2.lacks.contains(&"a journal") && ext2.lacks.contains(&"snapshots"), "{ext2:?}");
         assert!(ext2.has.contains(&"a checker") && ext2.drawback.unwrap().contains("6.9"));
@@ -86,5 +107,8 @@ mod tests {
         let reiserfs = of("reiserfs", &[], "").unwrap();
         assert!(reiserfs.drawback.unwrap().contains("removed") && reiserfs.status_source.contains("2025"));
         assert!(of(DIRECTORY, &[], "").is_none());
+        assert!(of("f2fs", &[], "").unwrap().drawback.is_none());
+        let on_disk = of_candidate(&candidate("f2fs", &[], ""), true).unwrap();
+        assert!(on_disk.drawback.unwrap().contains("designed for flash"));
     }
 }

@@ -20,7 +20,7 @@ phase = [
 ]
 matrix.filesystem = ["ext4", "xfs", "btrfs", "f2fs", "jfs"]
 "#;
-    place.run(plan, &[]).exits(0).shows(&["when they take no more (full): jfs ", "filled in one go"]);
+    place.run(plan, &[]).exits(0).shows(&["each holds when it is full (full): jfs ", "filled in one go"]);
     let journal = place.journal();
     for name in ["ext4", "xfs", "btrfs", "f2fs", "jfs"] {
         let held = |phase: &str| {

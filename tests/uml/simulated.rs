@@ -221,7 +221,7 @@ fn uml_a_phase_that_a_candidate_lacks_counts_for_nobody() {
     let goal = "goal.weights={write=1, check=1000}";
     place.run(PLAN, &["--fs", "ext4,nilfs2", "--blocks", "3", "--set", goal]).exits(0).shows(&[
         "Compared without check (nothing of nilfs2): ",
-        "check is no part of the comparison: nilfs2 has nothing in it",
+        "check is not compared: there is no result of nilfs2 in it",
     ]);
     let verdict = &place.report()["verdict"];
     let left_out = serde_json::json!([{ "phase": "check", "lacking": ["nilfs2"] }]);

@@ -1,7 +1,7 @@
 //! Examines states in batches, in as many guests at a time as the lab has room for, and describes how a guest died.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::scope;
 use std::time::Instant;
 
@@ -45,7 +45,8 @@ fn is_past(moment: Option<Instant>) -> bool {
 }
 
 /// Calls `examine` for each batch of `states`, with the number of the guest that is to examine it, from up to `guests` threads.
-/// No batch begins after the `time` is used. Each batch holds every n-th state, so that those before the deadline are a sample of all.
+/// No batch begins after the `time` is used; nor, where the time is limited, after `examine` returned true: it found a loss that
+/// excludes the candidate, and the time is better spent on the others. Each batch holds every n-th state, so that those before the deadline are a sample of all.
 ///
 /// # Errors
 /// The first error of each thread ends that thread; one of them is returned.
@@ -54,7 +55,7 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     guests: usize,
     largest_batch: usize,
     time: ExaminationTime,
-    examine: impl Fn(&[State], usize) -> Result<(), FaultError> + Sync,
+    examine: impl Fn(&[State], usize) -> Result<bool, FaultError> + Sync,
 ) -> Result<(), FaultError> {
     let guests = guests.max(1);
     let is_limited = time.deadline.is_some();
@@ -63,8 +64,10 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     let batches = states.len().div_ceil(batch_size);
     let waiting = Mutex::new(0..batches);
     let begun = AtomicUsize::new(0);
+    let is_excluded = AtomicBool::new(false);
     let next_batch = || -> Option<Vec<State>> {
-        let is_used = time.is_used(begun.load(Ordering::Relaxed));
+        let is_used =
+            time.is_used(begun.load(Ordering::Relaxed)) || is_limited && is_excluded.load(Ordering::Relaxed);
         let first = waiting.lock().ok()?.next().filter(|_| !is_used)?;
         let batch: Vec<State> = states.iter().skip(first).step_by(batches.max(1)).copied().collect();
         begun.fetch_add(batch.len(), Ordering::Relaxed);
@@ -72,7 +75,9 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     };
     let work = |guest: usize| -> Result<(), FaultError> {
         while let Some(batch) = next_batch() {
-            examine(&batch, guest)?;
+            if examine(&batch, guest)? {
+                is_excluded.store(true, Ordering::Relaxed);
+            }
         }
         Ok(())
     };
@@ -118,7 +123,7 @@ mod tests {
         let note = |batch: &[u32], guest: usize| {
             assert!(batch.len() <= 7 && guest < 3);
             examined.lock().unwrap().extend_from_slice(batch);
-            Ok(())
+            Ok(true)
         };
         examine_in_batches(&states, 3, 7, ExaminationTime::default(), note).unwrap();
         let examined = examined.into_inner().unwrap();
@@ -137,7 +142,7 @@ mod tests {
         let time = ExaminationTime { share_ends: later, deadline: later };
         let note = |batch: &[u32], _: usize| {
             examined.lock().unwrap().push(batch.to_vec());
-            Ok(())
+            Ok(false)
         };
         examine_in_batches(&states, 1, 250, time, note).unwrap();
         let batches = std::mem::take(&mut *examined.lock().unwrap());
@@ -150,7 +155,11 @@ mod tests {
         // Its share has ended, and the whole time has not: as many as say something.
         let used = ExaminationTime { share_ends: now, deadline: later };
         examine_in_batches(&states, 2, 250, used, note).unwrap();
-        let enough: usize = examined.lock().unwrap().iter().map(Vec::len).sum();
+        let enough: usize = examined.lock().unwrap().drain(..).map(|batch| batch.len()).sum();
         assert!((FEWEST_STATES..FEWEST_STATES + 2 * LARGEST_LIMITED_BATCH).contains(&enough), "{enough}");
+        // A candidate that a loss excludes is not examined further.
+        let lose = |batch: &[u32], guest: usize| note(batch, guest).map(|_| true);
+        examine_in_batches(&states, 1, 250, time, lose).unwrap();
+        assert_eq!(examined.lock().unwrap().len(), 1);
     }
 }

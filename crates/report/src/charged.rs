@@ -91,10 +91,12 @@ fn table(under: &str, found: &ChargedComputation) -> TextTable {
 
 #[cfg(test)]
 mod tests {
-    use crate::Format;
     use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
     use crate::made;
+    use crate::{Format, TerminalLook};
     use fsverdict_judgement::journal::{Event, Unit};
+
+    const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
 
     /// ext4 takes 10 s, of which so many are computation, and xfs 11 s.
     fn story(charged: Option<[f64; 2]>) -> Story {
@@ -124,13 +126,13 @@ mod tests {
     #[test]
     fn the_share_of_computation_is_in_every_form() {
         let story = story(Some([4.0, 0.5]));
-        for format in [Format::Terminal(PLAIN), Format::Markdown] {
+        for format in [Format::Terminal(PLAIN), Format::Terminal(DETAILED), Format::Markdown] {
             let said = said(&story, format);
-            for told in
-                ["charged for 4.0 s in 10 s of ext4 (40% of one)", "0.50 s in 11 s of xfs", "charged, s"]
-            {
+            for told in ["charged for 4.0 s in 10 s of ext4 (40% of one)", "0.50 s in 11 s of xfs"] {
                 assert!(said.contains(told), "{told}: {said}");
             }
+            // The table of every phase is a detail.
+            assert_eq!(said.contains("charged, s"), format != Format::Terminal(PLAIN), "{said}");
         }
         let page = page_of(&story, None, Format::Html);
         assert!(page.contains("id=\"computation\"") && page.contains("40%"));

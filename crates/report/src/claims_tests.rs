@@ -64,10 +64,13 @@ fn that_the_one_ahead_failed_is_in_the_headline_and_the_first_limit() {
     let story = told(&["ext4", "xfs", "jfs"], &(1..=6).map(block).collect::<Vec<_>>());
     let run = story.run();
     let report = Report::new(&story.plan, &run, None);
-    let lost = "ext4, which was ahead, is out (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
+    let lost = "ext4, which was ahead, is excluded (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
     assert!(report.sentence.starts_with(lost), "{}", report.sentence);
     let limit = report.judged.verdict.limits[0].to_string();
-    assert!(limit.starts_with("ext4 took 0.80 ") && limit.contains("is out: "), "{limit}");
+    assert!(
+        limit.starts_with("ext4 is excluded because it failed (") && limit.contains("it took 0.80 "),
+        "{limit}"
+    );
     // Who was behind anyway is named with the failed ones only.
     let block = |block: u32| {
         let jfs = if block == 6 { None } else { seconds(block + 2, 14.0) };
@@ -90,14 +93,14 @@ fn three_that_were_ahead_and_failed_share_a_clause() {
         sentence_of(&told(&names, &(1..=6).map(block).collect::<Vec<_>>()))
     };
     let alike = sentence([6, 6, 6]);
-    let clause = "ext4, btrfs and f2fs, which were ahead, are out (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
+    let clause = "ext4, btrfs and f2fs, which were ahead, are excluded (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
     assert!(alike.starts_with(clause), "{alike}");
     let differing = sentence([6, 6, 5]);
-    let clause = "ext4, btrfs and f2fs, which were ahead, are out (not all for the same reason). Take xfs: ";
+    let clause = "ext4, btrfs and f2fs, which were ahead, are excluded (the reasons are below). Take xfs: ";
     assert!(differing.starts_with(clause), "{differing}");
     // Two are told of one by one.
     assert!(
-        sentence([6, 6, 0]).contains("btrfs, which was ahead, is out (1 of 6"),
+        sentence([6, 6, 0]).contains("btrfs, which was ahead, is excluded (1 of 6"),
         "{}",
         sentence([6, 6, 0])
     );

@@ -145,8 +145,10 @@ pub(super) fn disturbed() -> Story {
     for attempt in 1..=3 {
         add_block(&mut story, &contestants, 3, attempt, rule);
     }
-    story
-        .end("3 blocks did not count, more than the 2 that did: this machine is too busy", Ending::Disturbed);
+    story.end(
+        "3 blocks were invalid, more than the 2 valid ones: this machine is too busy",
+        Ending::Disturbed,
+    );
     story
 }
 

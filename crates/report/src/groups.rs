@@ -49,7 +49,7 @@ fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
     let only = &group.alone()?.candidate;
     let total = goal_words::total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
-    Some(format!("{only} alone{total}, ranked against none."))
+    Some(format!("{only}{total}; nothing else with this protection was tried."))
 }
 
 /// What each protection costs, a sentence for each; for the recommended candidates first.
@@ -58,14 +58,23 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
     let taken = verdict.taken();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
     features.dedup();
+    let is_known = |cost: &ProtectionCost| {
+        !matches!(cost.size(judged.plan.protocol.tie), EffectSize::TooFew | EffectSize::Unclear)
+    };
     let sentence = |feature| {
         let mut own: Vec<&ProtectionCost> =
             verdict.protection_costs.iter().filter(|cost| cost.feature == feature).collect();
         let place = |name: &str| verdict.ranking.iter().position(|rank| rank.candidate == name);
         let is_taken = |name: &String| taken.contains(&name.as_str());
         own.sort_by_key(|cost| {
-            (!(is_taken(&cost.protected) || is_taken(&cost.other)), place(&cost.protected))
+            let is_of_taken = is_taken(&cost.protected) || is_taken(&cost.other);
+            (!is_known(cost), !is_of_taken, place(&cost.protected))
         });
+        let known = own.iter().filter(|cost| is_known(cost)).count();
+        if known == 0 {
+            let blocks = own.iter().map(|cost| cost.ratio.n).max().unwrap_or_default();
+            return format!("What {} costs cannot be told from {}.", feature.noun(), count(blocks, "block"));
+        }
         let more = own.len().saturating_sub(MOST_COSTS);
         let clauses: Vec<String> = own.iter().take(MOST_COSTS).map(|cost| clause(judged, cost)).collect();
         let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
@@ -168,7 +177,7 @@ mod tests {
             "Unencrypted, crash-safe: take ext4: ",
             "the next, xfs, takes ",
             "Encrypted, crash-safe: take xfs+luks2: ",
-            "Unencrypted, not crash-safe: ext2 alone, ",
+            "Unencrypted, not crash-safe: ext2, ",
             "Encryption costs xfs 4% here (+3% to +5%)",
             "; it costs ext4 23% here",
         ] {

@@ -30,7 +30,7 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
         format!("{of}one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
     for pair in &judged.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
-        text.push_str(&format!("; {name} entered twice took {ratio} times its own time"));
+        text.push_str(&format!("; {name}, entered twice, took {ratio} times its own time"));
     }
     Some(text)
 }

@@ -34,7 +34,9 @@ fn tried(judged: &Judgement<'_>) -> String {
         name => metric(name).map_or_else(|| name.to_owned(), |known| known.title.to_owned()),
     };
     let often = match judged.sample_sizes() {
-        Some((few, many)) if few == many => format!("{} each", count(few, "time")),
+        Some((1, 1)) => "once each".to_owned(),
+        Some((2, 2)) => "twice each".to_owned(),
+        Some((few, many)) if few == many => format!("{few} times each"),
         _ => format!("in {}", count(judged.verdict.blocks, "block")),
     };
     format!(

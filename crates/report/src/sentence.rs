@@ -82,17 +82,23 @@ fn lost(judged: &Judgement<'_>) -> String {
         _ => None,
     });
     match lost.collect::<Vec<_>>().as_slice() {
-        few if few.len() <= MOST_LOST => {
-            few.iter().map(|(name, reason)| format!("{name}, which was ahead, is out ({reason}). ")).collect()
-        }
+        few if few.len() <= MOST_LOST => few
+            .iter()
+            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({}). ", in_short(reason)))
+            .collect(),
         many => {
             let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
             let reasons = once_each(many.iter().map(|(_, reason)| *reason));
             // The list of candidates says why each one failed.
-            let why = if let [only] = reasons.as_slice() { only } else { "not all for the same reason" };
-            format!("{}, which were ahead, are out ({why}). ", listing(&names, names.len()))
+            let why = if let [only] = reasons.as_slice() { in_short(only) } else { "the reasons are below" };
+            format!("{}, which were ahead, are excluded ({why}). ", listing(&names, names.len()))
         }
     }
+}
+
+/// A reason without its example, which the list of candidates has.
+fn in_short(reason: &str) -> &str {
+    reason.split(" (first ").next().unwrap_or(reason)
 }
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.

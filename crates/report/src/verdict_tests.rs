@@ -53,7 +53,7 @@ fn a_twin_that_is_told_apart_is_a_warning() {
     assert_eq!((verdict.outcome, verdict.recommended.as_deref()), (Outcome::Ranked, Some("ext4")));
     let shown = terminal(&story);
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("something here favours one of two that are the same"), "{shown}");
+    assert!(words.contains("something here favours one of two identical candidates"), "{shown}");
     insta::assert_snapshot!("with_a_twin_terminal", shown);
 }
 
@@ -65,7 +65,7 @@ fn what_hangs_on_blocks_that_were_set_aside_says_so_and_is_not_certain() {
     // What was set aside speaks for the other: ext4 is not even to be taken.
     assert_eq!((verdict.recommended.as_deref(), verdict.behind.len()), (None, 0));
     let shown = page(&story, Format::Markdown);
-    let limit = "2 of 7 blocks lie far from the others and were set aside: with all of them ext4:noatime takes 1.06 (0.92 to 1.21) times as long as ext4";
+    let limit = "2 of 7 blocks lie far from the others and were excluded: with all of them ext4:noatime takes 1.06 (0.92 to 1.21) times as long as ext4";
     assert!(shown.contains(limit), "{shown}");
     let shown = page(&story, Format::Html);
     assert!(!shown.contains("≤ not better<") && !shown.contains("✕ behind<"), "{shown}");
@@ -111,7 +111,7 @@ fn a_machine_too_busy_ranks_nothing() {
         (&3.into(), &"disturbed".into())
     );
     assert_eq!(json["run"]["invalid"][2]["attempt"], 3);
-    assert!(page(&story, Format::Html).contains("No verdict: 3 blocks did not count"));
+    assert!(page(&story, Format::Html).contains("No verdict: 3 blocks were invalid"));
 }
 
 /// The text between two places of a page, without its tags.
@@ -142,7 +142,7 @@ fn a_machine_too_busy_till_the_time_was_up_shows_its_numbers_and_what_to_do() {
         for words in [
             "No verdict: the time of 20m is up",
             "too busy",
-            "run it again when the machine is quiet",
+            "repeat the run when the machine is idle",
             "13.7",
         ] {
             assert!(shown.contains(words), "{words} in {shown}");

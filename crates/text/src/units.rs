@@ -80,6 +80,19 @@ impl FromStr for Bytes {
     }
 }
 
+impl Bytes {
+    /// The size to three significant digits, for sentences; unchanged where it is a whole number of a unit.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let digits = self.0.checked_ilog10().map_or(1, |exponent| exponent + 1);
+        if digits <= 3 || !self.to_string().contains('.') {
+            return self;
+        }
+        let step = 10_u64.pow(digits - 3);
+        Self((self.0 + step / 2) / step * step)
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fitting = |binary: bool| {
@@ -187,6 +200,15 @@ mod tests {
 
     fn bytes(text: &str) -> u64 {
         text.parse::<Bytes>().map(|size| size.0).unwrap()
+    }
+
+    #[test]
+    fn a_size_is_rounded_to_three_digits_unless_it_is_a_whole_number_of_a_unit() {
+        for (bytes, rounded) in
+            [(18_432_000, "18.4 MB"), (999_999_999, "1 GB"), (64 << 20, "64 MiB"), (999, "999 B"), (0, "0 B")]
+        {
+            assert_eq!(Bytes(bytes).rounded().to_string(), rounded);
+        }
     }
 
     #[test]

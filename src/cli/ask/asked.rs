@@ -15,6 +15,7 @@ fn question(work: AskedWork) -> Question {
     Question {
         work,
         device: None,
+        device_count: None,
         must: Vec::new(),
         candidates: HeardCandidates::default(),
         limits: Vec::new(),

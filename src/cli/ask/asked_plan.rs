@@ -19,6 +19,8 @@ pub(super) struct AskedPlan {
     pub(super) plan: Plan,
     /// Candidates that lack what must hold, and are not tried.
     pub(super) left_out: Vec<String>,
+    /// Encrypted candidates that are not tried because the question does not mention encryption.
+    pub(super) encrypted: Vec<String>,
     /// Filesystems that this machine's kernel has no driver of, and that nobody asked for: each with the reason.
     pub(super) without_driver: Vec<String>,
     /// What is to be known of candidates that are tried before one of them is taken.
@@ -52,8 +54,8 @@ impl AskedPlan {
             plan = read(&overrides)?;
             cautions.push(FREE_COMPUTATION.to_owned());
         }
-        let QuestionChanges { left_out, without_driver, .. } = changes;
-        Ok(AskedPlan { plan, left_out, without_driver, cautions })
+        let QuestionChanges { left_out, encrypted, without_driver, .. } = changes;
+        Ok(AskedPlan { plan, left_out, encrypted, without_driver, cautions })
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct QuestionChanges {
     pub(super) device: Vec<DeviceSource>,
     /// Names of those of the plan that lack what must hold, or what is compared.
     pub(super) left_out: Vec<String>,
+    /// Names of encrypted candidates of the plan that are not tried because the question does not mention encryption.
+    pub(super) encrypted: Vec<String>,
     /// Why this machine's kernel cannot mount others.
     pub(super) without_driver: Vec<String>,
 }
@@ -60,8 +62,14 @@ impl QuestionChanges {
         if must.contains(&RequiredProperty::Encryption) {
             candidates = encrypted(&candidates, question.name())?;
         }
-        if heard.unencrypted.is_some() {
-            candidates.retain(|one| !has_property(one, RequiredProperty::Encryption));
+        let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
+        let mut encrypted = Vec::new();
+        if heard.unencrypted.is_some() || !question.mentions_encryption() {
+            if heard.unencrypted.is_none() {
+                encrypted
+                    .extend(candidates.iter().filter(|one| is_encrypted(one)).map(|one| one.name.clone()));
+            }
+            candidates.retain(|one| !is_encrypted(one));
         }
         let mut left_out = Vec::new();
         for said in &heard.compared {
@@ -93,7 +101,7 @@ impl QuestionChanges {
         }
         let settings = settings(question, plan)?;
         left_out.extend(unable.into_iter().map(|candidate| candidate.name));
-        Ok(QuestionChanges { settings, candidates: able, device, left_out, without_driver })
+        Ok(QuestionChanges { settings, candidates: able, device, left_out, encrypted, without_driver })
     }
 }
 

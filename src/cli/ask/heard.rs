@@ -12,7 +12,7 @@ use super::heard_candidates::{HeardCandidates, hear_candidates};
 use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
 use super::sentence::{Said, Sentence};
-use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING};
+use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING, number_called};
 use super::words::{device_called, is_model, must_called, preset_called};
 
 /// What was said, as far as it was understood.
@@ -21,6 +21,8 @@ pub(super) struct HeardQuestion {
     pub(super) work: Option<Said<HeardWork>>,
     /// As it was said.
     pub(super) devices: Vec<String>,
+    /// The number that precedes a device: `on two hard disks`.
+    pub(super) device_count: Option<Said<u32>>,
     /// The device of a place that was named besides the work: `sqlite on a raspberry pi`.
     pub(super) device_of_place: Option<Said<String>>,
     pub(super) must: Vec<Said<RequiredProperty>>,
@@ -52,7 +54,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let candidates = hear_candidates(sentence, is_priced);
     let mut heard =
         HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
-    heard.devices = devices(sentence);
+    (heard.devices, heard.device_count) = hear_devices(sentence);
     let must = requirements(sentence);
     let HeardWorks { work, others, near, device_of_place } = hear_works(sentence);
     heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
@@ -101,9 +103,10 @@ fn say_price(sentence: &mut Sentence, price: Range<usize>, compared: &mut [Said<
     }
 }
 
-/// What is behind each `on`, and what is a device wherever it is said.
-fn devices(sentence: &mut Sentence) -> Vec<String> {
-    let mut found = Vec::new();
+/// The devices behind each `on` and elsewhere, and the first number that precedes one of them.
+fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
+    let mut devices = Vec::new();
+    let mut device_count = None;
     let first_behind =
         |sentence: &Sentence, at: usize| (at + 1..sentence.len()).find(|at| !sentence.is(*at, BEFORE_DEVICE));
     for at in 0..sentence.len() {
@@ -119,19 +122,35 @@ fn devices(sentence: &mut Sentence) -> Vec<String> {
         // `external usb disk`, and `usb disk`: the longest name, from the first word on that begins one.
         let range = (at + 1..=first).find_map(|from| sentence.longest(from, named)).map(|(range, ())| range);
         if let Some(range) = range {
+            let count = count_before(sentence, range.start);
             sentence.pass_over(at..range.start);
-            found.push(sentence.take(range));
+            let words = sentence.take(range);
+            device_count =
+                device_count.or(count.map(|said| Said::new(said.value, format!("{} {words}", said.words))));
+            devices.push(words);
         }
     }
     for at in 0..sentence.len() {
         if let Some((range, _)) = sentence.longest(at, |word| device_called(word, false)) {
-            found.push(sentence.take(range));
+            let count = count_before(sentence, range.start);
+            let words = sentence.take(range);
+            device_count =
+                device_count.or(count.map(|said| Said::new(said.value, format!("{} {words}", said.words))));
+            devices.push(words);
         }
     }
-    if found.is_empty() {
-        found.extend(unknown_device(sentence, first_behind));
+    if devices.is_empty() {
+        devices.extend(unknown_device(sentence, first_behind));
     }
-    found
+    (devices, device_count)
+}
+
+/// The number of devices that the word before `device` says, if it is more than one.
+fn count_before(sentence: &Sentence, device: usize) -> Option<Said<u32>> {
+    let before = device.checked_sub(1)?;
+    let count = number_called(&sentence.text(before))?;
+    (count > 1.0 && count < 1000.0 && count.fract() == 0.0)
+        .then(|| Said::new(count as u32, sentence.text(before)))
 }
 
 /// What stands behind the first `on` that has neither a filesystem nor a work behind it; empty where nothing does.

@@ -122,6 +122,50 @@ fn options_bounds_and_comparisons_reach_the_plan() {
     }
 }
 
+/// The table of what was understood of `said`, with these options, on one line.
+fn table_of(said: &str, options: &[&str]) -> Result<String, CliError> {
+    let question = OneQuestion::try_parse_from(["ask"].iter().chain(options).chain(&["--", said])).unwrap();
+    let question = understand(&question.arguments, false)?.question;
+    let asked = AskedPlan::of(&question, Overrides::default())?;
+    Ok(tell(&question, &asked).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn encrypted_candidates_are_tried_only_in_questions_that_mention_encryption() {
+    let plain = "btrfs-raid1 ext4+md:raid1 xfs+md:raid1 btrfs+md:raid1; tie 0.03";
+    assert_eq!(planned("nas"), plain);
+    assert_eq!(planned("photos"), planned("photos without encryption"));
+    assert!(planned("nas with encryption").starts_with("btrfs-raid1+luks2 ext4+luks2+md:raid1 "));
+    assert!(planned("what does luks cost on nvme").contains("+luks2"));
+    let table = table_of("nas", &[]).unwrap();
+    assert!(table.contains("encryption was not asked for"), "{table}");
+}
+
+#[test]
+fn words_beside_a_folder_describe_it_or_are_another_work() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("one.jpg"), "content").unwrap();
+    let path = folder.path().to_str().unwrap();
+    let table = table_of("ext4, xfs or btrfs for my photos", &["--work", path]).unwrap();
+    assert!(table.contains("photos") && table.contains("up to 200 MB of"), "{table}");
+    let error = table_of("etcd", &["--work", path]).unwrap_err().to_string();
+    assert!(error.contains("more than one work is named"), "{error}");
+}
+
+#[test]
+fn a_number_of_devices_that_the_plan_does_not_have_is_told() {
+    for (said, told) in [
+        ("nextcloud on two hard disks", Some("the answer is about one")),
+        ("a nas on four hard disks", Some("the answer is about 2 of")),
+        ("a nas on two hard disks", None),
+        ("mail on a hard disk", None),
+    ] {
+        let table = table_of(said, &[]).unwrap();
+        assert_eq!(table.contains("the answer is about"), told.is_some(), "{said}: {table}");
+        assert!(told.is_none_or(|told| table.contains(told)), "{said}: {table}");
+    }
+}
+
 #[test]
 fn what_the_plan_cannot_express_is_refused() {
     for (said, words) in [

@@ -6,6 +6,7 @@ use fsverdict_judgement::plan::{DeviceSource, Preset, RequiredProperty};
 use fsverdict_text::Reason;
 
 use super::super::CliError;
+use super::features::Feature;
 use super::folder::folder_plan;
 use super::heard_bounds::{LatencyLimit, Tolerance};
 use super::heard_candidates::HeardCandidates;
@@ -17,6 +18,8 @@ use super::sentence::Said;
 pub(super) struct Question {
     pub(super) work: AskedWork,
     pub(super) device: Option<AskedDevice>,
+    /// The number of devices that the words name, if it is more than one.
+    pub(super) device_count: Option<Said<u32>>,
     pub(super) must: Vec<Said<RequiredProperty>>,
     /// Filesystems that it is between, their options, and what is compared with its lack.
     pub(super) candidates: HeardCandidates,
@@ -52,6 +55,17 @@ impl Question {
     /// What must hold.
     pub(super) fn properties(&self) -> Vec<RequiredProperty> {
         self.must.iter().map(|said| said.value).collect()
+    }
+
+    /// Whether encrypted candidates are tried: the question mentions encryption, or it is about a preset that always has them.
+    pub(super) fn mentions_encryption(&self) -> bool {
+        let is_on_request = match &self.work {
+            AskedWork::Preset(preset) => preset.asked_by().encrypted_on_request,
+            AskedWork::Folder(_) => false,
+        };
+        !is_on_request
+            || self.properties().contains(&RequiredProperty::Encryption)
+            || self.candidates.compared.iter().any(|said| said.value == Feature::Encryption)
     }
 
     /// What it is called.

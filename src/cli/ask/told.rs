@@ -35,6 +35,14 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         let is = format!("{}: they lack what is required or compared", listing(&left_out, MOST_NAMES));
         entries.push(entry("left out", is, ""));
     }
+    if !asked.encrypted.is_empty() {
+        let names: Vec<&str> = asked.encrypted.iter().map(String::as_str).collect();
+        let is = format!(
+            "{}: encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)",
+            listing(&names, MOST_NAMES)
+        );
+        entries.push(entry("left out", is, ""));
+    }
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
@@ -49,6 +57,7 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         );
         entries.push(entry("time limit", is, &question.time_words));
     }
+    entries.extend(fewer_devices(question, &asked.plan));
     if !question.aside.is_empty() {
         entries.push(entry("left aside", "not understood".to_owned(), &question.aside.join(", ")));
     }
@@ -93,6 +102,23 @@ fn device(question: &Question, plan: &Plan) -> TableEntry {
         Some(device) => entry("device", device.shown.clone(), &device.said),
         None => entry("device", own_device(plan), ""),
     }
+}
+
+/// What becomes of a number of devices that the plan does not have.
+fn fewer_devices(question: &Question, plan: &Plan) -> Option<TableEntry> {
+    let said = question.device_count.as_ref()?;
+    let count = plan.device.count();
+    (u64::from(said.value) != u64::try_from(count).ok()?).then(|| {
+        let is = match count {
+            1 => "the answer is about one of them; `fsverdict ask nas` is about two with the same on both"
+                .to_owned(),
+            several => format!(
+                "the answer is about {several} of them; the candidates of `{}` use so many",
+                question.name()
+            ),
+        };
+        entry("left aside", is, &said.words)
+    })
 }
 
 fn candidates(question: &Question, asked: &AskedPlan) -> TableEntry {

@@ -9,10 +9,11 @@ use super::super::CliError;
 use super::AskArguments;
 use super::heard::{HeardQuestion, hear};
 use super::heard_faults::take_faults;
+use super::heard_work::HeardWork;
 use super::prompt::{ask_device, ask_must, ask_work, goes_on_without};
 use super::question::{AskedDevice, AskedWork, Question};
 use super::sentence::Said;
-use super::understood::{device_of, heard_work, property_of, work_of};
+use super::understood::{device_of, heard_work, is_folder, property_of, work_of};
 use super::vocabulary::may_change_question;
 
 /// A question, and the time for its answer if there was a word about that.
@@ -64,6 +65,7 @@ pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Unders
     let question = Question {
         work,
         device,
+        device_count: heard.device_count,
         must,
         candidates: heard.candidates,
         limits: heard.limits,
@@ -115,6 +117,11 @@ fn work(
 ) -> Result<(AskedWork, String), CliError> {
     match (&arguments.work, arguments.words.is_empty()) {
         (Some(work), _) if heard.work.is_none() => Ok((work_of(work)?, format!("--work {work}"))),
+        // The words for the work describe the folder: `my photos --work ~/Pictures`.
+        (Some(work), _) if is_folder(work) && describes_files(heard) => {
+            let words = heard.work.take().map_or(String::new(), |said| said.words);
+            Ok((work_of(work)?, format!("--work {work}, {words}")))
+        }
         (Some(work), _) => Err(CliError::Usage(Reason::new(
             format!("more than one work is named: --work {}, and another in words", quoted(work)),
             "one question is about one work; leave one of them out",
@@ -130,6 +137,15 @@ fn work(
             "name the work and the device: fsverdict ask photos --on usb-disk; `fsverdict ask --help` has more",
         ))),
     }
+}
+
+/// Whether the words for the work name files that are copied and read, as a folder's are.
+fn describes_files(heard: &HeardQuestion) -> bool {
+    let preset = match &heard.work {
+        Some(Said { value: HeardWork::Preset(preset), .. }) => *preset,
+        Some(Said { value: HeardWork::Folder(_), .. }) | None => return false,
+    };
+    preset.asked_by().files
 }
 
 /// No preset is about this work: says which come nearest, and takes the first of them if somebody is there to agree.

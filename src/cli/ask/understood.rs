@@ -18,9 +18,14 @@ use super::words::{device_called, must_called, plain};
 /// How large a modelled device is where the plan has none of its own.
 const SIZE: &str = "16GB";
 
+/// Whether `said` is the path of a folder, and not a word for a work.
+pub(super) fn is_folder(said: &str) -> bool {
+    said.contains('/') || Path::new(said).is_dir()
+}
+
 /// The work that one answer names, a word or a sentence.
 pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
-    if said.contains('/') || Path::new(said).is_dir() {
+    if is_folder(said) {
         return folder_of(said);
     }
     heard_work(hear(&[said.to_owned()], false).work.map(|work| work.value), said)

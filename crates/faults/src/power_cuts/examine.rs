@@ -60,9 +60,14 @@ impl PowerCutting<'_> {
         let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         examine_in_batches(&remaining, guests, largest_batch, self.time, |batch, guest| {
-            kept.add_findings(self.examine_batch(asked, batch, guest)?)?;
+            let findings = self.examine_batch(asked, batch, guest)?;
+            let excludes = |finding: &StateFinding| {
+                finding.outcome.is_loss() && finding.outcome != CutOutcome::LossReported
+            };
+            let is_excluded = !self.faults.accept_loss && findings.iter().any(excludes);
+            kept.add_findings(findings)?;
             report_progress(examined.fetch_add(batch.len(), Ordering::Relaxed) + batch.len(), total);
-            Ok(())
+            Ok(is_excluded)
         })
     }
 

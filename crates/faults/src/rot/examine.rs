@@ -33,11 +33,13 @@ impl PowerCutting<'_> {
         let findings: Mutex<Vec<PlacedRot>> = Mutex::new(Vec::with_capacity(blocks.len()));
         examine_in_batches(blocks, guests, LARGEST_BATCH, self.time, |batch, guest| {
             let of_batch = self.examine_batch_of_rot(candidate, batch, record, guest)?;
+            let is_excluded =
+                !self.faults.accept_loss && of_batch.iter().any(|placed| placed.finding.outcome.is_grave());
             if let Ok(mut findings) = findings.lock() {
                 findings.extend(of_batch);
                 report_progress(findings.len(), blocks.len());
             }
-            Ok(())
+            Ok(is_excluded)
         })?;
         findings.into_inner().map_err(|_| to_fault_error("a thread was lost"))
     }

@@ -4,8 +4,21 @@
 use fsverdict_text::value::{boolean, filled_text, filled_texts, share};
 use fsverdict_text::{Node, Problems, Section, Texts, TomlValue, read_tree};
 
-pub(super) const ASK: &[&str] =
-    &["group", "summary", "shown", "words", "vague", "near", "joins", "place", "device", "scale", "latency"];
+pub(super) const ASK: &[&str] = &[
+    "group",
+    "summary",
+    "shown",
+    "words",
+    "vague",
+    "near",
+    "joins",
+    "place",
+    "device",
+    "scale",
+    "latency",
+    "files",
+    "encrypted_on_request",
+];
 
 /// The words that select a plan, and its descriptions in lists.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +45,10 @@ pub struct AskedBy {
     pub scale: Option<f64>,
     /// The phase to which a latency bound applies if the question names no phase.
     pub latency: Option<String>,
+    /// Whether the workload copies and reads files of the user, so that a folder may take their place.
+    pub files: bool,
+    /// Whether a question that does not mention encryption is asked without the encrypted candidates.
+    pub encrypted_on_request: bool,
 }
 
 impl AskedBy {
@@ -69,5 +86,7 @@ fn read_section(node: &Node, problems: &Problems) -> Option<AskedBy> {
         device: section.get("device", filled_text),
         scale: section.get("scale", share),
         latency: section.get("latency", filled_text),
+        files: section.get("files", boolean).unwrap_or_default(),
+        encrypted_on_request: section.get("encrypted_on_request", boolean).unwrap_or_default(),
     })
 }

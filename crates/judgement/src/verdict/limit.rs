@@ -78,51 +78,50 @@ impl fmt::Display for Limit {
         match self {
             Self::Lost { candidate, against, times, reason } => write!(
                 formatter,
-                "{candidate} took {} {against} while it went well, and is out: {reason}",
+                "{candidate} is excluded because it failed ({reason}); in the trials before that it took {} {against}",
                 as_long(times)
             ),
             Self::LeftOut { phase, lacking, moved: Some(moved) } => write!(
                 formatter,
-                "{phase} is no part of the comparison: with {} it moved {:.0} % of its data, and less than half says nothing of them",
+                "{phase} is not compared: with {} it moved only {:.0} % of its data, and less than half is too little to judge by",
                 lacking.join(" and "),
                 moved * 100.0
             ),
             Self::LeftOut { phase, lacking, moved: None } => {
-                let have = if lacking.len() == 1 { "has" } else { "have" };
                 let lacking = lacking.join(" and ");
-                write!(formatter, "{phase} is no part of the comparison: {lacking} {have} nothing in it")
+                write!(formatter, "{phase} is not compared: there is no result of {lacking} in it")
             }
             Self::ToldApart { candidate, times } => write!(
                     formatter,
-                    "{candidate} entered twice took {times:.2} times its own time, which is no chance: something here favours one of two that are the same"
+                    "{candidate}, entered twice, took {times:.2} times its own time, which is more than chance: something here favours one of two identical candidates"
                 ),
             Self::Refused => formatter.write_str(
-                "run it again when the machine is quiet; --set protocol.disturbed.foreign_cpu=0.5 bears more, \
-                 --set protocol.disturbed=false counts every block",
+                "repeat the run when the machine is idle; --set protocol.disturbed.foreign_cpu=0.5 tolerates more load, \
+                 --set protocol.disturbed=false accepts every block",
             ),
             Self::FewBlocks(blocks) => {
                 let several = if *blocks == 1 { "" } else { "s" };
                 write!(
                     formatter,
-                    "{blocks} block{several}: nothing is concluded below {FEWEST}; the order is that of the sample"
+                    "{blocks} block{several}: a conclusion needs at least {FEWEST}; the order is that of the means so far"
                 )
             }
             Self::Slope(times) => write!(
                     formatter,
-                    "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours no candidate for long",
+                    "the last trial of a block takes {} the first: the order is reversed in every second block, so that it favours no candidate",
                     as_long(times)
                 ),
-            Self::After { candidate, times } => write!(formatter, "who is tried right after {candidate} takes {} the others", as_long(times)),
+            Self::After { candidate, times } => write!(formatter, "trials right after one of {candidate} take {} others", as_long(times)),
             Self::Resemblance(lag) => write!(
                     formatter,
-                    "blocks resemble those before them (lag-1 correlation {lag:.1}): the intervals are too narrow, and what is said here is less sure than it says"
+                    "successive blocks are correlated (lag-1 correlation {lag:.1}): the intervals are too narrow, and the conclusions are less certain than stated"
                 ),
             Self::SetAside { candidate, against, aside, of, all } => {
                 let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
                 let times = as_long(all);
                 write!(
                     formatter,
-                    "{aside} of {of} blocks {lie} far from the others and {were} set aside: with all of them {candidate} takes {times} {against}"
+                    "{aside} of {of} blocks {lie} far from the others and {were} excluded: with all of them {candidate} takes {times} {against}"
                 )
             }
             Self::MostlyOnePhase { candidate, phase, share, added_up } => write!(
@@ -133,28 +132,29 @@ impl fmt::Display for Limit {
             ),
             Self::MostInvalid(blocks) => write!(
                     formatter,
-                    "{blocks} blocks did not count, more than did: this machine is too busy to trust"
+                    "{blocks} blocks were invalid, more than were valid: this machine is too busy for reliable results"
                 ),
             Self::ScratchImage => formatter.write_str(
-                "a scratch image, not a disk of its own: what your disk makes of it is not part of this",
+                "measured on a scratch image, not on a disk of its own: your disk may behave differently",
             ),
             Self::FitsInMemory(data) => write!(
                     formatter,
-                    "the data ({data}) fit in memory: only phases marked cold read from the device"
+                    "the data ({}) fit in memory: only phases marked cold read from the device",
+                    data.rounded()
                 ),
             Self::Folders => formatter.write_str(
-                "folders as they are: how old and how full what they lie on is, and who else uses it, is part of this",
+                "existing folders: the age, the fill level and the other users of their filesystems are part of the result",
             ),
-            Self::FreshlyMade => formatter.write_str("freshly made filesystems: nothing is said of aged ones"),
+            Self::FreshlyMade => formatter.write_str("freshly made filesystems: aged ones may differ"),
             Self::Held { phase, held } => {
                 let held: Vec<String> = held.iter().map(|(candidate, bytes)| format!("{candidate} {bytes}")).collect();
-                write!(formatter, "files that they hold when they take no more ({phase}): {}", held.join(", "))
+                write!(formatter, "bytes of files that each holds when it is full ({phase}): {}", held.join(", "))
             }
             Self::AgedAtOnce => formatter.write_str(
-                "aged in one go, by changes drawn from a seed: years of one's own may leave it otherwise",
+                "aged in one go, by changes drawn from a seed: years of real use may leave another state",
             ),
             Self::FilledAtOnce => formatter.write_str(
-                "filled in one go, a fourth removed on the way: years of use may leave what is free in other pieces",
+                "filled in one go, with a quarter removed on the way: years of use may fragment the free space differently",
             ),
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     let refused = run.was_too_disturbed();
     if refused {
         limits.push(Limit::Refused);
-    } else if (1..FEWEST as usize).contains(&blocks) {
+    } else if (1..FEWEST as usize).contains(&blocks) && ranking.len() > 1 {
         limits.push(Limit::FewBlocks(blocks));
     }
     limits.extend(mostly_one_phase(evidence, ranking));

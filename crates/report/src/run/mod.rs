@@ -85,7 +85,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     loss_age::table(&report.judged).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     rot::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
-    charged::tables(report).iter().for_each(|table| add(For::TEXT, table));
+    charged::tables(report).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));

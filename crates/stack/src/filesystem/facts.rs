@@ -45,6 +45,8 @@ pub struct FilesystemFacts {
     pub status_source: &'static str,
     /// What of the status speaks against using it; empty for one that is maintained in the kernel.
     pub status_drawback: &'static str,
+    /// What speaks against using it on a device that rotates; empty for one that was designed for any.
+    pub drawback_on_disks: &'static str,
     pub source: &'static str,
 }
 
@@ -71,6 +73,7 @@ impl FilesystemFacts {
         kernel_status: "",
         status_source: "MAINTAINERS of Linux 6.12, November 2024",
         status_drawback: "",
+        drawback_on_disks: "",
         source: "",
     };
 }
