@@ -25,9 +25,13 @@ pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
     (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
 }
 
-/// The widest spreads of differences over single devices, as a sentence; `None` where there are none.
+/// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where [what one
+/// device will show](super::one_device) is predicted.
 pub(super) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     let found = &judged.verdict.device_spreads;
+    if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {
+        return None;
+    }
     let against = &found.first()?.against;
     let each = found.iter().take(MOST_SPREADS).map(|one| {
         let DeviceSpread { candidate, devices, least, most, better, .. } = one;
@@ -149,9 +153,48 @@ mod tests {
         let data = data_of(&story(8, 0.5, 0));
         assert_eq!(data["verdict"]["depends"][0]["number"], "platter.through");
         // By blocks it is half as long again, or half as long: the interval of the mean tells neither.
-        assert!(shown.contains("On single devices of the class it differs, beside xfs: jfs 1.3"), "{shown}");
-        assert!(shown.contains("on the 8 that it met; ext4 0.6"), "{shown}");
+        let told = "On one device of this class, nine times in ten, beside xfs: ext4 takes 0.";
+        assert!(shown.contains(told), "{shown}");
+        assert!(
+            shown.contains("so that ext4 may be the better choice for yours (predicted from 8 devices)"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains(
+                "It is two answers, by platter.through: where it is false (4 devices) take ext4, then "
+            ),
+            "{shown}"
+        );
+        assert!(shown.contains("; where it is true (4 devices) take xfs, then ext4 1.9"), "{shown}");
+        assert!(page.contains("id=\"one-device\""), "no picture of single devices");
+        let strata = data["verdict"]["device_strata"].as_array().unwrap();
+        assert_eq!((strata[0]["leader"].as_str(), strata[1]["leader"].as_str()), (Some("ext4"), Some("xfs")));
+        assert_eq!(data["verdict"]["predictions"][0]["devices"], 8);
+        // The two kinds of disk are known, so that jfs, which is behind on either, is not said to lead on some third.
+        assert!(data["verdict"]["predictions"][1]["low"].as_f64().unwrap() > 1.2, "{data}");
         assert_eq!(data["verdict"]["device_spreads"][1]["better"], 4);
+    }
+
+    #[test]
+    fn of_few_devices_what_was_seen_is_told_and_how_many_are_missing() {
+        let shown =
+            page_of(&story(4, 0.5, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains("On single devices of the class it differs, beside xfs: ext4 0.6"), "{shown}");
+        assert!(shown.contains("on the 4 that it met, and is better on 2; jfs 1.3"), "{shown}");
+        let told = "One device of this class cannot be predicted from so few: 2 more blocks are needed (`fsverdict resume RUN \
+                    --more 2`).";
+        assert!(shown.contains(told), "{shown}");
+        let predictions = &data_of(&story(4, 0.5, 0))["verdict"]["predictions"];
+        assert!(predictions[0]["low"].is_null() && predictions[0]["needs"] == 2, "{predictions}");
+    }
+
+    #[test]
+    fn where_no_kind_of_device_decides_there_is_one_answer() {
+        let shown =
+            page_of(&story(8, 0.0, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
+        assert!(!shown.contains("It is two answers"), "{shown}");
+        assert!(data_of(&story(8, 0.0, 0))["verdict"].get("device_strata").is_none());
     }
 
     #[test]
@@ -160,6 +203,7 @@ mod tests {
         story.drawn.clear();
         assert!(data_of(&story)["verdict"].get("depends").is_none());
         assert!(data_of(&story)["verdict"].get("device_spreads").is_none());
+        assert!(data_of(&story)["verdict"].get("predictions").is_none());
     }
 
     /// How often the one that decides is named first, and how often another is named at all, in 200 runs.

@@ -40,6 +40,7 @@ mod model;
 mod noise;
 mod notes;
 mod number;
+mod one_device;
 mod page;
 mod plain_groups;
 mod plain_words;

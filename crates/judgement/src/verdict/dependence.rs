@@ -45,6 +45,13 @@ impl Dependence {
         let [one, other] = self.sides.map(|side| side.ratio.point);
         one.min(other) < 1.0 / (1.0 + tie) && one.max(other) > 1.0 + tie
     }
+
+    /// The two values of a number that has no third in these blocks; `None` for any other number.
+    pub(super) fn two_values(&self) -> Option<[DrawnNumber; 2]> {
+        let mut values = once_each(self.blocks.iter().map(|(value, _)| *value));
+        values.sort_by(|one, other| one.scaled().total_cmp(&other.scaled()));
+        <[DrawnNumber; 2]>::try_from(values).ok()
+    }
 }
 
 /// The dependences of the differences from the first of the ranking. Those come first in which a different candidate
@@ -71,17 +78,7 @@ fn apart(one: &Dependence) -> f64 {
 }
 
 fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rivals: usize) -> Vec<Dependence> {
-    let behind = |drawn: &DrawnNumbers, ours, theirs| {
-        let difference = evidence.score(ours)? - evidence.score(theirs)?;
-        (difference.is_finite() && !drawn.is_empty()).then_some(difference)
-    };
-    let blocks: Vec<(&DrawnNumbers, f64)> = evidence
-        .trials
-        .beside(candidate, against)
-        // Candidates on different models share no device.
-        .filter(|(ours, theirs)| ours.learnt.drawn == theirs.learnt.drawn)
-        .filter_map(|(ours, theirs)| Some((&ours.learnt.drawn, behind(&ours.learnt.drawn, ours, theirs)?)))
-        .collect();
+    let blocks: Vec<(&DrawnNumbers, f64)> = evidence.behind_on_devices(candidate, against);
     let names = once_each(blocks.iter().flat_map(|(drawn, _)| drawn.keys()));
     let column = |name: &&String| -> Option<Vec<DrawnNumber>> {
         blocks.iter().map(|(drawn, _)| drawn.get(*name).copied()).collect()

@@ -3,6 +3,7 @@
 use super::{ByBlock, Objective};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
+use fsverdict_text::DrawnNumbers;
 
 /// A plan, its run, and the goal by which candidates are compared.
 #[derive(Clone, Copy)]
@@ -23,6 +24,19 @@ impl VerdictEvidence<'_> {
     /// The logarithm of a trial's goal, where smaller is better.
     pub(super) fn score(&self, trial: &Trial) -> Option<f64> {
         self.objective.log_score(trial)
+    }
+
+    /// The same on each device of a class that both were tried on, with what was drawn for it; empty where every block
+    /// had the same device. Candidates on different models share no device.
+    pub(super) fn behind_on_devices(&self, candidate: &str, other: &str) -> Vec<(&DrawnNumbers, f64)> {
+        self.trials
+            .beside(candidate, other)
+            .filter(|(ours, theirs)| {
+                !ours.learnt.drawn.is_empty() && ours.learnt.drawn == theirs.learnt.drawn
+            })
+            .filter_map(|(ours, theirs)| Some((&ours.learnt.drawn, self.score(ours)? - self.score(theirs)?)))
+            .filter(|(_, behind)| behind.is_finite())
+            .collect()
     }
 
     /// δ as a share: smaller differences count as ties.

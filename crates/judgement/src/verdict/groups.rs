@@ -94,6 +94,8 @@ impl Verdict {
         self.sensitivity = joined(&groups, |verdict| &verdict.sensitivity);
         self.depends = joined(&groups, |verdict| &verdict.depends);
         self.device_spreads = joined(&groups, |verdict| &verdict.device_spreads);
+        self.predictions = joined(&groups, |verdict| &verdict.predictions);
+        self.device_strata = joined(&groups, |verdict| &verdict.device_strata);
         let mut limits = joined(&groups, |verdict| &verdict.limits);
         let mut known = Vec::new();
         limits.retain(|limit| {

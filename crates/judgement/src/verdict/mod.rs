@@ -12,6 +12,7 @@ mod control;
 mod cost;
 mod deliberate;
 mod dependence;
+mod device_stratum;
 mod devices;
 mod effect;
 mod environment_runs;
@@ -33,6 +34,7 @@ mod legacy;
 mod limit;
 mod limits;
 mod noise;
+mod one_device;
 mod one_phase;
 mod open;
 mod order;
@@ -62,6 +64,7 @@ pub use control::{ControlPair, control_pairs};
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
 pub use dependence::{Dependence, DeviceSide};
+pub use device_stratum::{DeviceStratum, StratumRival};
 pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, device_parts};
 pub use effect::{EffectSize, OptionEffect, option_effects};
 pub use environment_runs::{EnvironmentRun, environment_runs};
@@ -79,6 +82,7 @@ pub use latency::{LatencyCounts, latencies, latency_at};
 pub use legacy::{Combined, combine, legacy_name};
 pub use limit::Limit;
 pub use noise::RunNoise;
+pub use one_device::DevicePrediction;
 pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use protection_cost::ProtectionCost;
@@ -99,10 +103,12 @@ use background::background;
 use charged::charged_computation;
 use computing::computing;
 use dependence::dependences;
+use device_stratum::device_strata;
 use evidence::VerdictEvidence;
 use factors::factor_effects;
 use limits::limits;
 use noise::noise;
+use one_device::predictions;
 use open::open_pairs;
 use required::requirement_standings;
 use sensitivity::sensitivity;
@@ -185,6 +191,13 @@ pub struct Verdict {
     /// Candidates whose difference from the first varies much between the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
+    /// What each candidate takes on one device of a class, beside the first of the ranking; empty where every block had
+    /// the same device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<DevicePrediction>,
+    /// The verdict on each of two kinds of devices, where they have different ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_strata: Vec<DeviceStratum>,
     /// The verdicts of the protection levels, where the candidates have several: then `recommended` is that of the first
     /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -219,6 +232,8 @@ impl Verdict {
         self.computing = None;
         self.charged = None;
         self.device_spreads.clear();
+        self.predictions.clear();
+        self.device_strata.clear();
         self.groups.clear();
         self.protection_costs.clear();
     }
@@ -289,6 +304,7 @@ pub fn judge(
         let known = recommended.iter().chain(&tied).chain(&behind);
         known.into_iter().any(|known| known == name)
     };
+    let depends = dependences(&evidence, &ranking);
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
@@ -296,7 +312,9 @@ pub fn judge(
         factors: factor_effects(&evidence, measured),
         tradeoffs: tradeoffs(&evidence, &ranking),
         sensitivity: sensitivity(&evidence, &ranking, &tied),
-        depends: dependences(&evidence, &ranking),
+        device_strata: device_strata(&evidence, &ranking, &depends),
+        predictions: predictions(&evidence, &ranking, &depends),
+        depends,
         background: background(&evidence, &ranking),
         computing: computing(&evidence, &ranking),
         charged: charged_computation(&evidence, &ranking),

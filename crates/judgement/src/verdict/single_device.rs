@@ -1,7 +1,7 @@
 //! The spread of a difference between two candidates over the devices of a class.
 //!
 //! The interval of a ratio is that of the mean over similar devices. A user has a single device, so where the devices
-//! differ much, the smallest and the largest ratio are reported, too. seen on each is said, too.
+//! differ much, the smallest and the largest ratio are reported, too.
 
 use serde::Serialize;
 
@@ -36,13 +36,8 @@ pub(super) fn device_spreads(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -
 }
 
 fn spread(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str) -> Option<DeviceSpread> {
-    let logs: Vec<f64> = evidence
-        .trials
-        .beside(candidate, against)
-        .filter(|(ours, theirs)| !ours.learnt.drawn.is_empty() && ours.learnt.drawn == theirs.learnt.drawn)
-        .filter_map(|(ours, theirs)| Some(evidence.score(ours)? - evidence.score(theirs)?))
-        .filter(|log| log.is_finite())
-        .collect();
+    let logs: Vec<f64> =
+        evidence.behind_on_devices(candidate, against).into_iter().map(|(_, behind)| behind).collect();
     let of = |pick: fn(f64, f64) -> f64| logs.iter().copied().reduce(pick).map(libm::exp);
     let (least, most) = (of(f64::min)?, of(f64::max)?);
     let tie = libm::log1p(evidence.tie());

@@ -19,6 +19,7 @@ mod figures;
 mod groups;
 mod latency;
 mod loss_age;
+mod one_device;
 mod phases;
 mod picture;
 mod power_cuts;
@@ -99,6 +100,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         groups::costs(report),
         required::section(report),
         sites::section(report),
+        one_device::section(report),
         depends::section(report),
         background::section(report),
         power_cuts::section(report),
