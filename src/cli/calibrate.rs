@@ -88,6 +88,9 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     for (section, key, number) in &found.numbers {
         print_line(&format!("[{section}] {key} = {number}"));
     }
+    for (section, key, value) in &found.policies {
+        print_line(&format!("[{section}] {key} = {value}"));
+    }
     for (kind, error) in &found.errors {
         print_line(&format!(
             "error on the half that was not used for fitting, {kind}: {:.1} %",
@@ -145,7 +148,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
         CliError::failed(Reason::new(what, "only root and members of the group `disk` may read a device"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
-    print_line(&format!("reading {device} about 5700 times; {erased}"));
+    print_line(&format!("reading {device} about 6200 times; {erased}"));
     let mut found = measure_grid(&mut disk, Grid::Reading).map_err(|error| {
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;

@@ -25,6 +25,10 @@ pub enum GridKind {
     Onwards,
     /// Reads of 4 KiB after a seek; cells differ in the square root of the distance (share of the device).
     Jumps,
+    /// Reads of 4 KiB within a gap that a drive has just read across; cells differ in the gap (bytes).
+    Gap,
+    /// Reads of 4 KiB a little behind the one before, which was anywhere; cells differ in the distance (bytes).
+    Behind,
     /// Sequential writes; cells differ in length (bytes).
     WritesOn,
     /// Sequential writes of 1 MiB followed by a flush; cells differ in total length (bytes).
@@ -42,6 +46,8 @@ impl GridKind {
             GridKind::Anywhere => "reads anywhere",
             GridKind::Onwards => "reads that go on",
             GridKind::Jumps => "reads after a jump",
+            GridKind::Gap => "reads within a gap",
+            GridKind::Behind => "reads a little behind",
             GridKind::WritesOn => "writes that go on",
             GridKind::Bursts => "writes in a row and a flush",
             GridKind::Scattered => "writes anywhere and a flush",

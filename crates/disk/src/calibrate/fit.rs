@@ -3,10 +3,10 @@
 use super::disk::ModelledDisk;
 use super::figures::model_errors;
 use super::grid::measure_grid;
-use super::text::{find_number, find_value, format_rounded, with_value, without_section};
+use super::text::{find_number, find_value, format_rounded, has_section, with_value, without_section};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
-use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
+use fsverdict_text::{Grid, GridCell, GridFindings, GridKind, Hinted, Reason};
 
 /// Why a device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +42,24 @@ pub struct Calibrated {
     pub toml: String,
     /// Measured numbers: section, key, value.
     pub numbers: Vec<(&'static str, &'static str, f64)>,
+    /// What the device does: section, key, and whether it does it. One that the reads do not show is not among them.
+    pub policies: Vec<(&'static str, &'static str, bool)>,
     /// Errors of the model on the half of the grid that it was not fitted to, by kind of access, as shares.
     pub errors: Vec<(&'static str, f64)>,
 }
 
 /// Rotational speeds of disks, in revolutions per minute.
 const DISK_SPEEDS_RPM: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
+
+/// What a drive does or does not do that decides how long a kind of read takes. A drive that reads on arrival has read
+/// a gap either way, so that these reads do not show whether it also reads through one.
+const POLICIES: [(&str, &str, GridKind); 2] =
+    [("platter", "on_arrival", GridKind::Behind), ("platter", "through", GridKind::Gap)];
+
+/// A policy is found if its times with and without it differ by this factor or more, and those of the device are nearer
+/// to one than this share of the way to the other, both as logarithms.
+const MIN_POLICY_RATIO: f64 = 1.5;
+const NEAR: f64 = 0.35;
 
 /// Rounds of each step. A number moves by the remaining error; where one number hides another, this takes several
 /// rounds.
@@ -127,6 +139,17 @@ pub fn calibrate_model(
             }
         }
     }
+    let mut policies = Vec::new();
+    let is_rotating = has_section(&text, "platter");
+    for (section, key, kind) in POLICIES.into_iter().filter(|_| is_rotating) {
+        let with = |value: bool| with_value(&text, section, key, &value.to_string());
+        let (on, off) = (run_grid(&with(true), false)?, run_grid(&with(false), false)?);
+        let known = found_policy([found, &on, &off].map(|findings| mean_log(findings.of(kind))));
+        if let Some(value) = known {
+            text = with_value(&text, section, key, &value.to_string());
+            policies.push((section, key, value));
+        }
+    }
     let mut predicted = run_grid(&text, false)?;
     if has_writes {
         predicted = predicted.and(run_grid(&text, true)?);
@@ -151,7 +174,26 @@ pub fn calibrate_model(
     for (section, key, value) in &numbers {
         text = with_value(&text, section, key, &format!("{}  # measured", format_rounded(*value)));
     }
-    Ok(Calibrated { toml: toml + &text, numbers, errors })
+    for (section, key, value) in &policies {
+        text = with_value(&text, section, key, &format!("{value}  # measured"));
+    }
+    Ok(Calibrated { toml: toml + &text, numbers, policies, errors })
+}
+
+/// The mean logarithm of times of a kind, over all its cells.
+fn mean_log(cells: &[GridCell]) -> f64 {
+    let logs: Vec<f64> = cells.iter().flat_map(|cell| &cell.times_ns).map(|ns| ns.max(1.0).ln()).collect();
+    logs.iter().sum::<f64>() / logs.len() as f64
+}
+
+/// Whether a device has a policy, by the mean logarithm of its times and of the model's with and without the policy;
+/// `None` where they do not tell.
+fn found_policy([device, on, off]: [f64; 3]) -> Option<bool> {
+    let (to_on, between) = ((device - off) / (on - off), (on - off).abs());
+    if between < MIN_POLICY_RATIO.ln() || !to_on.is_finite() {
+        return None;
+    }
+    if to_on >= 1.0 - NEAR { Some(true) } else { (to_on <= NEAR).then_some(false) }
 }
 
 /// Corrects pairs that no disk can have, which a noisy device may show: an inner edge that is faster than the outer,
@@ -193,7 +235,7 @@ mod tests {
     use super::super::disk::ModelledDisk;
     use super::super::grid::measure_grid;
     use super::super::text::with_value;
-    use super::{Calibrated, Titled, calibrate_model};
+    use super::{Calibrated, Titled, calibrate_model, found_policy};
     use crate::device::{Model, built_in};
     use fsverdict_text::Grid;
 
@@ -213,6 +255,32 @@ mod tests {
     }
 
     #[test]
+    fn what_a_drive_does_beside_reading_is_found_by_reading() {
+        for like in ["usb-disk-5400", "hdd-7200", "smr-5400"] {
+            for planted in [[true, false], [false, true], [true, true], [false, false]] {
+                let [through, on_arrival] = planted.map(|value| value.to_string());
+                let planted_keys =
+                    [("platter", "through", &*through), ("platter", "on_arrival", &*on_arrival)];
+                let found = find(like, &planted_keys, 500);
+                let shown = [("platter", "on_arrival", planted[1]), ("platter", "through", planted[0])];
+                let is_shown = |one| found.policies.contains(one);
+                assert!(
+                    is_shown(&shown[0]) && found.policies.iter().all(|one| shown.contains(one)),
+                    "{like} {planted:?}"
+                );
+                assert!(planted[1] || is_shown(&shown[1]), "{like} {planted:?}: {:?}", found.policies);
+                let line = format!("on_arrival = {on_arrival}  # measured");
+                assert!(found.toml.contains(&line), "{}", found.toml);
+            }
+        }
+        assert!(find("sata-ssd", &[], 10).policies.is_empty());
+        // Times halfway between the two, and times that are alike, tell nothing.
+        assert_eq!(found_policy([8.0, 7.0, 9.0]), None);
+        assert_eq!(found_policy([8.0, 8.0, 8.1]), None);
+        assert_eq!((found_policy([7.1, 7.0, 9.0]), found_policy([9.2, 7.0, 9.0])), (Some(true), Some(false)));
+    }
+
+    #[test]
     fn a_models_own_numbers_are_found() {
         let mut wrong = Vec::new();
         for (like, gib, planted) in [
@@ -224,7 +292,7 @@ mod tests {
                     ("link", "mb_s", "28"),
                     ("platter", "rpm", "7200"),
                     // The template's value stays, because the link hides this one.
-                    ("platter", "outer_mb_s", "100"),
+                    ("platter", "outer_mb_s", "115"),
                     ("platter.seek", "minimum_ms", "1.7"),
                     ("platter.seek", "average_ms", "9.5"),
                     ("platter", "write_settle_ms", "2"),

@@ -19,6 +19,12 @@ const PLACE: u64 = 8 * MIB;
 const DISTANCE_VARIATION: u64 = 8 * MIB;
 /// Number of distances of jumps; their square roots are evenly spaced.
 const JUMPS: u64 = 24;
+/// Bytes between two reads, of which those in the middle are read next: less than a track of any disk, and more than
+/// passes under its head while a host thinks.
+const GAPS: [u64; 2] = [192 * KIB, 224 * KIB];
+/// Bytes by which a read is behind the one before.
+const DISTANCES_BEHIND: [u64; 2] = [16 * KIB, 24 * KIB];
+const POLICY_SAMPLES: u64 = 48;
 /// Largest number of sequential writes before a flush, in steps of 2 MiB, and of random writes before one.
 const BURSTS: u64 = 16;
 const BURST_SAMPLES: u64 = 2;
@@ -32,7 +38,7 @@ const UNIT: u64 = 4 * MIB;
 pub(super) const STREAMED: u64 = 64 * KIB;
 const ROUNDS: u64 = 8;
 
-/// Measures one half of the grid on a disk: about 5700 reads, which take a minute or two on a slow one; or about 5000
+/// Measures one half of the grid on a disk: about 6200 reads, which take a minute or two on a slow one; or about 5000
 /// writes of 700 MiB in all, which take up to ten minutes on a slow one.
 ///
 /// # Errors
@@ -108,6 +114,25 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
             times_ns.push(disk.time_read(to, 4096)? as f64);
         }
         findings.add(GridKind::Jumps, root, times_ns);
+    }
+    for gap in GAPS {
+        let mut times_ns = Vec::new();
+        for _ in 0..POLICY_SAMPLES {
+            let from = random_offset(size - 2 * gap, 4096);
+            disk.time_read(from, 4096)?;
+            disk.time_read(from + gap, 4096)?;
+            times_ns.push(disk.time_read(from + gap / 2, 4096)? as f64);
+        }
+        findings.add(GridKind::Gap, gap as f64, times_ns);
+    }
+    for distance in DISTANCES_BEHIND {
+        let mut times_ns = Vec::new();
+        for _ in 0..POLICY_SAMPLES {
+            let from = distance + random_offset(size - 2 * distance, 4096);
+            disk.time_read(from, 4096)?;
+            times_ns.push(disk.time_read(from - distance, 4096)? as f64);
+        }
+        findings.add(GridKind::Behind, distance as f64, times_ns);
     }
     Ok(())
 }

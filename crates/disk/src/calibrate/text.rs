@@ -7,9 +7,14 @@ pub(super) fn find_value<'a>(text: &'a str, section: &str, key: &str) -> Option<
     Some(line.split_once('=')?.1.split('#').next()?.trim())
 }
 
-/// The value of a key as a number.
+/// The value of a key as a number: of a range or a choice, the typical one.
 pub(super) fn find_number(text: &str, section: &str, key: &str) -> Option<f64> {
-    find_value(text, section, key)?.replace('_', "").parse().ok()
+    let value = find_value(text, section, key)?;
+    let value = match value.split_once("typical") {
+        Some((_, typical)) => typical.trim_start_matches([' ', '=']).split(['}', ',']).next()?,
+        None => value.trim_start_matches('[').split(',').next()?,
+    };
+    value.trim().replace('_', "").parse().ok()
 }
 
 /// Returns the text with the value of a key replaced, or added on a new line after the section's heading.
@@ -65,4 +70,18 @@ pub(super) fn format_rounded(number: f64) -> String {
     }
     let decimals = (3.0 - number.abs().max(1e-3).log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_number;
+
+    #[test]
+    fn a_number_of_a_class_is_the_typical_one() {
+        let text = "[a]\nplain = 1_200\nrange = { from = 1, to = 30, typical = 4_000 }  # µs\nchoice = [7200, 5400]\n\
+                    other = { typical = 2.5, from = 1, to = 3 }\nword = \"8KiB\"\n";
+        let found =
+            ["plain", "range", "choice", "other", "word", "absent"].map(|key| find_number(text, "a", key));
+        assert_eq!(found, [Some(1200.0), Some(4000.0), Some(7200.0), Some(2.5), None, None]);
+    }
 }
