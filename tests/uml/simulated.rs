@@ -47,7 +47,7 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
     // ext4 spreads its folders by chance, and chance is what a block's seed decides.
     assert_ne!(one[&(1, "ext4".to_owned())], one[&(2, "ext4".to_owned())]);
     let fidelity = first.journal().0[0]["fidelity"].as_str().unwrap().to_owned();
-    assert!(fidelity.contains("usb-disk-5400 v2") && fidelity.contains("CPU taken as free"), "{fidelity}");
+    assert!(fidelity.contains("usb-disk-5400 v3") && fidelity.contains("CPU taken as free"), "{fidelity}");
     first.is_left_clean();
 }
 
@@ -558,7 +558,7 @@ fn uml_modelled_devices_keep_real_time_too() {
     assert!(real.journal().fact("device.seconds").is_empty());
     let begin = real.journal().0[0].clone();
     assert!(
-        begin["fidelity"].as_str().unwrap().starts_with("real time on the model usb-disk-5400 v2"),
+        begin["fidelity"].as_str().unwrap().starts_with("real time on the model usb-disk-5400 v3"),
         "{begin}"
     );
     let jobs = ["--set", "clock=real", "--jobs", "2"];

@@ -7,6 +7,7 @@ mod laws;
 mod models;
 mod platter_forms;
 mod published;
+mod typical;
 mod unchanged;
 
 use super::{Action, Completion, Device, Model, Request, built_in, random};
