@@ -24,7 +24,7 @@ const HELD: &[(&str, &str, &str, &str, u32, f64)] = &[
 ];
 
 /// Requests of 4 KiB at random places a second, with so many at once: of the second half of them, when caches are full.
-fn rate(model: &Model, size_bytes: u64, action: Action, depth: u64, count: u64) -> f64 {
+pub(crate) fn rate(model: &Model, size_bytes: u64, action: Action, depth: u64, count: u64) -> f64 {
     let mut device = Device::new(model, size_bytes, 1).unwrap();
     let place = |id: u64| {
         let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -53,7 +53,7 @@ fn rate(model: &Model, size_bytes: u64, action: Action, depth: u64, count: u64) 
 }
 
 /// Rates by depth, by drive, host and operation.
-fn measured(text: &str) -> BTreeMap<[&str; 3], BTreeMap<u32, f64>> {
+pub(crate) fn measured(text: &str) -> BTreeMap<[&str; 3], BTreeMap<u32, f64>> {
     let mut curves: BTreeMap<[&str; 3], BTreeMap<u32, f64>> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("drive\t")) {
         let fields: Vec<&str> = line.split('\t').collect();

@@ -11,6 +11,7 @@ mod asks;
 mod browser;
 mod bundles;
 mod captures;
+mod classes;
 mod commands;
 mod compare;
 mod consent;

@@ -45,6 +45,18 @@ pub(super) enum Bug {
     TakenAlike,
     /// A page stays open for the next write, without a cache, too.
     PageKeptOpen,
+    /// Fast cells always have room for one more page.
+    FastCellsNeverFull,
+    /// Folding does not use idle time.
+    NeverFoldsIdle,
+    /// Every segment of the mapping table is at hand.
+    MapAlwaysCached,
+    /// A page is read from its cells again for each read of a part of it.
+    RegisterForgotten,
+    /// Flash is read only as far as was asked.
+    NeverReadsAhead,
+    /// The flash is as large as the part of the drive that is used.
+    DriveForgotten,
 }
 
 #[cfg(test)]

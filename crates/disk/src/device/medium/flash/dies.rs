@@ -1,5 +1,6 @@
 //! Flash dies and the channels that they share: each performs one operation at a time, in the order of requests.
 
+use super::super::super::planted::{Bug, is_planted};
 use super::parameters;
 
 /// The times from which on each die and each channel is free.
@@ -8,12 +9,19 @@ pub(super) struct Dies {
     parameters: parameters::FlashParameters,
     dies: Vec<u64>,
     channels: Vec<u64>,
+    /// The page that each die read last, and still has in its register.
+    registers: Vec<Option<u64>>,
 }
 
 impl Dies {
     pub(super) fn new(parameters: parameters::FlashParameters) -> Dies {
-        let dies = vec![0; parameters.channels * parameters.dies_per_channel];
-        Dies { parameters, dies, channels: vec![0; parameters.channels] }
+        let count = parameters.channels * parameters.dies_per_channel;
+        Dies {
+            parameters,
+            dies: vec![0; count],
+            channels: vec![0; parameters.channels],
+            registers: vec![None; count],
+        }
     }
 
     pub(super) fn die_count(&self) -> usize {
@@ -28,25 +36,47 @@ impl Dies {
         *free_ns
     }
 
-    /// Reads a page and transfers `bytes` of it; returns the time at which they have arrived. A copy stays within the
-    /// die and transfers nothing.
-    pub(super) fn read_page(&mut self, page: u64, at_ns: u64, bytes: u64) -> u64 {
-        let die = (page % self.dies.len() as u64) as usize;
-        let read_ns = at_ns.max(self.dies[die]) + self.parameters.read_ns;
-        self.dies[die] = read_ns;
+    fn die_of(&self, page: u64) -> usize {
+        (page % self.dies.len() as u64) as usize
+    }
+
+    /// Occupies a die for this time; returns the time at which it is free again.
+    fn occupy_die(&mut self, die: usize, at_ns: u64, took_ns: u64) -> u64 {
+        self.dies[die] = at_ns.max(self.dies[die]) + took_ns;
+        self.dies[die]
+    }
+
+    /// Reads a page, whose cells take `cells_ns`, and transfers `bytes` of it; returns the time at which they have
+    /// arrived. A copy stays within the die and transfers nothing. A page that is still in the register of its die
+    /// need not be read from its cells.
+    pub(super) fn read_page(&mut self, page: u64, at_ns: u64, bytes: u64, cells_ns: u64) -> u64 {
+        let die = self.die_of(page);
+        let in_register = self.parameters.page_registers
+            && self.registers[die] == Some(page)
+            && !is_planted(Bug::RegisterForgotten);
+        let read_ns = self.occupy_die(die, at_ns, if in_register { 0 } else { cells_ns });
+        self.registers[die] = Some(page);
         if bytes == 0 { read_ns } else { self.transfer_bytes(die, read_ns, bytes) }
     }
 
-    /// Programs a page; returns the time at which that is done.
-    pub(super) fn program(&mut self, page: u64, at_ns: u64) -> u64 {
-        let die = (page % self.dies.len() as u64) as usize;
+    /// Programs a page, whose cells take `cells_ns`; returns the time at which that is done.
+    pub(super) fn program(&mut self, page: u64, at_ns: u64, cells_ns: u64) -> u64 {
+        let die = self.die_of(page);
         let sent_ns = self.transfer_bytes(die, at_ns, self.parameters.page_bytes);
-        self.dies[die] = sent_ns.max(self.dies[die]) + self.parameters.program_ns;
-        self.dies[die]
+        self.registers[die] = None;
+        self.occupy_die(die, sent_ns, cells_ns)
+    }
+
+    /// Copies a page within its die, which takes `cells_ns`.
+    pub(super) fn copy_page(&mut self, page: u64, at_ns: u64, cells_ns: u64) {
+        let die = self.die_of(page);
+        self.registers[die] = None;
+        self.occupy_die(die, at_ns, cells_ns);
     }
 
     /// Erases one block of every die.
     pub(super) fn erase(&mut self, at_ns: u64) {
+        self.registers.fill(None);
         for free_ns in &mut self.dies {
             *free_ns = at_ns.max(*free_ns) + self.parameters.erase_ns;
         }

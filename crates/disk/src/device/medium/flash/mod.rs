@@ -3,25 +3,30 @@
 
 mod blocks;
 mod dies;
+mod fast_cells;
+mod layout;
+mod map_cache;
 mod mapping;
 pub(super) mod parameters;
 mod permutation;
+mod read_ahead;
 
 use blocks::{EraseBlocks, NOBODY};
 use dies::Dies;
+use fast_cells::FastCells;
+use layout::{FlashLayout, UNIT_SECTORS};
+use map_cache::{MapCache, SEGMENT_UNITS};
 use mapping::{Initial, Mapping, PageAddress};
-use parameters::FlashState;
-use permutation::Permutation;
+use parameters::FastCellParameters;
+use read_ahead::ReadAhead;
 
 use super::super::cache::{Extent, VolatileCache};
 use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
-use super::{AccessSpan, MediumModel};
+use super::{AccessSpan, MediumModel, Whole};
 
-/// Sectors of a unit of the mapping: 4 KiB.
-const UNIT_SECTORS: u64 = 8;
-/// Smallest number of blocks: a small device gets smaller blocks rather than fewer.
-const MIN_BLOCKS: u64 = 256;
+/// Number of the page in which the first segment of the mapping table lies, beyond all pages of data.
+const FIRST_MAP_PAGE: u64 = 1 << 40;
 
 #[derive(Debug)]
 pub(super) struct FlashMedium {
@@ -31,6 +36,10 @@ pub(super) struct FlashMedium {
     initial: Initial,
     blocks: EraseBlocks,
     dies: Dies,
+    parameters: parameters::FlashParameters,
+    fast_cells: Option<FastCells>,
+    map_cache: Option<MapCache>,
+    read_ahead: ReadAhead,
     /// Cleaning starts when fewer blocks than this are free.
     low_watermark: usize,
     cleaning: Option<Cleaning>,
@@ -52,27 +61,23 @@ struct Cleaning {
 }
 
 impl FlashMedium {
-    pub(super) fn new(parameters: parameters::FlashParameters, size_bytes: u64, seed: u64) -> FlashMedium {
-        let dies = Dies::new(parameters);
-        let page_units = parameters.page_bytes / (UNIT_SECTORS * 512);
-        let units = size_bytes.div_ceil(UNIT_SECTORS * 512);
-        let physical = units as f64 * (1.0 + parameters.over_provisioning);
-        let stripe = dies.die_count() as u64 * page_units;
-        let most_pages = (physical / (stripe * MIN_BLOCKS) as f64) as u64;
-        let block_units = stripe * parameters.block_pages.min(most_pages).max(1);
-        let count = (physical / block_units as f64).round() as u64;
-        let low_watermark = ((count as f64 * parameters.reserve) as u64).max(2);
-        let count = count.max(units.div_ceil(block_units) + low_watermark + 2);
-        let valid = initial_counts(parameters.state, units, block_units, count, low_watermark);
-        let shuffle = (parameters.state == FlashState::Steady).then(|| Permutation::new(units, seed));
+    pub(super) fn new(parameters: parameters::FlashParameters, whole: &Whole) -> FlashMedium {
+        let layout = FlashLayout::new(&parameters, whole);
+        let ahead_sectors = parameters.read_ahead_bytes / 512;
         FlashMedium {
-            units,
-            page_units,
-            mapping: Mapping::new(units, parameters.state != FlashState::Fresh),
-            initial: Initial::new(&valid, shuffle),
-            blocks: EraseBlocks::new(&valid, block_units as u32, parameters.victim),
-            dies,
-            low_watermark: low_watermark as usize,
+            units: layout.units,
+            page_units: layout.page_units,
+            mapping: Mapping::new(layout.units, layout.stored),
+            initial: layout.initial,
+            blocks: EraseBlocks::new(&layout.valid, layout.block_units as u32, parameters.victim),
+            dies: Dies::new(parameters),
+            fast_cells: parameters.fast_cells.map(FastCells::new),
+            map_cache: parameters
+                .map_cache_bytes
+                .map(|bytes| MapCache::new((bytes / (UNIT_SECTORS * 512)).max(1) as usize)),
+            read_ahead: ReadAhead::new(ahead_sectors, layout.page_units * UNIT_SECTORS),
+            parameters,
+            low_watermark: layout.low_watermark as usize,
             cleaning: None,
             cursor: 0,
             wear: Wear::default(),
@@ -115,7 +120,108 @@ impl FlashMedium {
         self.wear.medium_sectors += UNIT_SECTORS;
         let physical = u64::from(physical);
         let is_page_full = (physical + 1).is_multiple_of(self.page_units);
-        is_page_full.then(|| self.dies.program(physical / self.page_units, at_ns))
+        is_page_full.then(|| self.program_page(physical / self.page_units, at_ns))
+    }
+
+    /// Programs a full page, in fast cells if there is room; returns the time at which that is done.
+    fn program_page(&mut self, page: u64, at_ns: u64) -> u64 {
+        self.read_ahead.remove(page);
+        let free_pages = self.blocks.free_count() as u64 * u64::from(self.blocks.units) / self.page_units;
+        let page_bytes = self.parameters.page_bytes;
+        let mut cells_ns = self.parameters.program_ns;
+        if let Some(fast_cells) = &mut self.fast_cells {
+            let FastCellParameters { program_ns, fold_first, .. } = fast_cells.parameters;
+            let has_room = fast_cells.has_room(page_bytes, free_pages);
+            if has_room || fold_first {
+                cells_ns = program_ns;
+                fast_cells.insert(page);
+            }
+            if !has_room && fold_first {
+                self.fold_page(Some(at_ns));
+            }
+        }
+        self.dies.program(page, at_ns, cells_ns)
+    }
+
+    /// Moves the page that has been in fast cells for longest to slow ones, which takes its die from `at_ns` on;
+    /// `None` where it is done in idle time. A page of which nothing is valid is only dropped. Returns the time that
+    /// it takes, or `None` if there is no page.
+    fn fold_page(&mut self, at_ns: Option<u64>) -> Option<u64> {
+        let fast_cells = self.fast_cells.as_mut()?;
+        let page = fast_cells.pop_oldest()?;
+        let first = page * self.page_units;
+        let block = self.blocks.blocks.get((first / u64::from(self.blocks.units)) as usize)?;
+        let owners = block.owners.as_deref().unwrap_or_default();
+        let start = (first % u64::from(self.blocks.units)) as usize;
+        let is_valid = |(index, owner): (usize, &u32)| {
+            let physical = first as u32 + (index - start) as u32;
+            *owner != NOBODY && self.mapping.get(u64::from(*owner)) == PageAddress::At(physical)
+        };
+        let page_owners = owners.iter().enumerate().skip(start).take(self.page_units as usize);
+        if !page_owners.into_iter().any(is_valid) {
+            return Some(0);
+        }
+        self.wear.medium_sectors += self.page_units * UNIT_SECTORS;
+        let took_ns = fast_cells.parameters.read_ns + self.parameters.program_ns;
+        if let Some(at_ns) = at_ns {
+            self.dies.copy_page(page, at_ns, took_ns);
+        }
+        Some(took_ns)
+    }
+
+    /// Reads a page and transfers `bytes` of it; returns the time at which they have arrived.
+    fn read_page(&mut self, page: u64, at_ns: u64, bytes: u64) -> u64 {
+        let fast_cells = self.fast_cells.as_ref().filter(|fast_cells| fast_cells.holds(page));
+        let cells_ns = fast_cells.map_or(self.parameters.read_ns, |fast_cells| fast_cells.parameters.read_ns);
+        self.dies.read_page(page, at_ns, bytes, cells_ns)
+    }
+
+    /// The pages that hold the logical units from `first` to `end`, in their order, and the number of units in each.
+    fn pages_of(&self, first: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut pages: Vec<(u64, u64)> = Vec::new();
+        let mut is_next = false;
+        for logical in first..end {
+            let page = self.physical_unit(logical).map(|physical| physical / self.page_units);
+            match (page, pages.last_mut()) {
+                (Some(page), Some(last)) if is_next && last.0 == page => last.1 += 1,
+                (Some(page), _) => pages.push((page, 1)),
+                (None, _) => {}
+            }
+            is_next = page.is_some();
+        }
+        pages
+    }
+
+    /// Reads the pages of an extent into the controller's buffer.
+    fn read_pages_ahead(&mut self, at_ns: u64, extent: Extent) {
+        let end = ((extent.sector + extent.sectors) / UNIT_SECTORS).min(self.units);
+        for (page, _) in self.pages_of(extent.sector / UNIT_SECTORS, end) {
+            if self.read_ahead.ready_ns(page).is_none() {
+                let ready_ns = self.read_page(page, at_ns, self.parameters.page_bytes);
+                self.read_ahead.insert(page, ready_ns);
+            }
+        }
+    }
+
+    /// Looks up where the units of an extent are; returns the time at which that is known.
+    fn look_up(&mut self, at_ns: u64, extent: Extent, write: bool) -> u64 {
+        let Some(map_cache) = &mut self.map_cache else { return at_ns };
+        let end = (extent.sector + extent.sectors).div_ceil(UNIT_SECTORS);
+        let (mut known_ns, mut dropped) = (at_ns, 0);
+        for segment in extent.sector / UNIT_SECTORS / SEGMENT_UNITS..end.div_ceil(SEGMENT_UNITS) {
+            let lookup = map_cache.look_up(segment, write);
+            if lookup.is_miss {
+                let page = FIRST_MAP_PAGE + segment;
+                let bytes = UNIT_SECTORS * 512;
+                known_ns = known_ns.max(self.dies.read_page(page, at_ns, bytes, self.parameters.read_ns));
+            }
+            dropped += u64::from(lookup.writes_segment);
+        }
+        // Changed segments fill pages like data. Nothing waits for them.
+        for _ in 0..dropped {
+            self.append_unit(at_ns, None);
+        }
+        known_ns
     }
 
     /// Number of free units in the page that is being filled.
@@ -148,7 +254,7 @@ impl FlashMedium {
             let page = physical / self.page_units;
             if page != last_page && !is_planted(Bug::MovesAreFree) {
                 // Cleaning reads ahead of its writes: a read takes its die's time, but nothing waits for it.
-                self.dies.read_page(page, at_ns, 0);
+                self.read_page(page, at_ns, 0);
                 last_page = page;
             }
             self.blocks.blocks[cleaning.block as usize].valid -= 1;
@@ -158,6 +264,11 @@ impl FlashMedium {
             }
         };
         if is_clean {
+            if let Some(fast_cells) = &mut self.fast_cells {
+                let pages = u64::from(self.blocks.units) / self.page_units;
+                let first = u64::from(cleaning.block) * pages;
+                fast_cells.remove(first..first + pages);
+            }
             self.blocks.erase_block(cleaning.block);
             self.dies.erase(at_ns);
         }
@@ -193,6 +304,7 @@ impl FlashMedium {
     /// pages that it filled are programmed.
     fn write_extent(&mut self, at_ns: u64, extent: Extent) -> u64 {
         self.wear.host_sectors += extent.sectors;
+        let at_ns = self.look_up(at_ns, extent, true);
         let mut end_ns = at_ns;
         let end = extent.sector + extent.sectors;
         for logical in extent.sector / UNIT_SECTORS..end.div_ceil(UNIT_SECTORS) {
@@ -202,7 +314,7 @@ impl FlashMedium {
             if (first < extent.sector || last > end)
                 && let Some(physical) = self.physical_unit(logical)
             {
-                ready_ns = self.dies.read_page(physical / self.page_units, at_ns, UNIT_SECTORS * 512);
+                ready_ns = self.read_page(physical / self.page_units, at_ns, UNIT_SECTORS * 512);
             }
             self.invalidate_unit(logical);
             end_ns = end_ns.max(self.append_unit(ready_ns, Some(logical)).unwrap_or(0));
@@ -227,64 +339,38 @@ impl FlashMedium {
     }
 }
 
-/// Number of valid units in each block at the start, the block written longest ago first; the other blocks are free.
-fn initial_counts(state: FlashState, units: u64, block_units: u64, count: u64, spare: u64) -> Vec<u32> {
-    let mut valid = vec![0_u32; count as usize];
-    let mut remaining = units;
-    match state {
-        FlashState::Fresh => {}
-        FlashState::Filled => {
-            for block in &mut valid {
-                *block = remaining.min(block_units) as u32;
-                remaining -= u64::from(*block);
-            }
-        }
-        FlashState::Steady => {
-            // After uniformly random writes and cleaning in order of age, a block of age x, from 0 to 1, holds
-            // e^(−kx) of its original units. All blocks together hold the device: (1 − e^(−k))/k is the share of
-            // flash that is valid.
-            let used = (count - spare).max(1) as usize;
-            let share = units as f64 / (used as u64 * block_units) as f64;
-            let (mut low, mut high) = (0.0, 100.0);
-            for _ in 0..60 {
-                let k: f64 = (low + high) / 2.0;
-                if (1.0 - libm::exp(-k)) / k > share { low = k } else { high = k }
-            }
-            for (index, block) in valid.iter_mut().take(used).enumerate() {
-                let age = 1.0 - (index as f64 + 0.5) / used as f64;
-                let exact = (libm::exp(-low * age) * block_units as f64).round() as u64;
-                *block = exact.clamp(1, block_units).min(remaining) as u32;
-                remaining -= u64::from(*block);
-            }
-            // Rounding leaves some units over.
-            for block in valid.iter_mut().take(used) {
-                let more = remaining.min(block_units - u64::from(*block));
-                *block += more as u32;
-                remaining -= more;
-            }
-        }
-    }
-    valid
-}
-
 impl MediumModel for FlashMedium {
     fn parallel_accesses(&self) -> usize {
         usize::MAX
     }
 
+    fn wake_time(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
+        let dies = self.dies.die_count() as u64;
+        let idle_ns = self.fast_cells.as_mut().map_or(0, |cells| cells.take_idle_ns(idle_since_ns, now_ns));
+        let mut left_ns = idle_ns * dies;
+        while left_ns > 0
+            && let Some(took_ns) = self.fold_page(None)
+        {
+            left_ns = left_ns.saturating_sub(took_ns);
+        }
+        now_ns
+    }
+
     fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
+        let ahead = self.read_ahead.follow(extent);
+        let at_ns = self.look_up(at_ns, extent, false);
         let end = extent.sector + extent.sectors;
         let (mut begin_ns, mut end_ns) = (u64::MAX, at_ns);
-        let mut page = (u64::MAX, 0);
-        for logical in extent.sector / UNIT_SECTORS..=end.div_ceil(UNIT_SECTORS) {
-            let next = if logical * UNIT_SECTORS < end { self.physical_unit(logical) } else { None };
-            let next = next.map_or(u64::MAX, |physical| physical / self.page_units);
-            if page.0 != next && page.0 != u64::MAX {
-                let arrival_ns = self.dies.read_page(page.0, at_ns, page.1 * UNIT_SECTORS * 512);
-                begin_ns = begin_ns.min(arrival_ns);
-                end_ns = end_ns.max(arrival_ns);
-            }
-            page = (next, if page.0 == next { page.1 + 1 } else { 1 });
+        for (page, units) in self.pages_of(extent.sector / UNIT_SECTORS, end.div_ceil(UNIT_SECTORS)) {
+            let arrival_ns = match self.read_ahead.ready_ns(page) {
+                Some(ready_ns) => at_ns.max(ready_ns),
+                None => self.read_page(page, at_ns, units * UNIT_SECTORS * 512),
+            };
+            begin_ns = begin_ns.min(arrival_ns);
+            end_ns = end_ns.max(arrival_ns);
+        }
+        if ahead.sectors > 0 {
+            self.read_pages_ahead(at_ns, ahead);
         }
         AccessSpan { begin_ns: begin_ns.min(end_ns), end_ns }
     }

@@ -1,0 +1,105 @@
+//! How much flash there is, how it is divided, and what it holds before the first request.
+
+use super::super::super::planted::{Bug, is_planted};
+use super::super::Whole;
+use super::mapping::{CHUNK, Initial};
+use super::parameters::{FlashParameters, FlashState};
+use super::permutation::Permutation;
+
+/// Sectors of a unit of the mapping: 4 KiB.
+pub(super) const UNIT_SECTORS: u64 = 8;
+/// Smallest number of blocks: a small device gets smaller blocks rather than fewer.
+const MIN_BLOCKS: u64 = 256;
+
+/// Sizes of a drive's flash, in units, and the units that it holds.
+#[derive(Debug)]
+pub(super) struct FlashLayout {
+    /// Logical units of the whole drive. The host uses the first of them.
+    pub(super) units: u64,
+    pub(super) page_units: u64,
+    pub(super) block_units: u64,
+    /// Cleaning starts when fewer blocks than this are free.
+    pub(super) low_watermark: u64,
+    /// Logical units that hold data.
+    pub(super) stored: std::ops::Range<u64>,
+    /// Number of valid units in each block, the block written longest ago first; the other blocks are free.
+    pub(super) valid: Vec<u32>,
+    pub(super) initial: Initial,
+}
+
+impl FlashLayout {
+    pub(super) fn new(parameters: &FlashParameters, whole: &Whole) -> FlashLayout {
+        let unit_bytes = UNIT_SECTORS * 512;
+        let host_units = whole.size_bytes.div_ceil(unit_bytes);
+        let elsewhere = parameters.elsewhere.filter(|_| !is_planted(Bug::DriveForgotten));
+        let units = elsewhere.map_or(host_units, |_| (whole.capacity_sectors / UNIT_SECTORS).max(host_units));
+        let stored = match (parameters.state, elsewhere) {
+            (FlashState::Fresh, share) => {
+                let first = host_units.next_multiple_of(CHUNK);
+                let count = units.saturating_sub(first) as f64 * share.unwrap_or(0.0);
+                first..first + count as u64 / CHUNK * CHUNK
+            }
+            _ => 0..units,
+        };
+        let page_units = parameters.page_bytes / unit_bytes;
+        let physical = units as f64 * (1.0 + parameters.over_provisioning);
+        let stripe = (parameters.channels * parameters.dies_per_channel) as u64 * page_units;
+        let most_pages = (physical / (stripe * MIN_BLOCKS) as f64) as u64;
+        let block_units = stripe * parameters.block_pages.min(most_pages).max(1);
+        let count = (physical / block_units as f64).round() as u64;
+        let low_watermark = ((count as f64 * parameters.reserve) as u64).max(2);
+        let count = count.max(units.div_ceil(block_units) + low_watermark + 2);
+        let blocks = Blocks { block_units, count, spare: low_watermark };
+        let valid = blocks.count_valid(parameters.state, stored.end - stored.start);
+        let shuffle = (parameters.state == FlashState::Steady).then(|| Permutation::new(units, whole.seed));
+        let initial = Initial::new(stored.start, &valid, shuffle);
+        FlashLayout { units, page_units, block_units, low_watermark, stored, valid, initial }
+    }
+}
+
+/// Number and size of the blocks.
+#[derive(Debug, Clone, Copy)]
+struct Blocks {
+    block_units: u64,
+    count: u64,
+    /// Number of blocks that stay free.
+    spare: u64,
+}
+
+impl Blocks {
+    /// Number of valid units in each block if they hold so many units.
+    fn count_valid(self, state: FlashState, stored_units: u64) -> Vec<u32> {
+        let Blocks { block_units, count, spare } = self;
+        let mut valid = vec![0_u32; count as usize];
+        let mut remaining = stored_units;
+        if state != FlashState::Steady {
+            for block in &mut valid {
+                *block = remaining.min(block_units) as u32;
+                remaining -= u64::from(*block);
+            }
+            return valid;
+        }
+        // After uniformly random writes and cleaning in order of age, a block of age x, from 0 to 1, holds e^(−kx) of
+        // its original units. All blocks together hold the device: (1 − e^(−k))/k is the share of flash that is valid.
+        let used = (count - spare).max(1) as usize;
+        let share = stored_units as f64 / (used as u64 * block_units) as f64;
+        let (mut low, mut high) = (0.0, 100.0);
+        for _ in 0..60 {
+            let k: f64 = (low + high) / 2.0;
+            if (1.0 - libm::exp(-k)) / k > share { low = k } else { high = k }
+        }
+        for (index, block) in valid.iter_mut().take(used).enumerate() {
+            let age = 1.0 - (index as f64 + 0.5) / used as f64;
+            let exact = (libm::exp(-low * age) * block_units as f64).round() as u64;
+            *block = exact.clamp(1, block_units).min(remaining) as u32;
+            remaining -= u64::from(*block);
+        }
+        // Rounding leaves some units over.
+        for block in valid.iter_mut().take(used) {
+            let more = remaining.min(block_units - u64::from(*block));
+            *block += more as u32;
+            remaining -= more;
+        }
+        valid
+    }
+}
