@@ -2,7 +2,7 @@
 //! is detected by one of them.
 
 use super::super::planted::{Bug, with_planted};
-use super::{Checked, disk_forms, flash_forms, platter_forms};
+use super::{Checked, disk_forms, flash_firmware_forms, flash_forms, platter_forms};
 
 type Form = (&'static str, fn() -> Checked);
 
@@ -18,6 +18,12 @@ const FORMS: &[Form] = &[
     ("write amplification", flash_forms::write_amplification),
     ("solid state rates", flash_forms::solid_state_rates),
     ("write through", flash_forms::write_through),
+    ("fast cells", flash_firmware_forms::fast_cells),
+    ("folding when idle", flash_firmware_forms::folding_when_idle),
+    ("map cache", flash_firmware_forms::map_cache),
+    ("page registers", flash_firmware_forms::page_registers),
+    ("read ahead", flash_firmware_forms::read_ahead),
+    ("part of a drive", flash_firmware_forms::part_of_a_drive),
     ("flushes", disk_forms::flushes),
     ("layout", platter_forms::layout),
     ("through", platter_forms::through),
@@ -66,6 +72,12 @@ fn planted_bugs_are_noticed() {
         (Bug::NeverBreaksOff, "breaks off"),
         (Bug::TakenAlike, "taking"),
         (Bug::PageKeptOpen, "write through"),
+        (Bug::FastCellsNeverFull, "fast cells"),
+        (Bug::NeverFoldsIdle, "folding when idle"),
+        (Bug::MapAlwaysCached, "map cache"),
+        (Bug::RegisterForgotten, "page registers"),
+        (Bug::NeverReadsAhead, "read ahead"),
+        (Bug::DriveForgotten, "part of a drive"),
     ];
     for (bug, name) in planted {
         let form = FORMS.iter().find(|(form, _)| *form == name).unwrap().1;

@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod disk_forms;
+mod flash_firmware_forms;
 mod flash_forms;
 mod laws;
 mod models;

@@ -27,6 +27,8 @@ use super::{AccessSpan, MediumModel, Whole};
 
 /// Number of the page in which the first segment of the mapping table lies, beyond all pages of data.
 const FIRST_MAP_PAGE: u64 = 1 << 40;
+/// Pages that are folded at most for one that is written: what is folded also leaves less flash to be fast.
+const MOST_FOLDS: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct FlashMedium {
@@ -126,21 +128,26 @@ impl FlashMedium {
     /// Programs a full page, in fast cells if there is room; returns the time at which that is done.
     fn program_page(&mut self, page: u64, at_ns: u64) -> u64 {
         self.read_ahead.remove(page);
-        let free_pages = self.blocks.free_count() as u64 * u64::from(self.blocks.units) / self.page_units;
-        let page_bytes = self.parameters.page_bytes;
-        let mut cells_ns = self.parameters.program_ns;
-        if let Some(fast_cells) = &mut self.fast_cells {
-            let FastCellParameters { program_ns, fold_first, .. } = fast_cells.parameters;
-            let has_room = fast_cells.has_room(page_bytes, free_pages);
-            if has_room || fold_first {
-                cells_ns = program_ns;
-                fast_cells.insert(page);
-            }
-            if !has_room && fold_first {
-                self.fold_page(Some(at_ns));
-            }
+        let Some(FastCellParameters { program_ns, fold_first, .. }) = self.parameters.fast_cells else {
+            return self.dies.program(page, at_ns, self.parameters.program_ns);
+        };
+        let mut folds_left = if fold_first { MOST_FOLDS } else { 0 };
+        while folds_left > 0 && !self.has_fast_room() {
+            folds_left -= 1;
+            self.fold_page(Some(at_ns));
         }
+        let is_fast = fold_first || self.has_fast_room();
+        if let Some(fast_cells) = self.fast_cells.as_mut().filter(|_| is_fast) {
+            fast_cells.insert(page);
+        }
+        let cells_ns = if is_fast { program_ns } else { self.parameters.program_ns };
         self.dies.program(page, at_ns, cells_ns)
+    }
+
+    /// Whether one more page fits into fast cells.
+    fn has_fast_room(&self) -> bool {
+        let free_pages = self.blocks.free_count() as u64 * u64::from(self.blocks.units) / self.page_units;
+        self.fast_cells.as_ref().is_some_and(|cells| cells.has_room(self.parameters.page_bytes, free_pages))
     }
 
     /// Moves the page that has been in fast cells for longest to slow ones, which takes its die from `at_ns` on;
