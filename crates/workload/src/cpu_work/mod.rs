@@ -11,19 +11,20 @@ use fsverdict_linux::host::talk::print_line;
 
 pub use pieces::{CPU_PIECES, CpuPiece};
 
-/// The subcommand under which a trial starts it: `cpu-work PIECE FOLDER`.
+/// The subcommand with which a trial starts a piece of work: `cpu-work PIECE FOLDER`.
 pub const COMMAND: &str = "cpu-work";
 
-/// What a counting kernel has counted (patch 0014).
+/// The file with the counts of a counting kernel (patch 0014).
 const COUNTS: &str = "/proc/cpu_price";
-/// Nanoseconds that the thread has run, first of three numbers.
+/// The file with the nanoseconds that the thread has run, as the first of three numbers.
 const OWN_TIME: &str = "/proc/thread-self/schedstat";
-/// What is printed: natively this, in a guest a number for each class.
+/// The name of the number that is printed natively; in a guest, a number is printed for each class.
 pub const OWN_NANOSECONDS: &str = "own_ns";
 pub const COUNT_PREFIX: &str = "count_";
 
-/// Does a piece of work, makes it durable, and prints what it took, a line `NAME=NUMBER` each: natively [`OWN_NANOSECONDS`] of the
-/// thread that did it; in a guest [`COUNT_PREFIX`] and the number of the class, in the order of the kernel's classes.
+/// Does a piece of work, makes it durable, and prints its cost in lines `NAME=NUMBER`: natively, [`OWN_NANOSECONDS`] of the
+/// thread that did it; in a guest, a line for each of the kernel's classes, in their order, with [`COUNT_PREFIX`] before the
+/// number of the class.
 pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
     let (Some(piece), Some(folder), None) = (arguments.next(), arguments.next(), arguments.next()) else {
         print_line(
@@ -56,7 +57,7 @@ fn measure(piece: &CpuPiece, folder: &Path) -> Result<String> {
     let differences = before.iter().zip(&after).map(|(before, after)| after.saturating_sub(*before));
     let mut text = String::new();
     if counting {
-        // Behind the nanoseconds that passed for computation, and those of them that were slept.
+        // The counts follow two numbers: the nanoseconds charged for computation, and the part of them that was slept.
         for (class, count) in differences.skip(2).enumerate() {
             writeln!(text, "{COUNT_PREFIX}{class}={count}").map_err(Error::other)?;
         }
@@ -66,7 +67,7 @@ fn measure(piece: &CpuPiece, folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The numbers of a file's first line; none if there is no such file.
+/// The numbers of a file's first line; `None` if the file does not exist.
 fn numbers(path: &str) -> Result<Option<Vec<u64>>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -74,8 +75,8 @@ fn numbers(path: &str) -> Result<Option<Vec<u64>>> {
         Err(error) => return Err(error),
     };
     let line = text.lines().next().unwrap_or_default();
-    let all: std::result::Result<Vec<u64>, _> = line.split_ascii_whitespace().map(str::parse).collect();
-    all.map(Some).map_err(|error| Error::other(format!("{path}: {error}")))
+    let counts: std::result::Result<Vec<u64>, _> = line.split_ascii_whitespace().map(str::parse).collect();
+    counts.map(Some).map_err(|error| Error::other(format!("{path}: {error}")))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The pieces of work that a processor is calibrated with: trees, one large file, small files in one directory. They do the same
-//! natively and in a guest, so that what they took there can be held against what the guest's kernel counted here.
+//! The pieces of work with which a processor is calibrated: trees, one large file, small files in one directory. They do the
+//! same natively and in a guest, so that their native CPU time can be compared with the counts of the guest's kernel.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, Read, Result, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A piece of work by its name, and whether it begins with nothing in memory.
+/// A piece of work. `cold` work begins with an empty page cache.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuPiece {
     pub name: &'static str,
@@ -14,7 +14,7 @@ pub struct CpuPiece {
     work: fn(&Path) -> Result<()>,
 }
 
-/// In the order in which they are done: later ones work on what earlier ones left.
+/// All pieces in the order in which they are done: later pieces use the files of earlier ones.
 pub const CPU_PIECES: &[CpuPiece] = &[
     CpuPiece { name: "tree_write", cold: false, work: write_tree },
     CpuPiece { name: "tree_read", cold: true, work: read_tree },

@@ -1,4 +1,4 @@
-//! Each call of a sequence as a system call.
+//! Makes each call of a sequence as a system call.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -16,8 +16,8 @@ pub(super) const ATTRIBUTE_NAME: &str = "user.fsverdict";
 
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// Makes one call; `model` is the state before it, and `open` what an earlier call left open. Errors are the system
-/// call's.
+/// Makes one call; `model` is the state before it, and `open` the file or directory that an earlier call left open. Returns
+/// the error of the system call.
 pub(super) fn make_call(
     root: BorrowedFd<'_>,
     call: SequenceCall,
@@ -44,7 +44,7 @@ pub(super) fn make_call(
     }
 }
 
-/// Whether this says that the filesystem, or its kernel, does not have the call.
+/// Whether this error means that the filesystem or its kernel does not support the call.
 pub(super) fn is_refusal(errno: Errno) -> bool {
     matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY | Errno::NODEV)
 }
@@ -137,7 +137,7 @@ fn write_range(
 ) -> Result<(), Errno> {
     let file = open_place(root, at, OFlags::WRONLY | flags)?;
     let (with, length) = (model.next_fill(), length as usize);
-    // O_DIRECT wants memory that begins where a block does.
+    // O_DIRECT requires memory that is aligned to a block.
     let mut room = vec![0; length + 4096];
     let begin = room.as_ptr().align_offset(4096).min(4096);
     let bytes = room.get_mut(begin..begin + length).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::dataset::mix_bits;
 
-/// Fills bytes that begin at this offset of a file: each write leaves others than every other, and none is zero.
+/// Fills bytes that begin at this offset of a file. Each write has other bytes than all other writes, and no byte is zero.
 pub(super) fn fill_pattern(bytes: &mut [u8], with: u64, offset: u64) {
     for (byte, at) in bytes.iter_mut().zip(offset..) {
         let word = mix_bits(with.wrapping_mul(0x9e37_79b9) ^ (at / 8));
@@ -20,18 +20,19 @@ pub(super) enum ContentFault {
         least: usize,
         most: usize,
     },
-    /// Neither the old nor the new content, at this byte.
+    /// The byte at this position is neither the old nor the new one.
     Lost {
         at: usize,
     },
-    /// Something that was never written there.
+    /// The byte at this position was never written there.
     Foreign {
         at: usize,
     },
 }
 
-/// Whether a file may hold this while it goes from the first of these versions to the last: anything written in between may be there
-/// or not yet, in any order, and its size may be any on the way. With one version it must be that.
+/// Checks whether a file may have this content while it changes from the first of these versions to the last: the writes in
+/// between may have reached it or not, in any order, and its size may lie anywhere between the sizes of the versions. With a
+/// single version, the content must be equal.
 pub(super) fn compare_content(found: &[u8], versions: &[Arc<Vec<u8>>]) -> Result<(), ContentFault> {
     let least = versions.iter().map(|version| version.len()).min().unwrap_or(0);
     let most = versions.iter().map(|version| version.len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Which sequences there are within the bounds, each by its number.
+//! Enumerates the sequences within the bounds; each sequence has a number.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,31 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::mix_bits;
 
-use super::model::{NodeKind, SequenceModel};
+use super::model::SequenceModel;
+use super::node::NodeKind;
 use super::place::SequencePlace;
 use super::step::{STEPS, SequenceCall, SequencePersist, SequenceStep};
 
-/// How long sequences are, and how many of them are done.
+/// The length of the sequences, and how many of them are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceBounds {
-    /// Calls that change something: 1 to 3.
+    /// The number of calls that change something: 1 to 3.
     pub steps: u32,
-    /// So many, drawn by the seed; none: all.
+    /// The number of sequences that the seed draws; `None` for all.
     pub count: Option<u32>,
     pub seed: u64,
 }
 
-/// Calls in order, of which the last makes something durable.
+/// A sequence of calls. The last call makes data durable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CallSequence {
     pub(super) calls: Vec<SequenceCall>,
 }
 
-/// The call after each step but the last: none, or one that persists.
+/// The call after each step but the last: none, or one that makes data durable.
 type Between = Option<SequencePersist>;
 
 impl SequenceBounds {
-    /// All of them, in the order of their numbers.
+    /// All sequences within the bounds, in the order of their numbers.
     pub(super) fn all_sequences(self) -> Vec<CallSequence> {
         let sequences = match (self.steps, self.count) {
             (3.., count) => return self.draw_sequences(count.unwrap_or(0) as usize),
@@ -48,12 +49,12 @@ impl SequenceBounds {
         order.into_iter().filter_map(|number| sequences.get(number).cloned()).collect()
     }
 
-    /// How many there are.
+    /// The number of sequences.
     pub fn count_sequences(self) -> usize {
         self.all_sequences().len()
     }
 
-    /// So many of three steps, each once.
+    /// Draws this many different sequences of three steps.
     fn draw_sequences(self, count: usize) -> Vec<CallSequence> {
         let (mut drawn, mut seen) = (Vec::with_capacity(count), HashSet::new());
         let draws = (count as u64).saturating_mul(200);
@@ -88,7 +89,7 @@ impl SequenceBounds {
     }
 }
 
-/// Numbers below a limit, one after the other.
+/// Creates a generator of random numbers below a given limit.
 fn draw_chances(seed: u64, draw: u64) -> impl FnMut(usize) -> usize {
     let mut state = mix_bits(seed ^ mix_bits(draw));
     move |limit| {

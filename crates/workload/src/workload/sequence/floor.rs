@@ -1,38 +1,40 @@
-//! How much of a sequence is promised at a moment: for each name, content and attribute the step from which on it must be as it was.
+//! Computes the guarantees for a sequence at a moment: for each name, content and attribute, the first version that it may
+//! have after a power cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::enumerate::CallSequence;
-use super::model::{NameKey, NodeKind, SequenceModel};
+use super::model::{NameKey, SequenceModel};
+use super::node::NodeKind;
 use super::step::{SequenceCall, SequencePersist, SequenceStep};
 
-/// How far a sequence had come when power was cut.
+/// The progress of a sequence when power was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SequenceProgress {
-    /// Calls that had returned.
+    /// The number of calls that had returned.
     pub(super) returned: usize,
-    /// Calls that had begun.
+    /// The number of calls that had begun.
     pub(super) begun: usize,
-    /// Whether everything that had returned was synced afterwards.
+    /// Whether all calls that had returned were synced afterwards.
     pub(super) is_synced: bool,
-    /// The call of this number was refused, and none came after it.
+    /// The number of the call that was refused; no call followed it.
     pub(super) refused: Option<usize>,
 }
 
 /// The guarantees for a sequence, and its possible states.
 #[derive(Debug)]
 pub(super) struct SequenceFloor {
-    /// The states after no step, one, two …: as many as had begun.
+    /// The states after zero steps, one step and so on, for all steps that had begun.
     pub(super) versions: Vec<SequenceModel>,
-    /// The first version in which a name may be, by a sync, or an fsync of its directory.
+    /// The first version that a name may have, because of a sync or an fsync of its directory.
     pub(super) names: BTreeMap<NameKey, usize>,
-    /// The same by an fsync of the file under that name: all but the strictest reading of POSIX expects this.
+    /// The same because of an fsync of the file under that name: only the strictest reading of POSIX does not expect this.
     pub(super) entries: BTreeMap<NameKey, usize>,
-    /// Keyed by the number of the node.
+    /// The first version of the content, by the number of the node.
     pub(super) contents: BTreeMap<usize, usize>,
-    /// Attributes and blocks that were set aside.
+    /// The first version of the attribute and the allocated blocks, by the number of the node.
     pub(super) metadata: BTreeMap<usize, usize>,
-    /// The first version for everything, by a sync.
+    /// The first version of everything, because of a sync.
     pub(super) all: usize,
     pub(super) renamed: Vec<Renamed>,
     /// Nodes that were exchanged (renameat2(2), RENAME_EXCHANGE): it is not agreed whether an fsync of the file
@@ -40,13 +42,13 @@ pub(super) struct SequenceFloor {
     exchanged: BTreeSet<usize>,
 }
 
-/// A name that a node was given in place of another.
+/// A new name that a rename gave to a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Renamed {
     pub(super) node: usize,
     pub(super) from: NameKey,
     pub(super) to: NameKey,
-    /// The first version in which it is so.
+    /// The first version with the new name.
     since: usize,
 }
 
@@ -82,7 +84,7 @@ impl SequenceFloor {
         floor
     }
 
-    /// The number of the version of all that had begun.
+    /// The number of the version after all calls that had begun.
     pub(super) fn last_version(&self) -> usize {
         self.versions.len() - 1
     }
@@ -134,7 +136,7 @@ impl SequenceFloor {
             }
             SequencePersist::Fsync(place) => (model.resolve(place), false),
             SequencePersist::Fdatasync(place) => (model.resolve(place), true),
-            // Nothing is promised of what has no name, but that all else is as it was promised, and can be mounted.
+            // A node without a name has no guarantees of its own; the filesystem must mount, and all other guarantees hold.
             SequencePersist::FsyncOpen => return,
         };
         let Some(node) = node else { return };
@@ -144,7 +146,7 @@ impl SequenceFloor {
         }
         self.metadata.insert(node, last);
         if model.node(node).is_some_and(|node| node.kind == NodeKind::Directory) {
-            // Every name that it has, or had.
+            // Every current and former name of the node.
             let keys = self.versions.iter().flat_map(|version| version.names.keys());
             for key in keys.filter(|(directory, _)| *directory == node) {
                 self.names.insert(*key, last);

@@ -10,26 +10,26 @@ use rustix::io::Errno;
 use crate::dataset::{Listing, open_directory, read_some, stat_entry, type_of};
 
 use super::calls::ATTRIBUTE_NAME;
-use super::model::NodeKind;
+use super::node::NodeKind;
 
-/// No file of a sequence is as large.
+/// The maximum size of a file that is read; files of sequences are smaller.
 const LARGEST: usize = 1 << 20;
-/// A folder of a sequence has fewer entries.
+/// The maximum number of entries that are read; folders of sequences have fewer.
 const MOST: usize = 64;
 const DEEPEST: u32 = 4;
 
-/// Something that was found.
+/// An entry that was found in the folder of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundNode {
     pub(super) kind: Option<NodeKind>,
     pub(super) inode: u64,
     pub(super) links: u32,
-    /// In bytes; of a symbolic link where it leads.
+    /// The content in bytes; of a symbolic link, its target.
     pub(super) content: Vec<u8>,
-    /// Bytes that its blocks take.
+    /// The size of its blocks in bytes.
     pub(super) held: u64,
     pub(super) attribute: Option<Vec<u8>>,
-    /// Where it is a directory.
+    /// The entries of a directory.
     pub(super) entries: BTreeMap<String, FoundNode>,
 }
 
@@ -139,7 +139,7 @@ impl FoundReading<'_> {
         }
     }
 
-    /// Into the buffer, up to a byte more than it should have.
+    /// Reads a file into the buffer, up to one byte more than it should have.
     fn read_contents(&mut self, file: &OwnedFd, size: u64) -> Result<(), Errno> {
         let wanted = usize::try_from(size).unwrap_or(LARGEST).min(LARGEST) + 1;
         self.buffer.clear();
@@ -148,7 +148,7 @@ impl FoundReading<'_> {
         while let Some(rest) = self.buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
             let (asked, count) = (rest.len(), read_some(file.as_fd(), rest)?);
             length += count;
-            // A regular file gives less only where it ends (read(2)).
+            // A short read of a regular file means its end (read(2)).
             if count < asked {
                 break;
             }

@@ -7,7 +7,8 @@ use super::calls::attribute_bytes;
 use super::contents::{ContentFault, compare_content};
 use super::floor::{Renamed, SequenceFloor};
 use super::found::FoundNode;
-use super::model::{NameKey, NodeKind, SequenceModel};
+use super::model::{NameKey, SequenceModel};
+use super::node::NodeKind;
 use super::step::BLOCK;
 
 /// A broken promise, by its name in `PROMISES`, and the observation.
@@ -28,7 +29,7 @@ struct SequenceJudge<'a> {
     broken: Vec<Broken>,
     /// The node found under each name.
     found: BTreeMap<NameKey, &'a FoundNode>,
-    /// Which node it was taken for.
+    /// The node of the model that each entry was identified with.
     taken: BTreeMap<NameKey, usize>,
 }
 
@@ -59,7 +60,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// The versions of a name from the first that is allowed.
+    /// The versions that a name may have, from the first one on.
     fn allowed_versions(&self, key: NameKey, from: usize) -> Vec<Option<usize>> {
         let versions = self.floor.versions.get(from..).unwrap_or_default();
         versions.iter().map(|version| version.names.get(&key).copied()).collect()
@@ -82,7 +83,7 @@ impl<'a> SequenceJudge<'a> {
         let by = |from| self.allowed_versions(key, from).into_iter().flatten().collect::<BTreeSet<usize>>();
         let (entry, name, ever) =
             (by(self.floor.first_version_of_entry(key)), by(self.floor.first_version_of_name(key)), by(0));
-        // Two may have the same content, since one was cloned: the attribute tells them apart.
+        // Two nodes may have the same content, because one was cloned: the attribute distinguishes them.
         let which = |nodes: &BTreeSet<usize>| {
             let alike = nodes.iter().copied().filter(|node| self.content_fault(*node, found).is_none());
             alike.min_by_key(|node| !self.has_attribute(*node, found))
@@ -119,7 +120,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// It is this node: all else that is promised of that.
+    /// Checks all further guarantees for an entry that is this node.
     fn check_node(&mut self, key: NameKey, node: usize, found: &'a FoundNode, shown: &str) {
         self.taken.insert(key, node);
         match found.kind {
@@ -141,7 +142,7 @@ impl<'a> SequenceJudge<'a> {
         node.is_some_and(|node| found.kind == Some(node.kind))
     }
 
-    /// The mismatch of its content, if it is this node.
+    /// The mismatch between the entry's content and the content of this node.
     fn content_fault(&self, number: usize, found: &FoundNode) -> Option<Broken> {
         if !self.is_of_kind(number, found) {
             return Some(("unheard-of", "is of another kind".to_owned()));
@@ -188,7 +189,7 @@ impl<'a> SequenceJudge<'a> {
         nodes.map(|node| node.attribute).collect()
     }
 
-    /// Whether it has one that this node may have.
+    /// Whether the entry has an attribute that this node may have.
     fn has_attribute(&self, number: usize, found: &FoundNode) -> bool {
         let is = |value: Option<u8>| value.map(|value| attribute_bytes(value).to_vec()) == found.attribute;
         self.allowed_attributes(number).into_iter().any(is)
@@ -206,7 +207,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// Blocks that were written or set aside before an fsync or fdatasync are still its own.
+    /// Checks that blocks that were written or allocated before an fsync or fdatasync still belong to the file.
     fn check_blocks(&mut self, number: usize, found: &FoundNode, shown: &str) {
         let from = self.floor.first_version_of_content(number);
         if from == 0 {
@@ -255,7 +256,7 @@ impl<'a> SequenceJudge<'a> {
             if always && !self.taken.iter().any(is_it) {
                 let name = first.names.iter().find(|(_, node)| **node == number);
                 let name = name.map_or("", |(key, _)| key.1);
-                // A name of its own that is gone was told already.
+                // A missing name of the node was reported already.
                 let is_reported = self.broken.iter().any(|(promise, _)| *promise == "name");
                 if !is_reported {
                     let observation = format!("what was {name} at first is under none of its names");
@@ -265,7 +266,8 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// Files have as many links as names, directories as many as they hold, where these are counted at all.
+    /// Checks that files have as many links as names, and directories as many as they have subdirectories, on filesystems that
+    /// count the links of directories.
     fn check_link_counts(&mut self, root: &FoundNode) {
         let mut names: BTreeMap<u64, (u32, u32, String)> = BTreeMap::new();
         let mut waiting = vec![(root, String::new())];
@@ -277,8 +279,8 @@ impl<'a> SequenceJudge<'a> {
                     directories += 1;
                     waiting.push((found, shown));
                 } else {
-                    let seen = names.entry(found.inode).or_insert((found.links, 0, shown));
-                    seen.1 += 1;
+                    let name_count = names.entry(found.inode).or_insert((found.links, 0, shown));
+                    name_count.1 += 1;
                 }
             }
             if directory.links > 1 && directory.links != directories + 2 {

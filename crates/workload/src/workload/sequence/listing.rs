@@ -1,6 +1,7 @@
-//! The final state of sequences whose calls have all returned, in lines that a shell can compare.
+//! Lists the final state of sequences after all calls have returned, in lines that a shell can compare.
 
-use super::model::{NodeKind, SequenceModel};
+use super::model::SequenceModel;
+use super::node::NodeKind;
 use super::place::SequencePlace;
 use super::recovered::SequencesRecord;
 use super::step::{BLOCK, SequenceCall};
@@ -24,7 +25,7 @@ impl SequencesRecord {
         states.collect()
     }
 
-    /// How many bytes the blocks of files must take at least once all calls have returned, a line each: bytes, path.
+    /// Lists the minimum size of the blocks of each file after all calls have returned, one line per file: bytes, path.
     pub fn least_held(&self) -> Vec<String> {
         let files = self.final_states().into_iter().flat_map(|(folder, model)| {
             let node_at = |at: &SequencePlace| {

@@ -13,6 +13,7 @@ mod found;
 mod judge;
 mod listing;
 mod model;
+mod node;
 mod place;
 mod recovered;
 mod step;
@@ -26,10 +27,10 @@ pub use enumerate::SequenceBounds;
 pub use recovered::{SequenceWindow, SequencesLooking, SequencesRecord};
 pub use work::{OneSequence, SequenceWork, SequencesDone, carry_out};
 
-/// The folder below the mount point in which each sequence has one of its own.
+/// The folder below the mount point that holds the folders of all sequences.
 pub(crate) const FOLDER: &str = "sequences";
 
-/// So many sequences lie in the filesystem at once.
+/// The number of sequences that are in the filesystem at once.
 pub(crate) const BATCH: usize = 16;
 
 /// The folder of a sequence, by its number.

@@ -1,4 +1,4 @@
-//! The names that sequences work on.
+//! The names that the calls of sequences use.
 
 /// A path below the folder of a sequence. The calls determine which of them exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ pub(super) enum SequencePlace {
 }
 
 impl SequencePlace {
-    /// Where files may be.
+    /// The places where files may be.
     pub(super) const FILES: [SequencePlace; 6] = [
         SequencePlace::AFoo,
         SequencePlace::ABar,
@@ -28,7 +28,7 @@ impl SequencePlace {
         SequencePlace::CFoo,
     ];
 
-    /// Its names from the sequence's folder on.
+    /// The components of the path below the sequence's folder.
     pub(super) fn components(self) -> &'static [&'static str] {
         match self {
             SequencePlace::Root => &[],
@@ -45,7 +45,7 @@ impl SequencePlace {
         }
     }
 
-    /// As a path, `.` for the folder itself.
+    /// The path as a string; `.` for the folder itself.
     pub(super) fn path(self) -> &'static str {
         match self {
             SequencePlace::Root => ".",

@@ -13,23 +13,24 @@ use super::enumerate::CallSequence;
 use super::floor::{SequenceFloor, SequenceProgress};
 use super::found::read_folder;
 use super::judge::judge_sequence;
-use super::model::{NodeKind, SequenceModel};
+use super::model::SequenceModel;
+use super::node::NodeKind;
 use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, describe_calls, progress_at, remove_folder, sequence_identity};
 use super::{FOLDER, folder_of};
 use crate::workload::saved::SavedReading;
 
-/// The sequences of a part, and when which of their calls returned.
+/// The sequences of a part, and the times at which their calls returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SequencesRecord {
     pub work: SequenceWork,
     pub batches: Vec<SequenceBatch>,
-    /// Of how many calls its sequences were made: with others the same number stands for another sequence.
+    /// The number of different calls: with another number of calls, the numbers of sequences have another meaning.
     #[serde(default)]
     of: usize,
 }
 
-/// From when to when a batch of sequences was there, in nanoseconds of the device's clock.
+/// The period in which a batch of sequences was in the filesystem, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceWindow {
     pub ready_ns: u64,
@@ -41,7 +42,7 @@ impl SequencesRecord {
         SequencesRecord { work, batches, of: STEPS.len() }
     }
 
-    /// Whether its numbers stand for the sequences that they stand for here.
+    /// Whether the record's numbers have the same meaning as in this version.
     pub fn is_understood(&self) -> bool {
         self.of == STEPS.len()
     }
@@ -50,13 +51,13 @@ impl SequencesRecord {
         self.batches.iter().map(|batch| SequenceWindow { ready_ns: batch.ready_ns, until_ns: batch.until_ns })
     }
 
-    /// When the last promise of each sequence was made.
+    /// The times of the last guarantee of each sequence.
     pub fn promised_ns(&self) -> Vec<u64> {
         let calls = self.batches.iter().flat_map(|batch| &batch.calls);
         calls.filter(|calls| !calls.refused).filter_map(|calls| calls.done_ns.last().copied()).collect()
     }
 
-    /// The last moment at which a call returned from the first of these nanoseconds up to, not including, the second.
+    /// The last moment at which a call returned, from the first of these nanoseconds up to the second, which is excluded.
     pub fn last_return(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
         let batch =
             self.batches.iter().filter(|batch| batch.ready_ns < until_ns && batch.until_ns >= from_ns);
@@ -83,7 +84,7 @@ impl SequencesRecord {
         }
     }
 
-    /// The sequences that had begun at this moment, with their number and how far they had come.
+    /// The sequences that had begun at this moment, with their number and progress.
     fn begun_at<'a>(
         &'a self,
         sequences: &'a [CallSequence],
@@ -157,7 +158,7 @@ impl SequencesRecord {
         }
     }
 
-    /// Removes the folders of so many sequences that had begun, the last first: each directory must be removable.
+    /// Removes the folders of this many sequences that had begun, the last first: each directory must be removable.
     pub fn check_removal(
         &self,
         looking: &SequencesLooking,
@@ -183,14 +184,14 @@ impl SequencesRecord {
         }
     }
 
-    /// The numbers of the sequences that had begun, and how many calls each has, the last first.
+    /// The numbers of the sequences that had begun, with the number of their calls, the last first.
     pub fn begun_by(&self, now_ns: u64) -> Vec<(u32, u32)> {
         let looking = self.looking();
         let begun = self.begun_at(&looking.sequences, looking.first, now_ns);
         begun.into_iter().map(|(number, sequence, _)| (number, sequence.calls.len() as u32)).collect()
     }
 
-    /// The calls of the sequence of this number in words, or of the first.
+    /// Describes the calls of the sequence of this number, or of the first sequence.
     pub fn describe_sequence(&self, number: Option<u32>) -> Vec<String> {
         let (first, sequences) = self.work.sequences();
         let place = number.map_or(0, |number| number.saturating_sub(first) as usize);
@@ -198,7 +199,7 @@ impl SequencesRecord {
         calls.iter().map(ToString::to_string).collect()
     }
 
-    /// Whether the calls that are left can be done, and the last of them promises something.
+    /// Whether the selected calls are possible without the others, and the last one makes data durable.
     pub fn can_be_done(work: &SequenceWork) -> bool {
         let (_, sequences) = work.sequences();
         let Some(sequence) = sequences.first() else { return false };
@@ -211,7 +212,7 @@ impl SequencesRecord {
             }
             SequenceCall::Persist(SequencePersist::Fsync(at) | SequencePersist::Fdatasync(at)) => {
                 persists = true;
-                // As a program that opens it, which follows no link and waits for no writer of a FIFO.
+                // The program that syncs opens the place without following links or waiting for the writer of a FIFO.
                 matches!(model.kind(*at), Some(NodeKind::File | NodeKind::Directory))
             }
             SequenceCall::Persist(SequencePersist::FsyncOpen) => {
@@ -226,7 +227,7 @@ impl SequencesRecord {
         possible && persists
     }
 
-    /// The number of the sequence that this was seen of.
+    /// The number of the sequence in which this was observed.
     pub fn number_in(seen: &str) -> Option<u32> {
         seen.split_once(':')?.0.parse().ok()
     }
@@ -254,7 +255,7 @@ impl SequencesRecord {
     }
 }
 
-/// The sequences of a part, ready to be looked for.
+/// The sequences of a part, indexed for the check.
 #[derive(Debug)]
 pub struct SequencesLooking {
     first: u32,

@@ -1,47 +1,47 @@
-//! The calls of which sequences are made, and those that promise something.
+//! The calls that sequences consist of: steps that change something, and calls that make data durable.
 
 use super::place::SequencePlace;
 use super::place::SequencePlace::{A, ABar, ABaz, AC, AFoo, AQux, B, BFoo, C, CFoo};
 
-/// One call, with all that it is given.
+/// A call that changes something, with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SequenceStep {
-    /// An empty file.
+    /// Creates an empty file.
     Create(SequencePlace),
     MakeDirectory(SequencePlace),
-    /// A symbolic link, which leads to `foo`.
+    /// Creates a symbolic link to `foo`.
     Symlink(SequencePlace),
     MakeFifo(SequencePlace),
-    /// A file that had no name (open(2), O_TMPFILE) is given one.
+    /// Gives a name to a file without one (open(2), O_TMPFILE).
     LinkUnnamed(SequencePlace),
     Link(SequencePlace, SequencePlace),
     Unlink(SequencePlace),
-    /// The same of a file that is open, and stays so until the end of the sequence.
+    /// Unlinks a file that remains open until the end of the sequence.
     UnlinkOpen(SequencePlace),
     RemoveDirectory(SequencePlace),
-    /// The same of a directory that is open, and stays so.
+    /// Removes a directory that remains open until the end of the sequence.
     RemoveOpenDirectory(SequencePlace),
     Rename(SequencePlace, SequencePlace),
-    /// Two names change places.
+    /// Exchanges two names.
     Exchange(SequencePlace, SequencePlace),
-    /// Offset and length in bytes.
+    /// Writes at this offset with this length, in bytes.
     Write(SequencePlace, u32, u32),
-    /// The same past the cache of pages.
+    /// Writes without the page cache (O_DIRECT).
     WriteDirect(SequencePlace, u32, u32),
-    /// The same through a shared mapping (mmap(2)), within the file.
+    /// Writes through a shared mapping (mmap(2)), within the file.
     WriteMapped(SequencePlace, u32, u32),
-    /// All of the first in place of the beginning of the second, by sharing its blocks (ioctl_ficlone(2)).
+    /// Replaces the content of the second file by that of the first, by sharing its blocks (ioctl_ficlone(2)).
     Clone(SequencePlace, SequencePlace),
-    /// Behind the end: length in bytes.
+    /// Appends this many bytes.
     Append(SequencePlace, u32),
-    /// To this size in bytes.
+    /// Truncates or extends the file to this size in bytes.
     Truncate(SequencePlace, u32),
-    /// Blocks set aside: offset and length in bytes, and whether the size stays.
+    /// Allocates blocks: offset and length in bytes, and whether the size remains.
     Allocate(SequencePlace, u32, u32, bool),
     PunchHole(SequencePlace, u32, u32),
-    /// Zeroes, and whether the size stays.
+    /// Zeroes a range: offset and length in bytes, and whether the size remains.
     ZeroRange(SequencePlace, u32, u32, bool),
-    /// An extended attribute of this value.
+    /// Sets the extended attribute to this value.
     SetAttribute(SequencePlace, u8),
     RemoveAttribute(SequencePlace),
 }
@@ -51,7 +51,7 @@ pub(super) enum SequenceStep {
 pub(super) enum SequencePersist {
     Fsync(SequencePlace),
     Fdatasync(SequencePlace),
-    /// fsync of what was unlinked or removed while it was open: it has no name.
+    /// fsync of a file or directory that was unlinked or removed while it was open, and has no name.
     FsyncOpen,
     /// syncfs of the whole filesystem.
     Sync,
@@ -64,10 +64,11 @@ pub(super) enum SequenceCall {
     Persist(SequencePersist),
 }
 
-/// Bytes of a block, as the steps below have it.
+/// The size of a block in bytes that the steps below assume.
 pub(super) const BLOCK: u32 = 4096;
 
-/// Every call that a sequence may have, in a fixed order: the number of a sequence stands for the same on every machine.
+/// Every step that a sequence may have, in a fixed order, so that the number of a sequence has the same meaning on every
+/// machine.
 pub(super) const STEPS: &[SequenceStep] = &[
     SequenceStep::Create(ABaz),
     SequenceStep::Create(AFoo),
@@ -140,14 +141,14 @@ pub(super) const STEPS: &[SequenceStep] = &[
     SequenceStep::UnlinkOpen(ABaz),
     SequenceStep::RemoveOpenDirectory(B),
     SequenceStep::RemoveOpenDirectory(AC),
-    // Of a symbolic link, once one is there.
+    // Steps on a symbolic link, which an earlier step may have created.
     SequenceStep::Rename(ABaz, AQux),
     SequenceStep::Rename(ABaz, BFoo),
     SequenceStep::Rename(BFoo, ABaz),
 ];
 
 impl SequenceStep {
-    /// The places that it uses: the last is the one that it creates or changes.
+    /// The places that the step uses. It creates or changes the last one.
     pub(super) fn places(self) -> Vec<SequencePlace> {
         use SequenceStep as S;
         match self {
@@ -176,12 +177,12 @@ impl SequenceStep {
         }
     }
 
-    /// Whether it leaves something open that has no name.
+    /// Whether the step leaves a node open that has no name.
     pub(super) fn leaves_open(self) -> bool {
         matches!(self, SequenceStep::UnlinkOpen(_) | SequenceStep::RemoveOpenDirectory(_))
     }
 
-    /// Whether it changes directory entries.
+    /// Whether the step changes directory entries.
     pub(super) fn changes_names(self) -> bool {
         use SequenceStep as S;
         matches!(

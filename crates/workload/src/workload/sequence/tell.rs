@@ -1,4 +1,4 @@
-//! Calls in words, as a shell with the usual programs would have them where there is one for it.
+//! Describes calls in words, as shell commands if a common program makes the call.
 
 use std::fmt;
 

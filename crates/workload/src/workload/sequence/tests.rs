@@ -6,7 +6,7 @@ use super::enumerate::{CallSequence, SequenceBounds};
 use super::floor::{SequenceFloor, SequenceProgress};
 use super::found::{FoundNode, read_folder};
 use super::judge::judge_sequence;
-use super::model::NodeKind;
+use super::node::NodeKind;
 use super::step::SequenceCall;
 use super::work::{SequenceWork, describe_calls};
 use super::{FOLDER, carry_out};

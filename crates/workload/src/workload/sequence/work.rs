@@ -1,4 +1,5 @@
-//! Carries sequences out, a few at a time: they are made ready and synced, done one after the other, compared, and removed.
+//! Runs sequences in batches: prepares and syncs their files, makes their calls one after the other, compares the result with
+//! the model, and removes the files.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -27,22 +28,22 @@ use crate::workload::latency::{LatencyRecorder, to_recorded_calls};
 use crate::workload::save::now_ns;
 use crate::workload::{OperationResult, WorkError};
 
-/// A part of the sequences that there are within bounds.
+/// A part of the sequences within the bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceWork {
     pub bounds: SequenceBounds,
-    /// Which, from 0.
+    /// The number of the part, from 0.
     pub part: u32,
-    /// None of the part but this.
+    /// Runs only this sequence of the part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<OneSequence>,
 }
 
-/// A single sequence of all that there are, or some of its calls.
+/// A single sequence, or some of its calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OneSequence {
     pub number: u32,
-    /// Which of its calls, from 0.
+    /// The positions of its selected calls, from 0.
     pub calls: Vec<u32>,
 }
 
@@ -53,16 +54,16 @@ pub struct SequencesDone {
     pub batches: Vec<SequenceBatch>,
 }
 
-/// So many sequences are a part: their log is replayed in a second.
+/// The number of sequences in a part: their log is replayed in a second.
 const PART: usize = 2048;
 
 impl SequenceWork {
-    /// How many parts there are.
+    /// The number of parts.
     pub fn count_parts(bounds: SequenceBounds) -> u32 {
         bounds.count_sequences().div_ceil(PART).max(1) as u32
     }
 
-    /// Its sequences, with the number of the first.
+    /// The sequences of the part, with the number of the first.
     pub(super) fn sequences(&self) -> (u32, Vec<CallSequence>) {
         if let Some(OneSequence { number, calls }) = &self.only {
             let whole = self.bounds.all_sequences().into_iter().nth(*number as usize);
@@ -177,16 +178,16 @@ impl SequencesOfBatch<'_> {
         for at in [SequencePlace::A, SequencePlace::B] {
             rustix::fs::mkdirat(&root, at.path(), directory)?;
         }
-        // As the model has it: the first write, and the second.
+        // The contents match the first and the second write of the model.
         let identity = sequence_identity(self.bounds, number);
         for (at, length, with) in [(SequencePlace::AFoo, FOO, 1), (SequencePlace::ABar, BAR, 2)] {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let file = rustix::fs::openat(&root, at.path(), flags, Mode::from_raw_mode(0o644))?;
             let mut bytes = vec![0; length as usize];
             fill_pattern(&mut bytes, identity ^ with, 0);
-            let mut done = 0;
-            while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-                done += rustix::io::write(&file, rest)?;
+            let mut written = 0;
+            while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+                written += rustix::io::write(&file, rest)?;
             }
         }
         match set_attribute(root.as_fd(), SequencePlace::AFoo, ATTRIBUTE) {
@@ -220,7 +221,7 @@ impl SequencesOfBatch<'_> {
         Ok(calls)
     }
 
-    /// Before any cut all of it must be as the model has it: a mistake of the model's shows here, or one of the filesystem's.
+    /// Compares the state before any power cut with the model, which detects errors of the model or of the filesystem.
     fn compare_with_model(
         &self,
         number: u32,
@@ -239,8 +240,8 @@ impl SequencesOfBatch<'_> {
         let broken = found_root.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
         // Blocks are counted once they are written.
         let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
-        let seen = broken.map(|(_, seen)| seen).or(errors.into_iter().next());
-        seen.map_or(Ok(()), |saw| {
+        let first_fault = broken.map(|(_, seen)| seen).or(errors.into_iter().next());
+        first_fault.map_or(Ok(()), |saw| {
             let expected = describe_calls(sequence, calls.done_ns.len());
             Err(WorkError::Miscounted {
                 operation: Operation::Sequences.name(),
@@ -252,7 +253,7 @@ impl SequencesOfBatch<'_> {
     }
 }
 
-/// How far it had come at this nanosecond.
+/// The progress of a sequence at this nanosecond.
 pub(super) fn progress_at(sequence: &CallSequence, calls: &SequenceCalls, now_ns: u64) -> SequenceProgress {
     let returned = calls.done_ns.iter().filter(|done| **done <= now_ns).count();
     let begun = if calls.began_ns <= now_ns { (returned + 1).min(sequence.calls.len()) } else { 0 };
@@ -270,7 +271,7 @@ pub(super) fn describe_calls(sequence: &CallSequence, calls: usize) -> String {
     call_names.join("; ")
 }
 
-/// Removes a folder with all that is in it, and follows nothing.
+/// Removes a folder with its content, without following links.
 pub(super) fn remove_folder(folder: &OwnedFd, name: &str, listing: &mut Listing) -> Result<(), Errno> {
     let root = open_directory_below(folder.as_fd(), Path::new(name), false)?;
     empty_directory(&root, listing, 0)?;
