@@ -1,6 +1,6 @@
 //! Simulated trials: log times of candidates under noise of several kinds, tried in the order in which a run tries them.
 
-use fsverdict::study::order;
+use fsverdict::study::draw_order;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -146,8 +146,9 @@ impl World {
 
     /// The log times of one block of those still racing.
     pub(crate) fn next_block(&mut self, racing: &[usize]) -> Vec<Option<f64>> {
-        let order =
-            order(self.seed, self.block + 1, self.centres.len(), |candidate| racing.contains(&candidate));
+        let order = draw_order(self.seed, self.block + 1, self.centres.len(), |candidate| {
+            racing.contains(&candidate)
+        });
         let shared = BLOCK_NOISE * normal(&mut self.random);
         let mut times = vec![None; self.centres.len()];
         let mut before = None;

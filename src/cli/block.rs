@@ -7,7 +7,7 @@ use std::thread::scope;
 
 use clap::Args;
 
-use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run};
+use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge_blocks, shared_run};
 use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
 use fsverdict_judgement::verdict::DeviceRun;
@@ -153,13 +153,13 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
         )));
     }
     let (folder, plan) = RunFolder::open(run).map_err(CliError::usage)?;
-    let merged = merge(&folder, &plan, &arguments.without).map_err(complaint)?;
+    let merged = merge_blocks(&folder, &plan, &arguments.without).map_err(complaint)?;
     if arguments.settled {
         return Ok(settled(&merged, &plan));
     }
     // Writing is the disk's work, and judging the processor's.
     let report = scope(|scope| {
-        let writing = scope.spawn(|| merged.write(&folder));
+        let writing = scope.spawn(|| merged.write_journal(&folder));
         let report = gathered(Some(&folder), &plan, &merged.run, true);
         writing.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| report)
     });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fleet::{Hiding, bundle, bundle_name};
+use crate::fleet::{Hiding, bundle_name, bundle_run};
 use crate::study::RunFolder;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::{TerminalLook, count};
@@ -44,8 +44,8 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     let home = std::env::var("HOME").unwrap_or_default();
     let hiding =
         Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
-    let bundled =
-        bundle(&folder, &plan, &path, (!arguments.with_names).then_some(hiding)).map_err(CliError::failed)?;
+    let bundled = bundle_run(&folder, &plan, &path, (!arguments.with_names).then_some(hiding))
+        .map_err(CliError::failed)?;
     let mut said = format!("{}, {}\n", path.display(), Bytes(bundled.size));
     for (names, places) in &bundled.replaced {
         said += &format!("  replaced: {names}, in {}\n", count(*places, "place"));

@@ -157,7 +157,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     drop(disk);
     if arguments.erase.is_some() {
         let path = path.canonicalize().map_err(CliError::failed)?;
-        found = found.and(in_trial(arguments, DeviceSource::Path(path), Grid::Writing)?);
+        found = found.combine_with(in_trial(arguments, DeviceSource::Path(path), Grid::Writing)?);
     }
     let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Target { device, size, like: likeness(path), stem, found })
@@ -184,7 +184,7 @@ fn modelled(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliEr
     print_line(&format!("measuring {device} in a guest, by the guest's clock"));
     let mut found = in_trial(arguments, source.clone(), Grid::Reading)?;
     if arguments.erase.is_some() {
-        found = found.and(in_trial(arguments, source, Grid::Writing)?);
+        found = found.combine_with(in_trial(arguments, source, Grid::Writing)?);
     }
     Ok(Target { device, size, like: model.nearest(), stem: format!("{}-measured", model.name), found })
 }

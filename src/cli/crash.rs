@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::study::{RunFolder, power_cutting};
+use crate::study::{RunFolder, prepare_power_cutting};
 use fsverdict_faults::{CutName, CutProgress, MinimisedState, PowerCutting, WrittenState};
 use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
 use fsverdict_judgement::plan::{Candidate, Plan};
@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         _ => {}
     }
     if let (Some(candidate), Some(path)) = (candidate, &arguments.export) {
-        let cutting = power_cutting(&plan, folder.handle()).map_err(CliError::failed)?;
+        let cutting = prepare_power_cutting(&plan, folder.handle()).map_err(CliError::failed)?;
         return export(&cutting, candidate, path, arguments.part);
     }
     let done = do_faults(&folder, &plan, FaultTime::default(), candidate, arguments.again, quiet);
@@ -177,7 +177,7 @@ fn cut_all(
         return Ok(());
     }
     sort_by_rank(plan, &run, &mut wanted);
-    let mut cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let mut cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     for (at, candidate) in wanted.iter().enumerate() {
         let left = wanted.get(at..).unwrap_or_default();
         if time.is_up() {
@@ -223,7 +223,7 @@ fn write_state(
 ) -> Result<Exit, CliError> {
     let image = arguments.image.clone();
     let image = image.unwrap_or_else(|| PathBuf::from(format!("{}-{state}.img", candidate.name)));
-    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let WrittenState { at_s, images, must } =
         cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
@@ -255,7 +255,7 @@ fn write_script(
             "leave --script out, and the image of each device is written",
         )));
     }
-    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let failed = |error: std::io::Error| {
         let hint = error.hint().unwrap_or_else(|| "remove it, or name another file".to_owned());
         let what = format!("cannot make {}: {error}", path.display());

@@ -11,7 +11,7 @@ use fsverdict_lab::kernel::{KernelCache, KernelEntry, find_build_obstacle};
 use fsverdict_lab::lab::{by_default, list_candidacies};
 use fsverdict_report::TerminalLook;
 use fsverdict_stack::layer::usual_layers;
-use fsverdict_text::{Hinted, Reason, width, wrap_hanging};
+use fsverdict_text::{Hinted, Reason, display_width, wrap_hanging};
 
 use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};
@@ -72,7 +72,9 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         let text = format!("  [{number}] {lab}: {}\n      hint: {}", obstacle.what, obstacle.hint);
         writeln!(out, "{}", wrap_hanging(&text, columns, 6))?;
     }
-    let runs = |candidate: &&Candidate| prospects.iter().any(|(_, one)| one.skips(&candidate.name).is_none());
+    let runs = |candidate: &&Candidate| {
+        prospects.iter().any(|(_, one)| one.reason_to_skip(&candidate.name).is_none())
+    };
     let able = plan.candidates.iter().filter(runs).count();
     writeln!(out, "\n{able} of {} candidates can run here.", plan.candidates.len())?;
     out.show()?;
@@ -133,7 +135,7 @@ fn compare<'a>(
     for candidate in &plan.candidates {
         let mut row = vec![candidate.name.clone()];
         for (name, prospect) in prospects {
-            row.push(match prospect.skips(&candidate.name) {
+            row.push(match prospect.reason_to_skip(&candidate.name) {
                 None => "yes".to_owned(),
                 Some(obstacle) => {
                     let known = reasons.iter().position(|(_, known)| *known == obstacle);
@@ -153,11 +155,12 @@ fn compare<'a>(
 /// Rows as lines, each cell below the one above it.
 fn in_line(rows: &[Vec<String>]) -> impl Iterator<Item = String> {
     let columns = rows.first().map_or(0, Vec::len);
-    let widest =
-        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0);
+    let widest = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| display_width(cell)).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(widest).collect();
     let padded =
-        |(cell, columns): (&String, &usize)| format!(" {cell}{} ", " ".repeat(columns - width(cell)));
+        |(cell, columns): (&String, &usize)| format!(" {cell}{} ", " ".repeat(columns - display_width(cell)));
     rows.iter().map(move |row| row.iter().zip(&widths).map(padded).collect())
 }
 

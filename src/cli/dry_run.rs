@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use crate::study::{DeviceProspect, Permission, Prospect, SessionError, order};
+use crate::study::{DeviceProspect, Permission, Prospect, SessionError, draw_order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
 use fsverdict_lab::lab::{ChosenLab, Lab, LabError};
 use fsverdict_report::{TerminalLook, in_lines};
@@ -44,7 +44,7 @@ pub(super) fn show(
     writeln!(out, "{}", hanging(&format!("each trial: {}", choice.lab.command_line().join(" ")), 2))?;
     for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;
-        match prospect.skips(&candidate.name) {
+        match prospect.reason_to_skip(&candidate.name) {
             Some(Reason { what, hint, .. }) => {
                 let text = format!("{}: skipped: {what}\n  hint: {hint}", in_lines(&candidate.name));
                 writeln!(out, "{}", hanging(&text, 4))?;
@@ -68,9 +68,9 @@ pub(super) fn show(
         writeln!(out, "{}", hanging(&format!("{:LABEL$}{why}", "options"), LABEL))?;
     }
     if let Some(seed) = plan.protocol.order {
-        let able = |at: usize| prospect.skips(&plan.candidates[at].name).is_none();
+        let able = |at: usize| prospect.reason_to_skip(&plan.candidates[at].name).is_none();
         for block in 1..=plan.protocol.blocks.min {
-            let places = order(seed, block, plan.candidates.len(), able);
+            let places = draw_order(seed, block, plan.candidates.len(), able);
             let names: Vec<&str> = places.iter().map(|at| plan.candidates[*at].name.as_str()).collect();
             writeln!(out, "{}", hanging(&format!("block {block}: {}", names.join(" ")), LABEL))?;
         }
@@ -142,8 +142,8 @@ pub(super) fn look_ahead(
     permission: &Permission<'_>,
     origin: &PlanOrigin,
 ) -> (Prospect, Option<&'static str>) {
-    let mut prospect = Prospect::of(plan, lab, permission);
-    if prospect.choosy(plan).next().is_none() {
+    let mut prospect = Prospect::from_plan(plan, lab, permission);
+    if prospect.candidates_with_untried_options(plan).next().is_none() {
         return (prospect, None);
     }
     let why = match (origin, lab.against_trying()) {

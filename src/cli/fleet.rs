@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::fleet::{
-    Fleet, FleetError, Merged, On, conduct_fleet, keep, kept, merge, sites_of_run, state_folder,
+    Fleet, FleetError, Merged, SiteTransport, conduct_fleet, merge_blocks, sites_of_run, state_folder,
+    store_inventory, stored_inventory,
 };
 use crate::study::RunFolder;
 use fsverdict_judgement::plan::Plan;
@@ -20,7 +21,7 @@ use super::{CliError, Exit};
 pub(super) struct SiteArguments {
     /// Run the blocks at several sites and merge the results
     #[arg(long, value_enum, requires = "sites")]
-    on: Option<On>,
+    on: Option<SiteTransport>,
     /// The sites: a list of machines and their devices
     #[arg(long, value_name = "SITES.toml", requires = "on")]
     sites: Option<PathBuf>,
@@ -43,7 +44,7 @@ pub(super) fn begin_at_sites(
     fleet: &Fleet,
     all: bool,
 ) -> Result<Exit, CliError> {
-    if let Some(caution) = keep(folder.handle(), plan, fleet).map_err(complaint)? {
+    if let Some(caution) = store_inventory(folder.handle(), plan, fleet).map_err(complaint)? {
         print_line(&format!("warning: {caution}"));
     }
     conduct_at_sites(folder, plan, fleet, all)
@@ -52,7 +53,7 @@ pub(super) fn begin_at_sites(
 /// The inventory with which this user began the run; `None` where it has none, being no run of several sites.
 pub(super) fn kept_fleet(folder: &RunFolder, plan: &Plan) -> Result<Option<Fleet>, CliError> {
     let run = folder.handle();
-    match kept(run, plan).map_err(complaint)? {
+    match stored_inventory(run, plan).map_err(complaint)? {
         None if sites_of_run(run).map_err(complaint)?.is_some() => {
             Err(complaint(FleetError::NoInventory { run: run.path().to_owned(), state: state_folder() }))
         }
@@ -69,24 +70,24 @@ pub(super) fn conduct_at_sites(
 ) -> Result<Exit, CliError> {
     let names: Vec<String> = fleet.sites.iter().map(|site| site.name.to_string()).collect();
     let run = quoted(&folder.path().to_string_lossy());
-    let interrupted = fleet.on.interrupted();
+    let interrupted = fleet.on.describe_interruption();
     print_line(&format!(
         "blocks are done at {}; {interrupted}, `fsverdict resume {run}` comes back",
         names.join(", ")
     ));
     let mut look = |merged: &Merged| -> Result<(), FleetError> {
-        merged.write(folder)?;
+        merged.write_journal(folder)?;
         let each: Vec<String> = merged.done.iter().map(|(site, blocks)| format!("{site} {blocks}")).collect();
         print_line(&format!("blocks done: {}; complete rounds: {}", each.join(", "), merged.rounds));
         Ok(())
     };
     conduct_fleet(folder, plan, fleet, &mut look).map_err(complaint)?;
-    let merged = merge(folder, plan, &[]).map_err(complaint)?;
-    merged.write(folder).map_err(complaint)?;
+    let merged = merge_blocks(folder, plan, &[]).map_err(complaint)?;
+    merged.write_journal(folder).map_err(complaint)?;
     let outcome = show_run(folder, plan, &merged.run, all)?;
     if merged.settled.is_none() {
         settled(&merged, plan);
-        let why = fleet.on.explained(folder.path());
+        let why = fleet.on.describe_log_place(folder.path());
         return Err(CliError::failed(Reason::new(
             "no site has a block under way, and the run is not settled",
             format!("{why}; `fsverdict resume {run}` runs the missing blocks"),

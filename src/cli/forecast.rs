@@ -128,7 +128,7 @@ const NOTEWORTHY: u64 = 1 << 30;
 fn tables(plan: &Plan, prospect: &Prospect) -> Option<String> {
     let size = prospect.size?;
     let mut most = 0;
-    let able = plan.candidates.iter().filter(|candidate| prospect.skips(&candidate.name).is_none());
+    let able = plan.candidates.iter().filter(|candidate| prospect.reason_to_skip(&candidate.name).is_none());
     let names: Vec<&str> = able
         .filter(|candidate| {
             let written = written_by_mkfs(candidate, size);

@@ -16,12 +16,12 @@ pub(super) struct Live<'a> {
 }
 
 impl Observer for Live<'_> {
-    fn expect(&mut self, trials: Vec<String>) {
-        self.inner.expect(trials);
+    fn expect_trials(&mut self, trials: Vec<String>) {
+        self.inner.expect_trials(trials);
     }
 
-    fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
-        self.inner.event(trial, event);
+    fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event) {
+        self.inner.observe_event(trial, event);
     }
 
     fn block_ended(&mut self, run: &Run) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::study::price;
+use crate::study::measure_prices;
 use fsverdict_judgement::journal::{Event, OpenJournal};
 use fsverdict_linux::host::talk::print_line;
 
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &PriceArguments) -> Result<Exit, CliError> {
             print_line(&format!("measuring the CPU time of the work on {filesystem}"));
         }
     };
-    let prices = price(&plan, &run, &mut tell).map_err(CliError::failed)?;
+    let prices = measure_prices(&plan, &run, &mut tell).map_err(CliError::failed)?;
     let mut journal = OpenJournal::resume(&plan, &folder.journal()).map_err(CliError::failed)?;
     journal.append(None, Event::Priced(prices)).map_err(CliError::failed)?;
     drop(journal);

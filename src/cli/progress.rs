@@ -129,13 +129,13 @@ impl Drop for Bar {
 }
 
 impl Observer for Bar {
-    fn expect(&mut self, trials: Vec<String>) {
+    fn expect_trials(&mut self, trials: Vec<String>) {
         self.bar.set_length(self.done + trials.len() as u64);
         self.to_come = trials;
         self.bar.set_prefix(self.to_go());
     }
 
-    fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
+    fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event) {
         match (trial, event) {
             (Some(id), Event::TrialStarted {}) => {
                 if self.underway.iter().any(|(known, _)| known == id) {

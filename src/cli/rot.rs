@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::study::{RunFolder, power_cutting};
+use crate::study::{RunFolder, prepare_power_cutting};
 use fsverdict_disk::crash::RottenBlock;
 use fsverdict_faults::{CutName, WrittenRot};
 use fsverdict_judgement::journal::{CandidateStatus, Event, OpenJournal, RotOutcome, RottenBlocks, Run};
@@ -56,7 +56,7 @@ pub(super) fn rot_all(
         return Ok(());
     }
     sort_by_rank(plan, &run, &mut wanted);
-    let mut cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let mut cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     for (at, candidate) in wanted.iter().enumerate() {
         let left = wanted.get(at..).unwrap_or_default();
         if time.is_up() {
@@ -117,7 +117,7 @@ pub(super) fn write_rot(
 ) -> Result<Exit, CliError> {
     let image =
         image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
-    let cutting = power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let WrittenRot { held, stopped, must } =
         cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
     if let Some(stopped) = stopped {

@@ -219,7 +219,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
         other => CliError::failed(other),
     })?;
     if !arguments.conduct.quiet {
-        let told = forecast(&session.plan, &session.choice, &session.prospect());
+        let told = forecast(&session.plan, &session.choice, &session.predict_skips());
         let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
         print_line(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
     }

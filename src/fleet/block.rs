@@ -1,4 +1,4 @@
-//! A site's part: one block, whole or not at all.
+//! Conducts one block at a site of a shared run. The block becomes part of the run only when it is complete.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use fsverdict_lab::lab::{ChosenLab, choose_lab};
 use fsverdict_lab::trial::seeds;
 
 use super::FleetError;
-use super::left_file::LeftFile;
-use super::merge::merge;
+use super::device_state_file::DeviceStateFile;
+use super::merge::merge_blocks;
 use super::shard::Shards;
 use super::site::{BINARY, SITE, Site};
 
@@ -20,22 +20,23 @@ pub struct BlockOrder {
     pub site: Site,
     /// From 1.
     pub block: u32,
-    /// This site's device, where it is another than the plan's.
+    /// This site's device, if it differs from the plan's.
     pub device: Option<DeviceSource>,
-    /// How many trials at once, in simulated time.
+    /// The number of trials that run at once, in simulated time.
     pub jobs: Option<usize>,
-    /// Whether what may be erased was named once for all blocks, in an inventory: that covers the device as the last block left it.
+    /// Whether an inventory gave permission to erase the device once for all blocks. Such a permission covers the device
+    /// only as the previous block left it.
     pub is_standing: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockEnd {
-    /// It had been done before.
+    /// An earlier call completed the block.
     Already,
-    /// The run has come to its end without it, for this reason.
+    /// The run has ended without this block, for this reason.
     Settled(String),
     Done,
-    /// It is still to be done: no attempt counts, for the machine was too busy at each.
+    /// The block must be repeated: no attempt counts, because the machine was too busy each time.
     Disturbed,
 }
 
@@ -47,11 +48,11 @@ pub fn conduct_block(
     observer: &mut dyn Observer,
 ) -> Result<BlockEnd, FleetError> {
     let BlockOrder { site, block, device, jobs, is_standing } = asked;
-    let shards = Shards::of(folder.handle());
-    if shards.has(&site, block) {
+    let shards = Shards::new(folder.handle());
+    if shards.has_block(&site, block) {
         return Ok(BlockEnd::Already);
     }
-    let so_far = match merge(folder, plan, &[]) {
+    let so_far = match merge_blocks(folder, plan, &[]) {
         Ok(merged) => Some(merged),
         Err(FleetError::Nothing { .. }) => None,
         Err(error) => return Err(error),
@@ -59,36 +60,39 @@ pub fn conduct_block(
     if let Some(reason) = so_far.as_ref().and_then(|merged| merged.settled.clone()) {
         return Ok(BlockEnd::Settled(reason));
     }
-    let journal = shards.begin(&site, block)?;
-    let own = |seed: u64| seeds::of_site(seed, &site.to_string());
-    // A modelled device answers the same seed alike: each site has to look at other ones, or it would add nothing.
+    let journal = shards.begin_block(&site, block)?;
+    let site_seed = |seed: u64| seeds::of_site(seed, &site.to_string());
+    // A modelled device gives the same results for the same seed, so each site uses a seed of its own: otherwise it
+    // would add no information.
     let modelled = device.as_ref().unwrap_or(&plan.device.source).is_modelled();
     let protocol = &plan.protocol;
-    let memory = LeftFile::of_site(folder.path(), &site);
-    let mut left = match (&memory, is_standing) {
-        (Some(memory), true) => memory.read()?,
+    let memory = DeviceStateFile::of_site(folder.path(), &site);
+    let mut left_devices = match (&memory, is_standing) {
+        (Some(memory), true) => memory.read_devices()?,
         _ => Vec::new(),
     };
-    let forget_left = || memory.as_ref().map_or(Ok(()), LeftFile::remove);
+    let forget_left = || memory.as_ref().map_or(Ok(()), DeviceStateFile::remove);
     let one = OneBlock {
-        left: &mut left,
+        left: &mut left_devices,
         before_first_write: &forget_left,
         plan,
         run: folder.id(),
         number: block,
-        order_seed: own(protocol.order.unwrap_or(protocol.seed)),
-        seed: if modelled { own(protocol.seed) } else { protocol.seed },
+        order_seed: site_seed(protocol.order.unwrap_or(protocol.seed)),
+        seed: if modelled { site_seed(protocol.seed) } else { protocol.seed },
         out: so_far.as_ref().map_or(Vec::new(), |merged| merged.out.clone()),
         device,
         journal: &journal,
-        facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), binary()?)]),
-        misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
+        facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), digest_program()?)]),
+        misfits: &|start| {
+            so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, plan, start))
+        },
     };
     let lab =
         |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose_lab(plan, plan.lab)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer);
-    if let Some(memory) = memory.as_ref().filter(|_| !left.is_empty()) {
-        memory.keep(&left)?;
+    if let Some(memory) = memory.as_ref().filter(|_| !left_devices.is_empty()) {
+        memory.write_devices(&left_devices)?;
     }
     let counts = counts.map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
@@ -100,11 +104,11 @@ pub fn conduct_block(
     if !counts {
         return Ok(BlockEnd::Disturbed);
     }
-    shards.end(&journal, block)?;
+    shards.finish_block(&journal, block)?;
     Ok(BlockEnd::Done)
 }
 
-/// The run in the folder at `path`, which is made for this plan where there is none.
+/// Opens the run in the folder at `path`, or creates it for this plan if there is none.
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
     let there = || RunFolder::has_plan(path);
     if !there() {
@@ -123,9 +127,9 @@ pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
     }
 }
 
-/// What tells this program from any other: 16 hexadecimal digits.
-fn binary() -> Result<String, FleetError> {
+/// The digest of this program's file in 16 hexadecimal digits, which identifies the build.
+fn digest_program() -> Result<String, FleetError> {
     let path = Path::new("/proc/self/exe");
-    let content = std::fs::read(path).map_err(FleetError::io(path))?;
+    let content = std::fs::read(path).map_err(FleetError::io_error(path))?;
     Ok(format!("{:016x}", xxh3_64_with_seed(&content, 0)))
 }

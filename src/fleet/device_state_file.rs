@@ -1,8 +1,9 @@
-//! How a block of a site has left its devices, kept for the next one: an inventory names once for all blocks what may be erased,
-//! and that covers what fsverdict left there, not what another program has written since.
+//! Records how a block of a site left its devices, for the next block. An inventory gives permission to erase a device
+//! once for all blocks; the permission covers the data that fsverdict left there, and no data that another program has
+//! written since.
 //!
-//! It lies beside the inventories, in a folder that is the user's alone. A block that ends before its first write leaves it as it was;
-//! one that is killed after that leaves none.
+//! The file lies beside the inventories, in a folder that only this user can write to. A block that ends before its first
+//! write leaves the file unchanged; a block that is killed after its first write leaves no file.
 
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read};
@@ -17,26 +18,26 @@ use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::{FolderHandle, Links, Reason, open_regular};
 
 use super::FleetError;
-use super::kept::state_folder;
 use super::site::Site;
+use super::stored_inventory::state_folder;
 
-/// No such file is longer, in bytes.
+/// The maximum size of the file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 #[derive(Debug)]
-pub(super) struct LeftFile(PathBuf);
+pub(super) struct DeviceStateFile(PathBuf);
 
-impl LeftFile {
-    /// That of a site of the run in the folder `run`; none where the user has no home.
+impl DeviceStateFile {
+    /// The file of a site of the run in the folder `run`; `None` if the user has no home.
     pub(super) fn of_site(run: &Path, site: &Site) -> Option<Self> {
         let run = std::fs::canonicalize(run).ok()?;
         let key = xxh3_64(format!("{}\n{site}", run.display()).as_bytes());
-        Some(LeftFile(state_folder()?.join(format!("left-{key:016x}.json"))))
+        Some(DeviceStateFile(state_folder()?.join(format!("left-{key:016x}.json"))))
     }
 
-    /// Reads it; nothing where there is none.
-    pub(super) fn read(&self) -> Result<Vec<LeftDevice>, FleetError> {
-        let failed = |error| FleetError::io(&self.0)(error);
+    /// Reads the states of the devices; empty if there is no file.
+    pub(super) fn read_devices(&self) -> Result<Vec<LeftDevice>, FleetError> {
+        let failed = |error| FleetError::io_error(&self.0)(error);
         let file: File = match open_regular(CWD, &self.0, OFlags::RDONLY, Links::Refuse) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
@@ -47,7 +48,7 @@ impl LeftFile {
             .map_err(|error| failed(std::io::Error::new(ErrorKind::InvalidData, error)))
     }
 
-    /// Removes it, if it is there: what is written to the devices from now on, it does not know.
+    /// Removes the file, if it exists: it does not describe later writes to the devices.
     pub(super) fn remove(&self) -> Result<(), SessionError> {
         match std::fs::remove_file(&self.0) {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -57,8 +58,8 @@ impl LeftFile {
         }
     }
 
-    pub(super) fn keep(&self, left: &[LeftDevice]) -> Result<(), FleetError> {
-        let failed = |error| FleetError::io(&self.0)(error);
+    pub(super) fn write_devices(&self, left: &[LeftDevice]) -> Result<(), FleetError> {
+        let failed = |error| FleetError::io_error(&self.0)(error);
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         let text = serde_json::to_vec(left).unwrap_or_default();

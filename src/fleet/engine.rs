@@ -1,19 +1,19 @@
-//! What has blocks done at their sites.
+//! The interface to the engines that run blocks at their sites: Slurm and ssh.
 
 use super::FleetError;
 use super::inventory::SiteEntry;
 
-/// What a site is still to do.
+/// The blocks that a site has not completed yet.
 pub(super) struct BlockRequest<'a> {
     pub(super) site: &'a SiteEntry,
     pub(super) blocks: Vec<u32>,
 }
 
-/// What has blocks done.
+/// Runs blocks at their sites.
 pub(super) trait FleetEngine {
-    /// Sees to it that these are done, in their order; whether anything is under way.
-    fn serve(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError>;
+    /// Starts these blocks, in their order, unless they are in progress. Returns whether any block is in progress.
+    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError>;
 
-    /// Nothing more is wanted.
-    fn cancel(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError>;
+    /// Starts no further block at these sites.
+    fn cancel_blocks(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError>;
 }

@@ -1,4 +1,4 @@
-//! Why a block cannot be done here, or blocks not be merged.
+//! Errors of runs that several sites share: a block cannot be conducted, or blocks cannot be merged.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use crate::study::{RunFolderError, SessionError};
 use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason, TextError, quoted};
 
-use super::left::Left;
+use super::ignored_file::IgnoredFile;
 
-/// A run of several sites cannot go on.
+/// Why a run of several sites cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("{} holds a run that one machine did by itself: there is nothing to merge", .0.display())]
@@ -27,15 +27,15 @@ pub enum FleetError {
     OtherRun { path: PathBuf, found: String, wanted: String },
     #[error("{}: {reason}", quoted(&path.to_string_lossy()))]
     Inventory { path: PathBuf, reason: String },
-    /// What is wrong in an inventory, each with its place.
+    /// The errors in an inventory, each with its place.
     #[error(transparent)]
     Sites(#[from] TextError),
-    /// Slurm, ssh or rsync; with what they said.
+    /// An error of Slurm, ssh or rsync, with their output.
     #[error("{}", .0.what)]
     Engine(Reason),
     #[error("these blocks do not belong together:\n  {}", .0.join("\n  "))]
     Mixed(Vec<String>),
-    /// A block that has not been begun.
+    /// The block was not begun, because it could not be merged.
     #[error("this block would be no part of the run:\n  {}", .0.join("\n  "))]
     Misfit(Vec<String>),
     #[error("{} is in the way: it is not what a run puts there", quoted(&.0.to_string_lossy()))]
@@ -46,14 +46,14 @@ pub enum FleetError {
         state = state.as_ref().map_or("no home".to_owned(), |state| quoted(&state.to_string_lossy()))
     )]
     NoInventory { run: PathBuf, state: Option<PathBuf> },
-    /// What was begun of it counts for nothing.
+    /// The part of the block that was done does not count.
     #[error("{source}")]
     Interrupted { site: String, block: u32, source: Box<SessionError> },
     #[error(
         "there is nothing to merge in {run}: no site has a whole block",
         run = quoted(&run.to_string_lossy())
     )]
-    Nothing { run: PathBuf, left: Vec<Left> },
+    Nothing { run: PathBuf, left: Vec<IgnoredFile> },
 }
 
 impl Hinted for FleetError {
@@ -86,10 +86,10 @@ impl Hinted for FleetError {
                 source.reason().and_hint(self.hint().unwrap_or_default())
             }
             FleetError::Nothing { left, .. } => {
-                let left =
+                let file_reasons =
                     left.iter().map(|left| left.why.clone().after(format!("  {}: ", left.path.display())));
-                let all = Reason::all([Reason::plain(self)].into_iter().chain(left));
-                all.and_hint(self.hint().unwrap_or_default())
+                let reasons = Reason::all([Reason::plain(self)].into_iter().chain(file_reasons));
+                reasons.and_hint(self.hint().unwrap_or_default())
             }
             other => Reason::new(other, other.hint().unwrap_or_default()),
         }
@@ -97,8 +97,8 @@ impl Hinted for FleetError {
 }
 
 impl FleetError {
-    /// For `map_err` of what is done to a file.
-    pub(super) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// Returns a function for `map_err` that adds the path of the file to an error.
+    pub(super) fn io_error(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         |source| FleetError::Io { path, source }
     }

@@ -13,37 +13,39 @@ use fsverdict_text::{
 use super::FleetError;
 use super::site::Site;
 
-/// How blocks come to their sites.
+/// The means by which blocks are started at sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum On {
+pub enum SiteTransport {
     /// An array of jobs for each site, the run's folder on a filesystem that all share
     Slurm,
     /// Each site by itself over ssh, its blocks copied by rsync
     Ssh,
 }
 
-impl On {
-    /// What happens to the running blocks when the head is interrupted.
-    pub fn interrupted(self) -> &'static str {
+impl SiteTransport {
+    /// The effect of interrupting the conducting process on the running blocks, for a message.
+    pub fn describe_interruption(self) -> &'static str {
         match self {
-            On::Slurm => "Ctrl-C leaves them to it",
-            On::Ssh => "Ctrl-C ends those under way, which are then done again",
+            SiteTransport::Slurm => "Ctrl-C leaves them to it",
+            SiteTransport::Ssh => "Ctrl-C ends those under way, which are then done again",
         }
     }
 
-    /// Where a user finds out why a site did nothing more for the run in this folder.
-    pub fn explained(self, folder: &Path) -> String {
+    /// Where a user finds the reason why a site stopped working for the run in this folder.
+    pub fn describe_log_place(self, folder: &Path) -> String {
         match self {
-            On::Slurm => format!("{} says why", quoted(&folder.join("slurm-SITE.log").to_string_lossy())),
-            On::Ssh => "what the site said is above".to_owned(),
+            SiteTransport::Slurm => {
+                format!("{} says why", quoted(&folder.join("slurm-SITE.log").to_string_lossy()))
+            }
+            SiteTransport::Ssh => "what the site said is above".to_owned(),
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
-    pub on: On,
+    pub on: SiteTransport,
     pub sites: Vec<SiteEntry>,
 }
 
@@ -79,7 +81,7 @@ impl Fleet {
     ///
     /// # Errors
     /// Fails when the file cannot be read. If the content is wrong, reports all errors at once, each with its place.
-    pub fn from_inventory(path: &Path, on: On) -> Result<Self, FleetError> {
+    pub fn from_inventory(path: &Path, on: SiteTransport) -> Result<Self, FleetError> {
         let unread = |error: String| FleetError::Inventory {
             path: path.to_owned(),
             reason: format!("the inventory cannot be read: {error}"),
@@ -88,14 +90,14 @@ impl Fleet {
         let text = String::from_utf8(bytes).map_err(|error| unread(error.to_string()))?;
         let file = path.display().to_string();
         let sites = read_strictly(&file, &text, "the inventory", &["site"], |top| {
-            if !top.has("site") {
-                top.wrong("site", "it names no site", "[[site]], and below it: name = \"lab1\"");
+            if !top.has_key("site") {
+                top.report_wrong("site", "it names no site", "[[site]], and below it: name = \"lab1\"");
             }
-            let sections = top.tables("site", "[[site]]", &KEYS, MOST_SITES)?;
-            let sites: Vec<SiteEntry> = sections.iter().filter_map(SiteEntry::read).collect();
+            let sections = top.read_tables("site", "[[site]]", &KEYS, MOST_SITES)?;
+            let sites: Vec<SiteEntry> = sections.iter().filter_map(SiteEntry::from_section).collect();
             let mut known = BTreeSet::new();
             if let Some(twice) = sections.iter().zip(&sites).find(|(_, site)| !known.insert(&site.name)) {
-                twice.0.wrong("name", &format!("the site {} is there twice", twice.1.name), "");
+                twice.0.report_wrong("name", &format!("the site {} is there twice", twice.1.name), "");
             }
             (sites.len() == sections.len()).then_some(sites)
         })?;
@@ -112,7 +114,7 @@ impl Fleet {
 }
 
 /// Checks an ssh destination.
-fn host(host: &str) -> Result<(), Reason> {
+fn check_host(host: &str) -> Result<(), Reason> {
     let word = |word: &str| word.is_empty() || word.starts_with('-');
     if host.split('@').any(word) || !consists_of(host, "._-+@") {
         return Err(Reason::new(
@@ -127,16 +129,16 @@ fn host(host: &str) -> Result<(), Reason> {
 }
 
 /// Checks the name of a Slurm node.
-fn node(node: &str) -> Result<(), Reason> {
+fn check_node(node: &str) -> Result<(), Reason> {
     if node.is_empty() || node.starts_with('-') || !consists_of(node, "._-") {
-        let what = format!("`{}` is no name of a node", node.escape_debug());
-        return Err(Reason::new(what, "letters, digits, `.`, `_` and `-`, the first no `-`"));
+        let statement = format!("`{}` is no name of a node", node.escape_debug());
+        return Err(Reason::new(statement, "letters, digits, `.`, `_` and `-`, the first no `-`"));
     }
     Ok(())
 }
 
 /// Checks a string that is passed to programs unchanged.
-fn visible(text: &str) -> Result<(), Reason> {
+fn check_visible(text: &str) -> Result<(), Reason> {
     if text.is_empty() || text.chars().any(char::is_control) {
         return Err(Reason::plain("it has no letter, or one that cannot be seen"));
     }
@@ -149,7 +151,7 @@ fn consists_of(text: &str, signs: &str) -> bool {
 }
 
 /// Makes a reader of strings that pass `check`.
-fn checked(check: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
+fn checked_text(check: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<String, Reason> {
     move |node| {
         let text = value::text(node)?;
         check(&text).map(|()| text)
@@ -157,12 +159,12 @@ fn checked(check: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node) -> Result<St
 }
 
 impl SiteEntry {
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let text = |key: &str| section.get(key, checked(visible));
+    fn from_section(section: &Section<'_>) -> Option<Self> {
+        let text = |key: &str| section.get(key, checked_text(check_visible));
         let entry = SiteEntry {
             name: section.need("name", "name = \"lab1\"", |node| value::text(node)?.parse())?,
-            node: section.get("node", checked(node)),
-            ssh: section.get("ssh", checked(host)),
+            node: section.get("node", checked_text(check_node)),
+            ssh: section.get("ssh", checked_text(check_host)),
             device: text("device"),
             erase: text("erase"),
             program: text("program"),
@@ -173,26 +175,26 @@ impl SiteEntry {
     }
 
     /// The site's ssh destination.
-    pub(super) fn host(&self) -> String {
+    pub(super) fn ssh_destination(&self) -> String {
         self.ssh.clone().unwrap_or_else(|| self.name.to_string())
     }
 
     /// The machine's name in Slurm.
-    pub(super) fn node(&self) -> String {
+    pub(super) fn slurm_node(&self) -> String {
         self.node.clone().unwrap_or_else(|| self.name.to_string())
     }
 
     fn check(&self) -> Result<(), Reason> {
         let folder = self.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let mut texts = [&self.device, &self.erase, &self.program, &folder].into_iter().flatten();
-        let found = host(&self.host()).and_then(|()| node(&self.node()));
-        let found = found.and_then(|()| texts.try_for_each(|text| visible(text)));
-        found.map_err(|reason| reason.after(format!("the site {}: ", self.name)))
+        let checked_names = check_host(&self.ssh_destination()).and_then(|()| check_node(&self.slurm_node()));
+        let checked_entry = checked_names.and_then(|()| texts.try_for_each(|text| check_visible(text)));
+        checked_entry.map_err(|reason| reason.after(format!("the site {}: ", self.name)))
     }
 
     /// The command line for a shell at the site that does a block of the run in `folder`, quoted; `block` is not
     /// quoted, so that the shell may expand a `$…` in it.
-    pub(super) fn block(&self, folder: &Path, block: &str, more: &[&str]) -> String {
+    pub(super) fn block_command(&self, folder: &Path, block: &str, more: &[&str]) -> String {
         let program = self.program.as_deref().unwrap_or("fsverdict");
         let mut words = vec![quoted(program), "block".to_owned()];
         words.extend([format!("--site={}", self.name), format!("--block={block}"), "--quiet".to_owned()]);
@@ -208,7 +210,7 @@ impl SiteEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fleet, On};
+    use super::{Fleet, SiteTransport};
 
     #[test]
     fn an_inventory_is_read_and_what_is_wrong_in_it_is_said() {
@@ -216,11 +218,11 @@ mod tests {
         let path = folder.path().join("sites.toml");
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            Fleet::from_inventory(&path, On::Slurm).map_err(|error| error.to_string())
+            Fleet::from_inventory(&path, SiteTransport::Slurm).map_err(|error| error.to_string())
         };
         let fleet =
             read("[[site]]\nname = \"a\"\ndevice = \"/dev/disk/by id/x\"\n[[site]]\nname = \"b\"\n").unwrap();
-        let command = fleet.sites[0].block("/srv/my run".as_ref(), "$N", &[]);
+        let command = fleet.sites[0].block_command("/srv/my run".as_ref(), "$N", &[]);
         assert_eq!(
             command,
             "fsverdict block --site=a --block=$N --quiet '--device=/dev/disk/by id/x' -- '/srv/my run'"

@@ -12,8 +12,8 @@ use fsverdict_judgement::plan::{Plan, digest};
 use fsverdict_text::each_of;
 
 use super::FleetError;
-use super::agreement::{SAME, differences, listed, of_start};
-use super::left::Left;
+use super::agreement::{SHARED_PROPERTIES, find_differences, list_sites, shared_values};
+use super::ignored_file::IgnoredFile;
 use super::roster::sites_of_run;
 use super::shard::{Shard, Shards};
 use super::site::{SITE, Site};
@@ -27,7 +27,7 @@ pub struct Merged {
     /// The number of complete rounds that were merged.
     pub rounds: u32,
     /// The files that were left out.
-    pub left: Vec<Left>,
+    pub left: Vec<IgnoredFile>,
     /// The blocks that the next round lacks, if other blocks of that round or later ones are present.
     pub awaited: Vec<String>,
     /// Why the run has ended; `None` if further blocks are wanted.
@@ -39,47 +39,49 @@ pub struct Merged {
 impl Merged {
     /// The differences that would keep a further block of `site` from being merged, by its first record, each as a
     /// sentence.
-    pub(super) fn misfits(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
+    pub(super) fn differences_from(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
         let Event::RunStarted { environment, .. } = start else { return Vec::new() };
         let mut header = self.run.header.clone();
-        let mut found = Vec::new();
+        let mut differences = Vec::new();
         // The merged blocks agree with one another: otherwise the merge would have failed.
-        let others = self.records.first().map(|record| of_start(&record.event)).unwrap_or_default();
-        let have = listed(self.done.iter().filter(|(_, blocks)| *blocks > 0).map(|(site, _)| site));
-        for ((what, was), is) in SAME.iter().zip(others).zip(of_start(start)) {
+        let others = self.records.first().map(|record| shared_values(&record.event)).unwrap_or_default();
+        let have = list_sites(self.done.iter().filter(|(_, blocks)| *blocks > 0).map(|(site, _)| site));
+        for ((what, was), is) in SHARED_PROPERTIES.iter().zip(others).zip(shared_values(start)) {
             if let (Some(was), Some(is)) = (was, is)
                 && was != is
             {
-                found.push(format!("site {site} has another {what}: {is}, where it is {was} at {have}"));
+                differences
+                    .push(format!("site {site} has another {what}: {is}, where it is {was} at {have}"));
             }
         }
         if self.done.iter().any(|(known, blocks)| known == site && *blocks > 0) {
             let prefix = format!("site.{site}.");
-            let own = header
+            let entries = header
                 .environment
                 .iter()
                 .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
-            let own: Facts = own.collect();
-            header.environment.extend(own);
+            let site_facts: Facts = entries.collect();
+            header.environment.extend(site_facts);
             let forbidden = Changes::since(&header, plan, environment).forbidden;
-            found.extend(forbidden.into_iter().map(|what| format!("site {site}: {what}")));
+            differences.extend(forbidden.into_iter().map(|what| format!("site {site}: {what}")));
         }
-        found
+        differences
     }
 
     /// Writes the journal into the run's folder, atomically.
-    pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
+    pub fn write_journal(&self, folder: &RunFolder) -> Result<(), FleetError> {
         let journal = folder.journal();
         let write = |file: &mut dyn Write| {
             for piece in self.records.chunks(PIECE) {
-                for lines in each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| lines(records))
+                for lines in
+                    each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| journal_lines(records))
                 {
                     file.write_all(&lines?)?;
                 }
             }
             Ok(())
         };
-        journal.replace(write).map_err(FleetError::io(&journal.path()))
+        journal.replace(write).map_err(FleetError::io_error(&journal.path()))
     }
 }
 
@@ -87,7 +89,7 @@ impl Merged {
 const PIECE: usize = 1 << 15;
 
 /// Formats records as lines of a journal.
-fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
+fn journal_lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
         serde_json::to_writer(&mut lines, record)?;
@@ -97,22 +99,22 @@ fn lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
 }
 
 /// Merges the blocks in the run's folder, except those of the sites in `without`.
-pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
+pub fn merge_blocks(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
     refuse_other_journal(folder)?;
-    let (mut shards, left) = Shards::of(folder.handle()).read(plan)?;
+    let (mut shards, left) = Shards::new(folder.handle()).read_blocks(plan)?;
     shards.retain(|shard| !without.contains(&shard.site));
     let mut sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
     let fleet = sites_of_run(folder.handle())?.unwrap_or_default();
     sites.extend(fleet.into_iter().filter(|site| !without.contains(site)));
-    let nothing = |left: Vec<Left>| FleetError::Nothing { run: folder.path().to_owned(), left };
+    let nothing = |left: Vec<IgnoredFile>| FleetError::Nothing { run: folder.path().to_owned(), left };
     if shards.is_empty() {
         return Err(nothing(left));
     }
-    let differences = differences(plan, &shards);
+    let differences = find_differences(plan, &shards);
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    merged(&folder.id(), plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
+    merge_shards(&folder.id(), plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
 }
 
 /// Fails if the folder holds a run that this machine did alone, which must not be overwritten.
@@ -125,14 +127,14 @@ fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
     }
 }
 
-fn merged(
+fn merge_shards(
     id: &str,
     plan: &Plan,
     shards: Vec<Shard>,
     sites: &BTreeSet<Site>,
-    left: Vec<Left>,
+    left: Vec<IgnoredFile>,
 ) -> Option<Merged> {
-    let start = start(id, plan, &shards, sites)?;
+    let start = merged_start(id, plan, &shards, sites)?;
     let mut fold = Fold::new(plan);
     fold.take(start.clone());
     let places: BTreeSet<(u32, Site)> =
@@ -154,15 +156,15 @@ fn merged(
     let mut rounds: BTreeMap<u32, Vec<Shard>> = BTreeMap::new();
     shards.into_iter().for_each(|shard| rounds.entry(shard.block).or_default().push(shard));
     let unlimited = without_budget(plan);
-    let mut conclusions = Conclusions::of(&unlimited);
-    let (mut number, mut said) = (0, BTreeSet::new());
+    let mut conclusions = Conclusions::new(&unlimited);
+    let (mut number, mut reported) = (0, BTreeSet::new());
     for round in 1.. {
         let Some(of_round) = rounds.remove(&round).filter(|shards| shards.len() >= sites.len()) else {
             break;
         };
         for shard in of_round {
             number += 1;
-            let records = renumbered(shard, number, &mut said);
+            let records = renumber_records(shard, number, &mut reported);
             records.iter().cloned().for_each(|record| fold.take(record));
             end.records.extend(records);
         }
@@ -198,7 +200,7 @@ fn merged(
         end.awaited = lacking.map(|site| format!("block {next} of site {site}")).collect();
     }
     let beyond = places.iter().filter(|(block, _)| *block > end.rounds).count();
-    let cautions = cautions(&end, beyond, &left);
+    let cautions = caution_records(&end, beyond, &left);
     cautions.iter().cloned().for_each(|record| fold.take(record));
     // The cautions go before the end record, if there is one: nothing may follow it.
     let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
@@ -217,15 +219,18 @@ fn without_budget(plan: &Plan) -> Plan {
 }
 
 /// The first record of the merged run: the facts that all sites share, and each site's own facts under its name.
-fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Option<Record> {
+fn merged_start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Option<Record> {
     let first = shards.first()?;
-    let all: Vec<(&Site, Facts)> = shards.iter().map(|shard| (&shard.site, shard.facts())).collect();
-    let mut environment = steady(all.iter().map(|(_, facts)| facts));
+    let facts_of_sites: Vec<(&Site, Facts)> =
+        shards.iter().map(|shard| (&shard.site, shard.facts())).collect();
+    let mut environment = common_facts(facts_of_sites.iter().map(|(_, facts)| facts));
     let mut by_itself = Facts::new();
     for site in sites {
-        let own = steady(all.iter().filter(|(known, _)| *known == site).map(|(_, facts)| facts));
-        let own = own.into_iter().filter(|(key, _)| key != SITE && !environment.contains_key(key));
-        by_itself.extend(own.map(|(key, value)| (format!("site.{site}.{key}"), value)));
+        let site_facts =
+            common_facts(facts_of_sites.iter().filter(|(known, _)| *known == site).map(|(_, facts)| facts));
+        let unshared_facts =
+            site_facts.into_iter().filter(|(key, _)| key != SITE && !environment.contains_key(key));
+        by_itself.extend(unshared_facts.map(|(key, value)| (format!("site.{site}.{key}"), value)));
     }
     environment.remove(SITE);
     environment.extend(by_itself);
@@ -241,7 +246,7 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
         title: plan.title.clone(),
         plan_digest: digest(plan),
         lab: lab.clone(),
-        lab_reason: format!("merged from {} sites: {}", names.len(), listed(sites.iter())),
+        lab_reason: format!("merged from {} sites: {}", names.len(), list_sites(sites.iter())),
         fidelity: fidelity.clone(),
         environment,
         // The facts that all sites share hold the rest.
@@ -250,7 +255,7 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
     Some(Record { at, trial: None, event })
 }
 
-fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
+fn common_facts<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
     let mut same = all.next().cloned().unwrap_or_default();
     all.for_each(|facts| same.retain(|key, value| facts.get(key) == Some(value)));
     same
@@ -258,7 +263,7 @@ fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
 
 /// The records of a shard, renumbered as block `number` of the whole run. A skipped candidate is reported once; a
 /// caution gets the name of its site.
-fn renumbered(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Record> {
+fn renumber_records(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Record> {
     let place = BlockSite { site: shard.site.to_string(), round: shard.block };
     let mut first = |text: &str| said.insert(text.to_owned()).then_some(());
     let renumber = |mut record: Record| -> Option<Record> {
@@ -287,8 +292,8 @@ fn renumbered(shard: Shard, number: u32, said: &mut BTreeSet<String>) -> Vec<Rec
     shard.journal.records.into_iter().filter_map(renumber).collect()
 }
 
-/// The cautions for the merged run: what was left out, and which blocks are still missing.
-fn cautions(merged: &Merged, beyond: usize, left: &[Left]) -> Vec<Record> {
+/// The cautions for the merged run: files and blocks that were left out, and blocks that are still missing.
+fn caution_records(merged: &Merged, beyond: usize, left: &[IgnoredFile]) -> Vec<Record> {
     let at = merged.records.last().map(|record| record.at).unwrap_or_default();
     let mut texts: Vec<String> =
         left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();

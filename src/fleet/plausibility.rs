@@ -1,5 +1,6 @@
-//! How far a block's journal is believed, which may come from anybody: it says what was tried and measured at its own site, in
-//! its own block, and nothing that is only for the whole run to say. Whether what it measured is true nobody can tell.
+//! Checks the journal of a block, which may come from an untrusted source: it may contain only trials and measurements of
+//! its own site and block, and no records that only the whole run may have. Whether the measurements are true cannot be
+//! checked.
 
 use std::collections::BTreeSet;
 
@@ -14,27 +15,27 @@ use super::site::{SITE, Site};
 const MOST_AHEAD: i64 = 24 * 3600;
 /// 2024-01-01T00:00:00Z in seconds: no block is older.
 const FIRST_RELEASE: i64 = 1_704_067_200;
-/// No trial takes longer, in seconds: ten years, of simulated time as well.
+/// The maximum time of a trial in seconds: ten years, also of simulated time.
 const LONGEST: f64 = 10.0 * 366.0 * 86400.0;
-/// No other quantity is larger: bytes of the largest disks there are, and a hundred times as much.
+/// The maximum of every other quantity: a hundred times the bytes of the largest disks.
 const LARGEST: f64 = 1e18;
-/// No trial makes more calls of one kind.
+/// The maximum number of calls of one kind in a trial.
 const MOST_CALLS: u64 = 1 << 53;
 
-/// Why this cannot be the journal of block `block` of `site`; `None` where it can, or is only cut short.
-pub(super) fn disbelieved(site: &Site, block: u32, journal: &Journal, plan: &Plan) -> Option<String> {
+/// Why this cannot be the journal of block `block` of `site`; `None` if it can be, or if it is only cut short.
+pub(super) fn find_implausibility(site: &Site, block: u32, journal: &Journal, plan: &Plan) -> Option<String> {
     let (first, records) = journal.records.split_first()?;
     let mut attempts = Attempts::of_block(block);
     let latest = jiff::Timestamp::now().as_second() + MOST_AHEAD;
-    begins(site, first)
-        .or_else(|| journal.records.iter().find_map(|record| is_timeless(record, latest)))
-        .or_else(|| records.iter().find_map(|record| impossible_number(&record.event)))
-        .or_else(|| records.iter().find_map(|record| says_too_much(block, record, plan)))
-        .or_else(|| records.iter().find_map(|record| attempts.take(record)))
+    check_first_record(site, first)
+        .or_else(|| journal.records.iter().find_map(|record| find_impossible_date(record, latest)))
+        .or_else(|| records.iter().find_map(|record| find_impossible_number(&record.event)))
+        .or_else(|| records.iter().find_map(|record| find_foreign_record(block, record, plan)))
+        .or_else(|| records.iter().find_map(|record| attempts.check_record(record)))
 }
 
-/// What is wrong with a first record.
-fn begins(site: &Site, first: &Record) -> Option<String> {
+/// The error in a first record, if there is one.
+fn check_first_record(site: &Site, first: &Record) -> Option<String> {
     let Event::RunStarted { environment, beginning, .. } = &first.event else {
         return Some("it does not begin as the journal of a block does".to_owned());
     };
@@ -53,7 +54,7 @@ fn begins(site: &Site, first: &Record) -> Option<String> {
     Some(format!("it holds the fact `{key}`, which is for the whole run to say"))
 }
 
-fn says_too_much(block: u32, record: &Record, plan: &Plan) -> Option<String> {
+fn find_foreign_record(block: u32, record: &Record, plan: &Plan) -> Option<String> {
     let known = |name: &String| plan.candidates.iter().any(|candidate| candidate.name == *name);
     let stranger = |name: &String| Some(format!("it tries `{name}`, which the plan does not"));
     let kind = match &record.event {
@@ -80,8 +81,8 @@ fn says_too_much(block: u32, record: &Record, plan: &Plan) -> Option<String> {
     Some(format!("it holds `{kind}`, which is for the whole run to say"))
 }
 
-/// Why a record cannot have been written when it says, if so.
-fn is_timeless(record: &Record, latest: i64) -> Option<String> {
+/// Why a record cannot have been written at the time that it states.
+fn find_impossible_date(record: &Record, latest: i64) -> Option<String> {
     let at = record.at.as_second();
     if at < FIRST_RELEASE {
         return Some(format!("it says that it was done at {}, before there was any fsverdict", record.at));
@@ -89,8 +90,8 @@ fn is_timeless(record: &Record, latest: i64) -> Option<String> {
     (at > latest).then(|| format!("it says that it was done at {}, which is still to come", record.at))
 }
 
-/// A number that no trial measures, if there is one.
-fn impossible_number(event: &Event) -> Option<String> {
+/// A number in the event that no trial can measure, as a sentence.
+fn find_impossible_number(event: &Event) -> Option<String> {
     let impossible = |what: &str, number: f64| Some(format!("it says that {what} is {number}"));
     let time = |seconds: f64| (0.0..=LONGEST).contains(&seconds);
     match event {
@@ -114,16 +115,16 @@ fn impossible_number(event: &Event) -> Option<String> {
             count.and_then(|count| impossible("a number of calls", count as f64))
         }
         Event::Surroundings(seen) => {
-            let all = [seen.cpu_time, seen.foreign_cpu, seen.steal, seen.slept];
-            let wrong = all.into_iter().flatten().find(|seconds| !time(*seconds));
+            let times = [seen.cpu_time, seen.foreign_cpu, seen.steal, seen.slept];
+            let wrong = times.into_iter().flatten().find(|seconds| !time(*seconds));
             wrong.and_then(|seconds| impossible("a time of its surroundings in seconds", seconds))
         }
         _ => None,
     }
 }
 
-/// A block is tried until an attempt counts: once, or it would stand for several. Each attempt tries each candidate of its
-/// order to one end.
+/// The attempts of a block. A block is repeated until one attempt counts, and then ends: otherwise it would count as
+/// several blocks. Each attempt tries each candidate of its order once.
 struct Attempts<'a> {
     block: u32,
     begun: u32,
@@ -139,7 +140,7 @@ impl<'a> Attempts<'a> {
         Attempts { block, begun: 0, open: false, counts: false, order: &[], ended: BTreeSet::new() }
     }
 
-    fn take(&mut self, record: &'a Record) -> Option<String> {
+    fn check_record(&mut self, record: &'a Record) -> Option<String> {
         let fits = match &record.event {
             Event::BlockStarted { block, attempt, order, .. } => {
                 let next = *block == self.block && Some(*attempt) == self.begun.checked_add(1);
@@ -175,16 +176,16 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// What tells the measurements of one block from those of any other, whatever site, block and time they bear; `None` where
-/// there are none.
-pub(super) fn content(journal: &Journal) -> Option<u64> {
+/// A digest of the block's measurements alone, without site, block number and times of day, to detect copies; `None` if
+/// the block has no measurements.
+pub(super) fn digest_measurements(journal: &Journal) -> Option<u64> {
     let (mut digest, mut measured) = (Xxh3::new(), false);
     for Record { trial, event, .. } in &journal.records {
         let Some(trial) = trial else { continue };
         match event {
             Event::Observation(observation) => {
                 measured = true;
-                add(&mut digest, &trial.candidate);
+                add_text(&mut digest, &trial.candidate);
                 add_observation(&mut digest, observation);
             }
             Event::Command(command) => digest.update(&command.seconds.to_bits().to_le_bytes()),
@@ -195,15 +196,15 @@ pub(super) fn content(journal: &Journal) -> Option<u64> {
     measured.then(|| digest.digest())
 }
 
-fn add(digest: &mut Xxh3, text: &str) {
+fn add_text(digest: &mut Xxh3, text: &str) {
     digest.update(&(text.len() as u64).to_le_bytes());
     digest.update(text.as_bytes());
 }
 
 fn add_observation(digest: &mut Xxh3, observation: &Observation) {
-    add(digest, &observation.phase);
+    add_text(digest, &observation.phase);
     for measurement in &observation.measurements {
-        add(digest, &measurement.metric);
+        add_text(digest, &measurement.metric);
         digest.update(&measurement.value.to_bits().to_le_bytes());
     }
     for (bound, count) in observation.histograms.iter().flat_map(|histogram| &histogram.buckets) {

@@ -1,6 +1,6 @@
-//! Which sites a run is done at, as its folder has it: their names and nothing else, for a round is complete when all of them
-//! have done theirs. The folder may be a stranger's, or lie where strangers write. So where sites are, and what is started there, is
-//! not among it: the user's own inventory has that.
+//! The roster: the names of a run's sites, in the folder of the run. A round is complete when every site of the roster has
+//! completed its block. Other users may own the folder or write to it, so the roster holds names only: the addresses of
+//! sites and the programs to start there come from the user's own inventory.
 
 use std::io::Read;
 
@@ -14,10 +14,10 @@ use super::site::Site;
 
 pub const FILE: &str = "fleet.json";
 
-/// No roster is longer, in bytes.
+/// The maximum size of a roster, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Whatever else stands there, as earlier versions wrote it, is not looked at.
+/// The content of the roster. Further keys, which earlier versions wrote, are ignored.
 #[derive(Serialize, Deserialize)]
 struct Roster {
     sites: Vec<RosterEntry>,
@@ -28,13 +28,13 @@ struct RosterEntry {
     name: Site,
 }
 
-/// The sites of the run in this folder; `None` where blocks are done without an inventory.
+/// The sites of the run in this folder; `None` if its blocks are conducted without an inventory.
 pub fn sites_of_run(run: &FolderHandle) -> Result<Option<Vec<Site>>, FleetError> {
     let place = run.file(FILE);
     let path = place.path();
     let file = match place.open() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(FleetError::io(&path))?,
+        opened => opened.map_err(FleetError::io_error(&path))?,
     };
     let roster: Result<Roster, _> = serde_json::from_reader(file.take(LONGEST));
     match roster {
@@ -43,9 +43,9 @@ pub fn sites_of_run(run: &FolderHandle) -> Result<Option<Vec<Site>>, FleetError>
     }
 }
 
-pub(super) fn write(run: &FolderHandle, fleet: &Fleet) -> Result<(), FleetError> {
+pub(super) fn write_roster(run: &FolderHandle, fleet: &Fleet) -> Result<(), FleetError> {
     let place = run.file(FILE);
     let sites = fleet.sites.iter().map(|site| RosterEntry { name: site.name.clone() }).collect();
     let text = serde_json::to_string_pretty(&Roster { sites }).unwrap_or_default();
-    place.replace(|file| file.write_all(text.as_bytes())).map_err(FleetError::io(&place.path()))
+    place.replace(|file| file.write_all(text.as_bytes())).map_err(FleetError::io_error(&place.path()))
 }

@@ -1,4 +1,4 @@
-//! What tells a run from all others, whatever its folder is called: drawn once and kept in the folder.
+//! The key of a run: a random number that identifies it independently of its folder's name, stored in the folder.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -10,21 +10,21 @@ use super::FleetError;
 
 pub const FILE: &str = "run-id";
 
-/// Sixteen hexadecimal digits: what it is put into, a job's or a file's name, has no other letters of it to fear.
+/// Sixteen hexadecimal digits, which are safe in the name of a job or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunKey(String);
 
 impl RunKey {
-    /// That of the run in this folder; `None` where it has none.
-    pub(super) fn of(run: &FolderHandle) -> Result<Option<Self>, FleetError> {
+    /// Reads the key of the run in this folder; `None` if it has none.
+    pub(super) fn read_from(run: &FolderHandle) -> Result<Option<Self>, FleetError> {
         let place = run.file(FILE);
         let path = place.path();
         let file = match place.open() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(FleetError::io(&path))?,
+            opened => opened.map_err(FleetError::io_error(&path))?,
         };
         let mut text = Vec::new();
-        file.take(64).read_to_end(&mut text).map_err(FleetError::io(&path))?;
+        file.take(64).read_to_end(&mut text).map_err(FleetError::io_error(&path))?;
         let text = String::from_utf8_lossy(&text);
         let key = text.strip_suffix('\n').unwrap_or(&text);
         let plain = |letter: char| matches!(letter, '0'..='9' | 'a'..='f');
@@ -35,30 +35,33 @@ impl RunKey {
         }
     }
 
-    /// That of the run in this folder, which gets one if it has none: of those who give it one at once, one does.
-    pub(super) fn given_to(run: &FolderHandle) -> Result<Self, FleetError> {
+    /// Reads the key of the run in this folder, or creates one if it has none. If several processes do so at once, exactly
+    /// one of them creates the key.
+    pub(super) fn read_or_create(run: &FolderHandle) -> Result<Self, FleetError> {
         let place = run.file(FILE);
         loop {
-            if let Some(key) = Self::of(run)? {
+            if let Some(key) = Self::read_from(run)? {
                 return Ok(key);
             }
-            place.put_new(Self::drawn().line().as_bytes()).map_err(FleetError::io(&place.path()))?;
+            place
+                .put_new(Self::draw_random().file_line().as_bytes())
+                .map_err(FleetError::io_error(&place.path()))?;
         }
     }
 
-    /// Gives the run in this folder another.
-    pub(super) fn renew(run: &FolderHandle) -> Result<Self, FleetError> {
-        let (place, key) = (run.file(FILE), Self::drawn());
-        let replaced = place.replace(|file| file.write_all(key.line().as_bytes()));
-        replaced.map_err(FleetError::io(&place.path()))?;
+    /// Replaces the key of the run in this folder by a new one.
+    pub(super) fn replace_in(run: &FolderHandle) -> Result<Self, FleetError> {
+        let (place, key) = (run.file(FILE), Self::draw_random());
+        let replaced = place.replace(|file| file.write_all(key.file_line().as_bytes()));
+        replaced.map_err(FleetError::io_error(&place.path()))?;
         Ok(key)
     }
 
-    fn drawn() -> Self {
+    fn draw_random() -> Self {
         RunKey(format!("{:016x}", RandomState::new().hash_one(std::process::id())))
     }
 
-    fn line(&self) -> String {
+    fn file_line(&self) -> String {
         format!("{}\n", self.0)
     }
 }
@@ -80,13 +83,14 @@ mod tests {
     fn a_run_has_one_key_that_is_kept_and_plain() {
         let folder = tempfile::tempdir().unwrap();
         let run = &FolderHandle::open(folder.path()).unwrap();
-        assert_eq!(RunKey::of(run).unwrap(), None);
+        assert_eq!(RunKey::read_from(run).unwrap(), None);
         let keys = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| RunKey::given_to(run).unwrap())).collect();
+            let threads: Vec<_> =
+                (0..6).map(|_| scope.spawn(|| RunKey::read_or_create(run).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<RunKey>>()
         });
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-        assert_ne!(RunKey::renew(run).unwrap(), keys[0]);
+        assert_ne!(RunKey::replace_in(run).unwrap(), keys[0]);
         for strange in [
             "",
             "0123456789abcde",
@@ -96,7 +100,7 @@ mod tests {
             "a,b; c d e f g h",
         ] {
             fs::write(folder.path().join(FILE), strange).unwrap();
-            let error = RunKey::given_to(run).unwrap_err().reason().to_string();
+            let error = RunKey::read_or_create(run).unwrap_err().reason().to_string();
             assert!(error.contains("run-id is in the way") && error.contains("hint: "), "{error}");
         }
     }

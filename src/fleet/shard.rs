@@ -3,7 +3,7 @@
 //! when it is complete, so that a reader that copies or merges never sees half a block.
 //!
 //! The files may come from anyone. Each is therefore opened through the folder's descriptor, without following links
-//! and without blocking, must be a regular file of bounded size, and passes the checks of `believe`.
+//! and without blocking, must be a regular file of bounded size, and passes the checks of `plausibility`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -14,8 +14,8 @@ use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason, each_of};
 
 use super::FleetError;
-use super::believe::{content, disbelieved};
-use super::left::Left;
+use super::ignored_file::IgnoredFile;
+use super::plausibility::{digest_measurements, find_implausibility};
 use super::site::Site;
 
 /// The maximum size of a block's journal in bytes (64 MiB); a block of sixteen candidates needs some hundred
@@ -52,13 +52,13 @@ pub struct Shards {
 }
 
 impl Shards {
-    pub fn of(run: &FolderHandle) -> Self {
+    pub fn new(run: &FolderHandle) -> Self {
         Shards { run: run.clone() }
     }
 
     /// Opens the folder of a site's blocks.
-    fn folder(&self, site: &Site) -> io::Result<FolderHandle> {
-        self.run.subfolder(FOLDER)?.subfolder(site.to_string())
+    fn site_folder(&self, site: &Site) -> io::Result<FolderHandle> {
+        self.run.open_subfolder(FOLDER)?.open_subfolder(site.to_string())
     }
 
     /// The file name of a complete block's journal.
@@ -71,23 +71,23 @@ impl Shards {
     }
 
     /// Whether a regular file has that name; a link, a pipe or a device does not count.
-    pub fn has(&self, site: &Site, block: u32) -> bool {
-        self.folder(site).is_ok_and(|folder| folder.file(Self::whole_name(block)).is_there())
+    pub fn has_block(&self, site: &Site, block: u32) -> bool {
+        self.site_folder(site).is_ok_and(|folder| folder.file(Self::whole_name(block)).is_there())
     }
 
     /// Opens the folder of a site's blocks, and creates it if it does not exist. Never follows a link.
     pub(super) fn make_folder(&self, site: &Site) -> Result<FolderHandle, FleetError> {
         let made = |above: &FolderHandle, name: &str| {
-            above.make_subfolder(name).map_err(|error| match error.kind() {
+            above.open_or_create_subfolder(name).map_err(|error| match error.kind() {
                 io::ErrorKind::InvalidInput => FleetError::InTheWay(above.path_of(name)),
-                _ => FleetError::io(&above.path_of(name))(error),
+                _ => FleetError::io_error(&above.path_of(name))(error),
             })
         };
         made(&made(&self.run, FOLDER)?, &site.to_string())
     }
 
-    /// The file for a new journal; removes what an earlier attempt left there.
-    pub(super) fn begin(&self, site: &Site, block: u32) -> Result<FolderFile, FleetError> {
+    /// The file for a new journal; removes the partial journal of an earlier attempt.
+    pub(super) fn begin_block(&self, site: &Site, block: u32) -> Result<FolderFile, FleetError> {
         let folder = self.make_folder(site)?;
         let whole = folder.file(Self::whole_name(block));
         if whole.is_taken() {
@@ -100,50 +100,53 @@ impl Shards {
                 return Err(FleetError::UnderWay { site: site.to_string(), block });
             }
             // The partial journal was not merged and never will be, so it can be removed.
-            Some(_) => drop(file.remove().map_err(FleetError::io(&file.path()))?),
+            Some(_) => drop(file.remove().map_err(FleetError::io_error(&file.path()))?),
         }
         Ok(file)
     }
 
     /// Renames a complete journal of a block that counts to its final name.
-    pub(super) fn end(&self, partial: &FolderFile, block: u32) -> Result<(), FleetError> {
+    pub(super) fn finish_block(&self, partial: &FolderFile, block: u32) -> Result<(), FleetError> {
         let whole = Self::whole_name(block);
-        partial.rename_to(whole.as_ref()).map_err(FleetError::io(&partial.path()))
+        partial.rename_to(whole.as_ref()).map_err(FleetError::io_error(&partial.path()))
     }
 
     /// Reads all complete blocks of a run of `plan`, sorted by site and number, and lists the files that are left
     /// out. The result does not depend on the order in which the files arrived.
-    pub fn read(&self, plan: &Plan) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
+    pub fn read_blocks(&self, plan: &Plan) -> Result<(Vec<Shard>, Vec<IgnoredFile>), FleetError> {
         let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
-        let sites = match self.run.subfolder(FOLDER) {
+        let sites = match self.run.open_subfolder(FOLDER) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), left)),
-            opened => opened.map_err(FleetError::io(&self.run.path_of(FOLDER)))?,
+            opened => opened.map_err(FleetError::io_error(&self.run.path_of(FOLDER)))?,
         };
-        let mut found: Vec<Found> = Vec::new();
-        for name in names(&sites).map_err(FleetError::io(sites.path()))? {
+        let mut block_files: Vec<BlockFile> = Vec::new();
+        for name in list_names(&sites).map_err(FleetError::io_error(sites.path()))? {
             let Ok(site) = name.parse::<Site>() else { continue };
             let below = Path::new(FOLDER).join(&name);
-            let folder = match sites.subfolder(&name) {
+            let folder = match sites.open_subfolder(&name) {
                 Ok(folder) => folder,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => {
-                    left.push(Left { path: below, why: Reason::plain("it is no folder that could be read") });
+                    left.push(IgnoredFile {
+                        path: below,
+                        why: Reason::plain("it is no folder that could be read"),
+                    });
                     continue;
                 }
             };
-            for name in names(&folder).map_err(FleetError::io(folder.path()))? {
-                let Some((block, partial)) = block_of(&name) else { continue };
+            for name in list_names(&folder).map_err(FleetError::io_error(folder.path()))? {
+                let Some((block, partial)) = parse_file_name(&name) else { continue };
                 let (path, file, site) = (below.join(&name), folder.file(name), site.clone());
-                found.push(Found { file, path, partial, site, block });
+                block_files.push(BlockFile { file, path, partial, site, block });
             }
         }
-        let journals = each_of(&found, |one| one.journal(plan));
-        for (Found { path, site, block, .. }, journal) in found.into_iter().zip(journals) {
+        let journals = each_of(&block_files, |one| one.read_journal(plan));
+        for (BlockFile { path, site, block, .. }, journal) in block_files.into_iter().zip(journals) {
             match journal {
                 Ok(journal) => {
                     shards.insert((site.clone(), block), Shard { site, block, journal });
                 }
-                Err(why) => left.push(Left { path, why }),
+                Err(why) => left.push(IgnoredFile { path, why }),
             }
         }
         let (shards, copies) = without_copies(shards.into_values());
@@ -155,7 +158,7 @@ impl Shards {
 
 /// The block number in a file's name, and whether the block is in progress. Only the exact spelling is accepted, so
 /// that a block has one name.
-fn block_of(name: &str) -> Option<(u32, bool)> {
+fn parse_file_name(name: &str) -> Option<(u32, bool)> {
     let (stem, partial) = match name.strip_suffix(WHOLE) {
         Some(stem) => (stem, false),
         None => (name.strip_suffix(PARTIAL)?, true),
@@ -164,8 +167,8 @@ fn block_of(name: &str) -> Option<(u32, bool)> {
     (block > 0 && stem == format!("{PREFIX}{block:04}")).then_some((block, partial))
 }
 
-/// A file in a site's folder whose name is that of a block.
-struct Found {
+/// A file in a site's folder that has the name of a block.
+struct BlockFile {
     file: FolderFile,
     /// The path below the run's folder.
     path: PathBuf,
@@ -174,15 +177,21 @@ struct Found {
     block: u32,
 }
 
-impl Found {
+impl BlockFile {
     /// Reads the journal, if it is a complete block's and passes the checks; otherwise returns why not.
-    fn journal(&self, plan: &Plan) -> Result<Journal, Reason> {
-        let Found { file, partial, site, block, .. } = self;
-        whole(file, *partial, site, *block, plan)
+    fn read_journal(&self, plan: &Plan) -> Result<Journal, Reason> {
+        let BlockFile { file, partial, site, block, .. } = self;
+        read_whole_journal(file, *partial, site, *block, plan)
     }
 }
 
-fn whole(file: &FolderFile, partial: bool, site: &Site, block: u32, plan: &Plan) -> Result<Journal, Reason> {
+fn read_whole_journal(
+    file: &FolderFile,
+    partial: bool,
+    site: &Site,
+    block: u32,
+    plan: &Plan,
+) -> Result<Journal, Reason> {
     let under_way = || Err(Reason::plain("under way, or ended before it was whole"));
     let read = || {
         // The hint is left out: a caution of the whole run states only the reason.
@@ -203,7 +212,7 @@ fn whole(file: &FolderFile, partial: bool, site: &Site, block: u32, plan: &Plan)
     if partial {
         return under_way();
     }
-    if let Some(why) = disbelieved(site, block, &journal, plan) {
+    if let Some(why) = find_implausibility(site, block, &journal, plan) {
         return Err(Reason::plain(why));
     }
     if journal.torn || !matches!(last, Some(Event::BlockFinished { .. })) {
@@ -212,20 +221,22 @@ fn whole(file: &FolderFile, partial: bool, site: &Site, block: u32, plan: &Plan)
     Ok(journal)
 }
 
-/// Leaves out shards whose measurements equal another's to the last digit, even if they carry another site's or
+/// Leaves out shards with the same measurements as another shard to the last digit, even if they carry another site's or
 /// block's name. The result is the same whichever of them comes first.
-fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>) {
+fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<IgnoredFile>) {
     let (mut known, mut own, mut left) = (BTreeMap::new(), Vec::new(), Vec::new());
     for shard in shards {
         let path =
             Path::new(FOLDER).join(shard.site.to_string()).join(format!("{PREFIX}{:04}{WHOLE}", shard.block));
-        match content(&shard.journal).map(|content| known.entry(content).or_insert_with(|| path.clone())) {
+        match digest_measurements(&shard.journal)
+            .map(|content| known.entry(content).or_insert_with(|| path.clone()))
+        {
             Some(first) if *first != path => {
                 let why = format!(
                     "it measured to the last digit what {} did: one is a copy of the other",
                     first.display()
                 );
-                left.push(Left { path, why: Reason::plain(why) });
+                left.push(IgnoredFile { path, why: Reason::plain(why) });
             }
             _ => own.push(shard),
         }
@@ -234,6 +245,6 @@ fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>
 }
 
 /// The file names in an open folder, sorted. Names that are not UTF-8 are left out: no block has one.
-fn names(folder: &FolderHandle) -> io::Result<Vec<String>> {
-    Ok(folder.names()?.into_iter().filter_map(|name| name.into_string().ok()).collect())
+fn list_names(folder: &FolderHandle) -> io::Result<Vec<String>> {
+    Ok(folder.list_names()?.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }

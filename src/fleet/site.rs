@@ -1,4 +1,4 @@
-//! What a site is called, and where its name stands.
+//! The name of a site, and the facts of a journal that hold it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,10 +10,10 @@ use fsverdict_text::Reason;
 
 /// The fact in which a block's journal names its site.
 pub(super) const SITE: &str = "site";
-/// … and the program that made it.
+/// The fact in which a block's journal identifies the build of the program that wrote it.
 pub(super) const BINARY: &str = "fsverdict.binary";
 
-/// Names are in the order of the numbers in them: lab2 comes before lab10.
+/// The name of a site. Names are sorted by the numbers in them: lab2 comes before lab10.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Site(String);
@@ -34,7 +34,7 @@ impl FromStr for Site {
 
 impl Ord for Site {
     fn cmp(&self, other: &Self) -> Ordering {
-        parts(&self.0).cmp(parts(&other.0)).then_with(|| self.0.cmp(&other.0))
+        split_numbers(&self.0).cmp(split_numbers(&other.0)).then_with(|| self.0.cmp(&other.0))
     }
 }
 
@@ -44,9 +44,9 @@ impl PartialOrd for Site {
     }
 }
 
-/// The numbers of a name, by their length without zeros in front, and the text between them. (Not natord 1.0: to it a zero in
-/// front makes a number a fraction, and lab02 comes before lab1.)
-fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
+/// Splits a name into numbers, each with its length without leading zeros, and the text between them. (natord 1.0 is not
+/// used: it reads a number with a leading zero as a fraction, so that lab02 comes before lab1.)
+fn split_numbers(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
     name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).map(|part| {
         let zeros = part.iter().take_while(|byte| **byte == b'0').count();
         if part.first().is_some_and(u8::is_ascii_digit) {

@@ -1,5 +1,5 @@
-//! Slurm places blocks: an array of jobs for each site, one after the other, with the machine to itself. The jobs are known by
-//! their name, so that whoever comes back after a crash of the head finds them.
+//! Runs blocks through Slurm: an array of exclusive jobs for each site, one after the other. Jobs are found by their name,
+//! so that a new conducting process finds them after a crash of the first.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,54 +13,55 @@ use super::inventory::SiteEntry;
 use super::run_key::RunKey;
 use super::site::Site;
 
-/// Slurm's own commands answer within this, or its head is down.
+/// The time limit of Slurm's own commands; when it is exceeded, Slurm's controller is down.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is missing when all jobs have ended is submitted again, this often in all.
+/// How often missing blocks are submitted in total: blocks that are missing when all jobs have ended are submitted again.
 const ATTEMPTS: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Slurm {
     run: FolderHandle,
-    /// The folder's path, by which all nodes know it.
+    /// The folder's path, which is the same on all nodes.
     path: PathBuf,
     key: RunKey,
-    /// How often this process has submitted what was missing.
+    /// How often this process has submitted missing blocks.
     submitted: u32,
 }
 
 impl Slurm {
     pub(super) fn new(run: &FolderHandle, path: &Path) -> Result<Self, FleetError> {
-        Ok(Slurm { run: run.clone(), path: path.to_owned(), key: RunKey::given_to(run)?, submitted: 0 })
+        Ok(Slurm { run: run.clone(), path: path.to_owned(), key: RunKey::read_or_create(run)?, submitted: 0 })
     }
 
-    /// No two runs have a name in common, whatever their folders are called; and it has no comma, which makes a list.
-    fn name(&self, site: &SiteEntry) -> String {
+    /// The name of a site's jobs. It contains the run's key, so that no two runs share a name, and no comma, which would
+    /// separate two names.
+    fn job_name(&self, site: &SiteEntry) -> String {
         format!("fsverdict-{}-{}", self.key, site.name)
     }
 
-    /// Whether anything of a site's is queued or running.
-    fn queued(&self, site: &SiteEntry) -> Result<bool, FleetError> {
-        Ok(!slurm(&["squeue", "--noheader", "--name", &self.name(site)])?.trim().is_empty())
+    /// Whether any job of the site is queued or running.
+    fn has_jobs(&self, site: &SiteEntry) -> Result<bool, FleetError> {
+        Ok(!run_slurm(&["squeue", "--noheader", "--name", &self.job_name(site)])?.trim().is_empty())
     }
 
-    fn submit(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {
+    fn submit_jobs(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
-        let node = wanted.site.node();
-        let line = wanted.site.block(&self.path, "$SLURM_ARRAY_TASK_ID", &[]);
+        let node = wanted.site.slurm_node();
+        let line = wanted.site.block_command(&self.path, "$SLURM_ARRAY_TASK_ID", &[]);
         let name = log_name(&wanted.site.name);
-        // Slurm appends to it, on another machine: not to what a link leads to, nor to a file that has another name, too.
+        // Slurm appends to the log on another machine, so the log must be no symbolic link and no file with further names.
         let log = self.run.file(name.as_str());
         if log.is_taken() && log.open().is_err() {
             return Err(FleetError::InTheWay(log.path()));
         }
         let log = self.path.join(name);
-        // What follows a % is Slurm's to replace.
+        // Slurm replaces patterns that begin with %.
         let log = log.to_string_lossy().replace('%', "%%");
-        slurm(&[
+        run_slurm(&[
             "sbatch",
             "--parsable",
-            &format!("--job-name={}", self.name(wanted.site)),
+            &format!("--job-name={}", self.job_name(wanted.site)),
             &format!("--nodelist={node}"),
             "--exclusive",
             "--mem=0",
@@ -68,22 +69,22 @@ impl Slurm {
             "--requeue",
             "--open-mode=append",
             &format!("--output={log}"),
-            // A second time where it was killed: Slurm does a job again that its node lost, and no other.
+            // The block is started a second time if it was killed: Slurm requeues only jobs that lost their node.
             &format!("--wrap={line} || {line}"),
         ])
         .map(drop)
     }
 }
 
-/// What the output of a site's jobs is called in the folder of the run.
+/// The name of the file in the run's folder that receives the output of a site's jobs.
 pub fn log_name(site: &Site) -> String {
     format!("slurm-{site}.log")
 }
 
 impl FleetEngine for Slurm {
-    fn serve(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
+    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
         for one in wanted.iter().filter(|one| !one.blocks.is_empty()) {
-            if self.queued(one.site)? {
+            if self.has_jobs(one.site)? {
                 return Ok(true);
             }
         }
@@ -91,16 +92,16 @@ impl FleetEngine for Slurm {
             return Ok(false);
         }
         self.submitted += 1;
-        wanted.iter().filter(|one| !one.blocks.is_empty()).try_for_each(|one| self.submit(one))?;
+        wanted.iter().filter(|one| !one.blocks.is_empty()).try_for_each(|one| self.submit_jobs(one))?;
         Ok(true)
     }
 
-    fn cancel(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError> {
-        sites.iter().try_for_each(|site| slurm(&["scancel", "--name", &self.name(site)]).map(drop))
+    fn cancel_blocks(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError> {
+        sites.iter().try_for_each(|site| run_slurm(&["scancel", "--name", &self.job_name(site)]).map(drop))
     }
 }
 
-fn slurm(argv: &[&str]) -> Result<String, FleetError> {
+fn run_slurm(argv: &[&str]) -> Result<String, FleetError> {
     let failed = |error: fsverdict_linux::sandbox::program::ProgramError| FleetError::Engine(error.reason());
     let record = Program::new(argv.iter().copied()).with_time_limit(LIMIT).run("slurm").map_err(failed)?;
     require_success(record).map(|record| record.stdout).map_err(failed)

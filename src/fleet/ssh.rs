@@ -1,5 +1,6 @@
-//! Sites without a scheduler: each in a thread of its own, over ssh, with its blocks copied by rsync. What is under way ends with
-//! the head: its ssh and rsync by a parent-death signal, and a site's block because its standard input then does.
+//! Runs blocks over ssh at sites without a scheduler: one thread for each site, and rsync copies the blocks. Running
+//! blocks end together with the conducting process: ssh and rsync receive a parent-death signal, and a site's block ends
+//! because its standard input is closed.
 
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -20,21 +21,21 @@ use super::engine::{BlockRequest, FleetEngine};
 use super::inventory::SiteEntry;
 use super::shard::{LONGEST_SHARD, Shards};
 
-/// Never a question, and an end where nobody answers.
+/// The ssh command line: ssh asks no question, and ends if the site does not answer.
 const SSH: [&str; 7] =
     ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=30"];
 
-/// What is done over a connection besides blocks takes no longer.
+/// The time limit of every command over a connection that is not a block.
 const SHORT: Duration = Duration::from_secs(300);
-/// A file of bounded size that has not come by then comes by drips.
+/// The time limit of copying: a file of bounded size that takes longer does not arrive at a usable rate.
 const COPY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(super) struct Ssh {
     run: FolderHandle,
-    /// What the folder of the run is called at a site that names no other.
+    /// The path of the run's folder at sites for which the inventory names no other.
     path: PathBuf,
-    /// How long a block may take where the inventory does not say so.
+    /// The time limit of a block if the inventory states none.
     usual_limit: Duration,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -52,15 +53,15 @@ impl Ssh {
     }
 }
 
-/// Longer than a block of this plan can take: each trial of each attempt as often as it may be tried, and as long again for what
-/// lies between.
+/// A time limit that no block of this plan reaches: the timeouts of all trials, of all attempts and of all tries, and as
+/// long again for the work between trials.
 fn usual_limit(plan: &Plan) -> Duration {
     let trials = u32::try_from(plan.candidates.len()).unwrap_or(u32::MAX).saturating_mul(BLOCK_ATTEMPTS * 5);
     plan.protocol.timeout.saturating_mul(trials).saturating_mul(2).saturating_add(COPY)
 }
 
 impl FleetEngine for Ssh {
-    fn serve(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
+    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
         if self.threads.is_empty() {
             for one in wanted {
                 let (site, blocks) = (one.site.clone(), one.blocks.clone());
@@ -71,8 +72,8 @@ impl FleetEngine for Ssh {
                         if stop.load(Ordering::Relaxed) {
                             return;
                         }
-                        // Once more: a line may break.
-                        let at = || at(&site, &run, &path, block, limit);
+                        // A connection may break, so the block is tried twice.
+                        let at = || run_block_at(&site, &run, &path, block, limit);
                         if let Err(error) = at().or_else(|_| at()) {
                             print_line(&error.reason().after(format!("site {}: ", site.name)).to_string());
                             return;
@@ -84,27 +85,27 @@ impl FleetEngine for Ssh {
         Ok(self.threads.iter().any(|thread| !thread.is_finished()))
     }
 
-    /// What is under way there goes on to its end, and is fetched.
-    fn cancel(&mut self, _sites: &[SiteEntry]) -> Result<(), FleetError> {
+    /// Blocks that are in progress continue to their ends and are fetched.
+    fn cancel_blocks(&mut self, _sites: &[SiteEntry]) -> Result<(), FleetError> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
         Ok(())
     }
 }
 
-/// Brings the site what all others have found, has it do a block, and fetches that, and nothing else.
-fn at(
+/// Copies the blocks of all sites to this site, conducts a block there, and fetches only that block.
+fn run_block_at(
     site: &SiteEntry,
     folder: &FolderHandle,
     path: &Path,
     block: u32,
     limit: Duration,
 ) -> Result<(), FleetError> {
-    let host = site.host();
+    let host = site.ssh_destination();
     let there = site.folder.clone().unwrap_or_else(|| path.to_owned());
     let on_host = |line: &str, limit: Duration| {
         let program = Program::new(SSH.into_iter().chain(["--", host.as_str(), line]));
-        run(program.with_open_input().with_time_limit(limit), Vec::new())
+        run_program(program.with_open_input().with_time_limit(limit), Vec::new())
     };
     on_host(&format!("mkdir -p -- {}", quoted(&there.to_string_lossy())), SHORT.min(limit))?;
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());
@@ -118,13 +119,13 @@ fn at(
         "--exclude=*",
     ];
     let lent = LentFolder::new(folder)?;
-    copy(&blocks, &lent.path(), &remote(""), &lent, COPY.min(limit))?;
-    on_host(&site.block(&there, &block.to_string(), &["--attended"]), limit)?;
-    let shards = Shards::of(folder);
-    let own = LentFolder::new(&shards.make_folder(&site.name)?)?;
+    copy_files(&blocks, &lent.path(), &remote(""), &lent, COPY.min(limit))?;
+    on_host(&site.block_command(&there, &block.to_string(), &["--attended"]), limit)?;
+    let shards = Shards::new(folder);
+    let site_folder = LentFolder::new(&shards.make_folder(&site.name)?)?;
     let from = remote(&format!("sites/{}/{}", site.name, Shards::whole_name(block)));
-    copy(&[], &from, &own.path(), &own, COPY.min(limit))?;
-    if shards.has(&site.name, block) {
+    copy_files(&[], &from, &site_folder.path(), &site_folder, COPY.min(limit))?;
+    if shards.has_block(&site.name, block) {
         return Ok(());
     }
     let text = format!(
@@ -135,7 +136,8 @@ fn at(
     Err(FleetError::Engine(Reason::new(text, "look at it there")))
 }
 
-/// A folder that rsync is given by its descriptor: whatever its name leads to by then, it is the folder that was opened.
+/// A folder that is passed to rsync as a descriptor, so that rsync uses the opened folder even if another one has its
+/// name by then.
 struct LentFolder {
     _descriptor: OwnedFd,
     number: RawFd,
@@ -143,30 +145,36 @@ struct LentFolder {
 
 impl LentFolder {
     fn new(folder: &FolderHandle) -> Result<Self, FleetError> {
-        let descriptor = folder.as_fd().try_clone_to_owned().map_err(FleetError::io(folder.path()))?;
+        let descriptor = folder.as_fd().try_clone_to_owned().map_err(FleetError::io_error(folder.path()))?;
         let number =
             make_inheritable(descriptor.as_fd()).map_err(|error| FleetError::Engine(Reason::plain(error)))?;
         Ok(LentFolder { _descriptor: descriptor, number })
     }
 
-    /// What rsync calls it.
+    /// The path by which rsync opens the folder.
     fn path(&self) -> String {
         format!("/proc/self/fd/{}/", self.number)
     }
 }
 
-/// Copies regular files of bounded size, and nothing of them but content and time: neither links nor devices, nor whose they
-/// are, nor what they may do.
-fn copy(which: &[&str], from: &str, to: &str, lent: &LentFolder, limit: Duration) -> Result<(), FleetError> {
+/// Copies regular files of bounded size with their content and modification time only: no links, no devices, no owners
+/// and no permissions.
+fn copy_files(
+    which: &[&str],
+    from: &str,
+    to: &str,
+    lent: &LentFolder,
+    limit: Duration,
+) -> Result<(), FleetError> {
     let (rsh, size) = (format!("--rsh={}", SSH.join(" ")), format!("--max-size={LONGEST_SHARD}"));
     let plain = ["rsync", "-t", "-s", "--no-links", "--no-devices", "--no-specials", "--chmod=F644,D755"];
-    let own = ["--timeout=600", &rsh, &size];
-    let program = Program::new([&plain, own.as_slice(), which, &["--", from, to]].concat());
-    run(program.with_time_limit(limit), vec![lent.number])
+    let options = ["--timeout=600", &rsh, &size];
+    let program = Program::new([&plain, options.as_slice(), which, &["--", from, to]].concat());
+    run_program(program.with_time_limit(limit), vec![lent.number])
 }
 
-/// Runs it with these descriptors, and takes it with us: whatever ends this process ends that, too.
-fn run(program: Program, keeps: Vec<RawFd>) -> Result<(), FleetError> {
+/// Runs a program with these descriptors. The program is killed when this process ends.
+fn run_program(program: Program, keeps: Vec<RawFd>) -> Result<(), FleetError> {
     let failed = |error: ProgramError| FleetError::Engine(error.reason());
     let mut leash = Sandbox::new(Isolation::None, [""; 0]);
     leash.keeps = keeps;

@@ -1,5 +1,5 @@
-//! The inventory of a run between its beginning and `resume`: kept in a folder that is the user's alone, never in that of the
-//! run, which others may have made or written to.
+//! Stores the inventory of a run for a later `resume`, in a folder that only this user can write to. The run's own folder
+//! is not used, because other users may have created it or written to it.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io::{Error, ErrorKind, Read};
@@ -16,21 +16,21 @@ use super::inventory::Fleet;
 use super::roster;
 use super::run_key::RunKey;
 
-/// No inventory that is kept is longer, in bytes.
+/// The maximum size of a stored inventory, in bytes.
 const LONGEST: u64 = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct KeptFleet {
-    /// What it was given for: another plan is another run, whatever its folder says.
+struct StoredFleet {
+    /// The digest of the plan. A folder with another plan holds another run.
     plan: String,
-    /// Where that was. A copy of the folder is another run, too.
+    /// The path of the run's folder. A copy of the folder is another run.
     run: PathBuf,
     fleet: Fleet,
 }
 
-impl KeptFleet {
+impl StoredFleet {
     fn is_of(&self, run: &Path, plan: &Plan, key: &RunKey) -> bool {
-        let key_there = || RunKey::of(&FolderHandle::open(&self.run).ok()?).ok()?;
+        let key_there = || RunKey::read_from(&FolderHandle::open(&self.run).ok()?).ok()?;
         let moved = || key_there().is_none_or(|there| there != *key);
         self.plan == digest(plan) && (self.run == run || moved())
     }
@@ -43,58 +43,59 @@ pub fn state_folder() -> Option<PathBuf> {
     Some(state.join("fsverdict"))
 }
 
-/// Keeps the inventory of the run in this folder, and its sites' names in the folder. Returns what must be known of that.
-pub fn keep(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, FleetError> {
-    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io(run.path()))?;
-    roster::write(run, fleet)?;
-    let mut key = RunKey::given_to(run)?;
+/// Stores the inventory of the run in this folder, and the names of its sites in the folder. Returns a caution for the
+/// user if the inventory cannot be stored.
+pub fn store_inventory(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, FleetError> {
+    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io_error(run.path()))?;
+    roster::write_roster(run, fleet)?;
+    let mut key = RunKey::read_or_create(run)?;
     let Some(state) = state_folder() else {
         return Ok(Some("there is no home to keep the inventory in: `resume` wants it again".to_owned()));
     };
-    // A key that is another run's: the folder was copied, or made by somebody who knew it.
-    if read(&state, &key)?.is_some_and(|kept| !kept.is_of(&place, plan, &key)) {
-        key = RunKey::renew(run)?;
+    // The key belongs to another run: the folder was copied, or another user who knew the key created it.
+    if read_inventory(&state, &key)?.is_some_and(|stored| !stored.is_of(&place, plan, &key)) {
+        key = RunKey::replace_in(run)?;
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(FleetError::io(&state))?;
-    // It may have been there.
-    std::fs::set_permissions(&state, Permissions::from_mode(0o700)).map_err(FleetError::io(&state))?;
-    let kept = KeptFleet { plan: digest(plan), run: place, fleet: fleet.clone() };
-    let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
-    let file = FolderHandle::open(&state).map_err(FleetError::io(&state))?.file(name(&key));
-    file.replace_private(text.as_bytes()).map_err(FleetError::io(&file.path()))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(FleetError::io_error(&state))?;
+    // The folder may have existed with other permissions.
+    std::fs::set_permissions(&state, Permissions::from_mode(0o700)).map_err(FleetError::io_error(&state))?;
+    let stored = StoredFleet { plan: digest(plan), run: place, fleet: fleet.clone() };
+    let text = serde_json::to_string_pretty(&stored).unwrap_or_default();
+    let file = FolderHandle::open(&state).map_err(FleetError::io_error(&state))?.file(file_name(&key));
+    file.replace_private(text.as_bytes()).map_err(FleetError::io_error(&file.path()))?;
     Ok(None)
 }
 
-/// The inventory that was kept of the run in this folder; `None` where this user has none of it.
-pub fn kept(run: &FolderHandle, plan: &Plan) -> Result<Option<Fleet>, FleetError> {
-    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io(run.path()))?;
-    let (Some(state), Some(key)) = (state_folder(), RunKey::of(run)?) else { return Ok(None) };
-    let kept = read(&state, &key)?.filter(|kept| kept.is_of(&place, plan, &key));
-    Ok(kept.map(|kept| kept.fleet))
+/// The stored inventory of the run in this folder; `None` if this user stored none.
+pub fn stored_inventory(run: &FolderHandle, plan: &Plan) -> Result<Option<Fleet>, FleetError> {
+    let place = std::fs::canonicalize(run.path()).map_err(FleetError::io_error(run.path()))?;
+    let (Some(state), Some(key)) = (state_folder(), RunKey::read_from(run)?) else { return Ok(None) };
+    let stored = read_inventory(&state, &key)?.filter(|stored| stored.is_of(&place, plan, &key));
+    Ok(stored.map(|stored| stored.fleet))
 }
 
-fn name(key: &RunKey) -> String {
+fn file_name(key: &RunKey) -> String {
     format!("fleet-{key}.json")
 }
 
-fn read(state: &Path, key: &RunKey) -> Result<Option<KeptFleet>, FleetError> {
+fn read_inventory(state: &Path, key: &RunKey) -> Result<Option<StoredFleet>, FleetError> {
     let is_missing = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let file = match FolderHandle::open(state) {
         Err(error) if is_missing(&error) => return Ok(None),
-        opened => opened.map_err(FleetError::io(state))?.file(name(key)),
+        opened => opened.map_err(FleetError::io_error(state))?.file(file_name(key)),
     };
     let path = file.path();
     let file = match file.open() {
         Err(error) if is_missing(&error) => return Ok(None),
-        opened => opened.map_err(FleetError::io(&path))?,
+        opened => opened.map_err(FleetError::io_error(&path))?,
     };
-    let found = file.metadata().map_err(FleetError::io(&path))?;
-    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+    let metadata = file.metadata().map_err(FleetError::io_error(&path))?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
         return Err(FleetError::InTheWay(path));
     }
     let wrong = |reason: String| FleetError::Inventory { path: path.clone(), reason };
-    let kept: KeptFleet =
+    let stored: StoredFleet =
         serde_json::from_reader(file.take(LONGEST)).map_err(|error| wrong(error.to_string()))?;
-    kept.fleet.check().map_err(|reason| wrong(reason.what))?;
-    Ok(Some(kept))
+    stored.fleet.check().map_err(|reason| wrong(reason.what))?;
+    Ok(Some(stored))
 }

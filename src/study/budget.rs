@@ -1,7 +1,8 @@
-//! The time that a run may take: when its trials and its faults have to end, and whether another block fits into what is
-//! left.
+//! The time budget of a run: when its trials and its faults have to end, and whether another block fits into the remaining
+//! time.
 //!
-//! The time that was used is read from the journal, so that an interrupted run has left what an uninterrupted one would.
+//! The time that was used is read from the journal, so that an interrupted run has as much time left as an uninterrupted
+//! one.
 
 use std::time::{Duration, Instant};
 
@@ -25,20 +26,20 @@ pub(super) fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<I
     began.checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
 }
 
-/// When the examination of faults has to end that begins now.
+/// When an examination of faults that begins now has to end.
 pub fn fault_deadline(plan: &Plan, run: &Run) -> Option<Instant> {
     let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none())?;
     Instant::now().checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
 }
 
 /// Why a run ended in this block: its time was up, and trials of the block have not ended.
-pub(super) fn up_in_block(plan: &Plan, open: &BlockState) -> Option<String> {
+pub(super) fn describe_time_up(plan: &Plan, open: &BlockState) -> Option<String> {
     let budget = trial_budget(plan)?;
-    let left = open.remaining().count();
-    (left > 0).then(|| {
+    let remaining = open.remaining().count();
+    (remaining > 0).then(|| {
         let share = if plan.faults.is_some() { " for trials" } else { "" };
         format!(
-            "the time of {}{share} is up: {left} of the {} trials of block {} were not done",
+            "the time of {}{share} is up: {remaining} of the {} trials of block {} were not done",
             duration_text(budget),
             open.order.len(),
             open.block
@@ -46,25 +47,29 @@ pub(super) fn up_in_block(plan: &Plan, open: &BlockState) -> Option<String> {
     })
 }
 
-/// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
-pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
-    // Candidates drop out, so that later blocks are shorter: the mean is taken per trial. What lies between trials is
-    // in it, since it takes time as well.
+/// Why no further block of so many candidates fits into the budget; `None` if one fits, or if no trial has shown yet how
+/// long a block takes.
+pub(super) fn describe_exhaustion(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
+    // Candidates drop out, so that later blocks are shorter: the mean is taken per trial. It includes the time between
+    // trials.
     let trials = run.trials.len();
     if trials == 0 {
         return None;
     }
     let next = run.worked / trials as f64 * candidates as f64;
-    let left = budget.as_secs_f64() - run.worked;
-    (next > left).then(|| {
+    let remaining = budget.as_secs_f64() - run.worked;
+    (next > remaining).then(|| {
         let up = format!("the time of {} is up", duration_text(budget));
-        // Numbers that do not count are no reason to give a run up, but one to say so.
+        // Blocks that do not count do not end a run, but the message mentions them.
         match run.invalid_blocks().last() {
             Some((_, rule)) if run.complete_blocks() == 0 => {
                 format!("{up}, and no block counts: this machine is too busy (last: {rule})")
             }
-            _ if left <= 0.0 => up,
-            _ => format!("{up}: another block would take longer than the {} left", rough_duration_text(left)),
+            _ if remaining <= 0.0 => up,
+            _ => format!(
+                "{up}: another block would take longer than the {} left",
+                rough_duration_text(remaining)
+            ),
         }
     })
 }
@@ -75,7 +80,7 @@ mod tests {
 
     use super::super::conclusion::Conclusion;
     use super::super::made;
-    use super::exhausted;
+    use super::describe_exhaustion;
     use fsverdict_judgement::journal::{Ending, Event, Journal, Record, Run, TrialId};
     use fsverdict_judgement::plan::{Blocks, Plan};
     use fsverdict_text::rough_duration_text;
@@ -119,12 +124,12 @@ mod tests {
     fn a_block_starts_only_if_it_can_end() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         let three = run(&[240, 240, 240]);
-        assert_eq!(exhausted(minutes(16), &three, 2), None);
-        let why = exhausted(minutes(15), &three, 2).unwrap();
+        assert_eq!(describe_exhaustion(minutes(16), &three, 2), None);
+        let why = describe_exhaustion(minutes(15), &three, 2).unwrap();
         assert_eq!(why, "the time of 15m is up: another block would take longer than the 3m left");
         // One candidate alone needs half as long.
-        assert_eq!(exhausted(minutes(15), &three, 1), None);
-        assert!(exhausted(minutes(10), &three, 1).unwrap().ends_with("is up"));
+        assert_eq!(describe_exhaustion(minutes(15), &three, 1), None);
+        assert!(describe_exhaustion(minutes(10), &three, 1).unwrap().ends_with("is up"));
     }
 
     #[test]
@@ -137,7 +142,7 @@ mod tests {
             candidate.name = name.to_owned();
         }
         let mut run = run(&[240, 240, 240]);
-        let end = |run: &Run| Conclusion::of(&plan, run).end.map(|(_, ending)| ending);
+        let end = |run: &Run| Conclusion::from_run(&plan, run).end.map(|(_, ending)| ending);
         assert_eq!(end(&run), Some(Ending::Budget));
         run.extended_to = Some(6);
         assert_eq!(end(&run), None);
@@ -145,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_first_block_always_runs() {
-        assert_eq!(exhausted(Duration::from_millis(1), &run(&[]), 16), None);
+        assert_eq!(describe_exhaustion(Duration::from_millis(1), &run(&[]), 16), None);
     }
 
     #[test]
@@ -153,7 +158,7 @@ mod tests {
         let interrupted = run(&[240, -240, -240]);
         assert_eq!(interrupted.resumed, 2);
         assert!((interrupted.worked - 720.0).abs() < 1e-9);
-        assert_eq!(exhausted(Duration::from_secs(16 * 60), &interrupted, 2), None);
+        assert_eq!(describe_exhaustion(Duration::from_secs(16 * 60), &interrupted, 2), None);
     }
 
     #[test]

@@ -12,31 +12,31 @@ use super::claim::Permission;
 use super::error::SessionError;
 use super::session::check_limits;
 
-/// A slow stick takes a quarter of an hour.
+/// The time limit of a measurement. A slow USB stick takes a quarter of an hour.
 const LIMIT: Duration = Duration::from_hours(2);
 
-/// Does this half of the grid on the device of a plan, in its lab; of its candidates the first lends its kernel.
+/// Measures this half of the grid on the device of a plan, in the plan's lab and with the kernel of its first candidate.
 pub fn measure_device(
     plan: &Plan,
     grid: Grid,
     permission: &Permission<'_>,
 ) -> Result<GridFindings, SessionError> {
     check_limits(plan)?;
-    let attachments = permission.claim(plan)?;
+    let attachments = permission.claim_devices(plan)?;
     let choice = choose_lab(plan, plan.lab)?;
     let failed =
         |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
     let candidate = plan.candidates.first().ok_or_else(|| failed(Reason::plain("no candidate")))?.clone();
     let bare = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let spec = TrialSpec { calibration: Some(grid), ..bare };
-    let mut found = None;
+    let mut findings = None;
     let mut watch = |event| {
         if let Event::Facts { learnt, .. } = event {
-            found = found.take().or(learnt.calibration);
+            findings = findings.take().or(learnt.calibration);
         }
     };
     let end = choice.lab.run_trial(&spec, &attachments, 0, &mut watch)?;
-    match found.filter(|_| end.status == Status::Ok) {
+    match findings.filter(|_| end.status == Status::Ok) {
         Some(found) => Ok(found),
         None => Err(failed(Reason::new(end.reason, end.hint))),
     }

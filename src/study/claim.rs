@@ -25,23 +25,23 @@ pub struct Permission<'a> {
 }
 
 impl Permission<'_> {
-    /// Predicts what [`claim`](Self::claim) would find for each device, in the order of the plan. Creates and locks
-    /// nothing.
-    pub(super) fn look(&self, plan: &Plan) -> Vec<DeviceProspect> {
-        (0..plan.device.count()).map(|at| self.look_at(plan, at)).collect()
+    /// Predicts the outcome of [`claim_devices`](Self::claim_devices) for each device, in the order of the plan. Creates
+    /// and locks nothing.
+    pub(super) fn predict_devices(&self, plan: &Plan) -> Vec<DeviceProspect> {
+        (0..plan.device.count()).map(|at| self.predict_device(plan, at)).collect()
     }
 
-    fn look_at(&self, plan: &Plan, at: usize) -> DeviceProspect {
+    fn predict_device(&self, plan: &Plan, at: usize) -> DeviceProspect {
         match plan.device.all().nth(at) {
             Some(DeviceSource::Image(size)) => {
                 let room = image_room(plan, size.0);
-                let found = check_space(plan.device.folder.as_deref(), size.0, room);
-                let refused = found.err().map(refused);
+                let space_check = check_space(plan.device.folder.as_deref(), size.0, room);
+                let refused = space_check.err().map(refusal_error);
                 DeviceProspect { size: Some(size.0), refused, ..DeviceProspect::default() }
             }
             Some(DeviceSource::Path(path)) => {
                 match self.first_allowed(|identity| {
-                    examine_device(&Root::default(), path, smallest(plan), identity)
+                    examine_device(&Root::default(), path, smallest_device(plan), identity)
                 }) {
                     Ok(cleared) => {
                         DeviceProspect { size: Some(cleared.device().size), ..DeviceProspect::default() }
@@ -51,7 +51,7 @@ impl Permission<'_> {
                         DeviceProspect {
                             size: device.ok().map(|device| device.size),
                             consent_is_missing: refusal.erase_identity().is_some(),
-                            refused: Some(refused(refusal)),
+                            refused: Some(refusal_error(refusal)),
                         }
                     }
                 }
@@ -65,31 +65,32 @@ impl Permission<'_> {
     }
 
     /// Attaches the devices that the plan names.
-    pub(super) fn claim(&self, plan: &Plan) -> Result<Attachments, SessionError> {
+    pub(super) fn claim_devices(&self, plan: &Plan) -> Result<Attachments, SessionError> {
         self.claim_again(plan, None)
     }
 
-    /// Like [`claim`](Self::claim), for a run that is resumed. A device that another program has written to
-    /// (`foreign`: its number and a description of the write) must be confirmed again, whatever it holds now.
+    /// Like [`claim_devices`](Self::claim_devices), for a run that is resumed. A device that another program has written
+    /// to (`foreign`: its number and a description of the write) must be confirmed again, even if it is blank now.
     pub(super) fn claim_again(
         &self,
         plan: &Plan,
         foreign: Option<&(usize, String)>,
     ) -> Result<Attachments, SessionError> {
-        let told = |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, told)| told.as_str());
-        let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at, told(at)));
+        let foreign_at =
+            |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, told)| told.as_str());
+        let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at, foreign_at(at)));
         // The order matters: the first refusal is the one that is reported.
-        let first = self.claim_one(plan, 0, told(0))?;
+        let first = self.claim_one(plan, 0, foreign_at(0))?;
         Ok(Attachments::new(first, further.collect::<Result<_, _>>()?))
     }
 
     fn claim_one(&self, plan: &Plan, at: usize, foreign: Option<&str>) -> Result<Attachment, SessionError> {
         match plan.device.all().nth(at).unwrap_or(&plan.device.source) {
             DeviceSource::Image(size) => {
-                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
+                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refusal_error)?;
                 // Checks now, and not in the first trial, that there is room and that the folder can be written to.
                 let room = image_room(plan, size.0);
-                create_image(&folder, size.0, room).map_err(refused)?;
+                create_image(&folder, size.0, room).map_err(refusal_error)?;
                 Ok(Attachment::Image { folder, size: size.0, room })
             }
             DeviceSource::Model { size, .. } => {
@@ -98,20 +99,20 @@ impl Permission<'_> {
                 for name in &names {
                     Model::find(name)
                         .and_then(|model| Device::new(&model, size.0, 0).map(drop))
-                        .map_err(refused)?;
+                        .map_err(refusal_error)?;
                 }
-                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
+                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refusal_error)?;
                 // As for an image, a failure shows now and not in the first trial.
-                create_store(&folder).map_err(refused)?;
+                create_store(&folder).map_err(refusal_error)?;
                 Ok(Attachment::Modelled { model: names.join(", "), size: size.0, folder, traces: None })
             }
-            DeviceSource::Folders => Ok(Attachment::Folders { facts: folders(plan) }),
+            DeviceSource::Folders => Ok(Attachment::Folders { facts: folder_facts(plan) }),
             DeviceSource::Path(path) => {
-                let needed = smallest(plan);
-                let clear = |identity: Option<&str>| cleared(path, needed, identity, foreign);
+                let needed = smallest_device(plan);
+                let clear = |identity: Option<&str>| clear_device(path, needed, identity, foreign);
                 self.first_allowed(clear).or_else(|refusal| match (self.ask)(&refusal) {
-                    Some(identity) => clear(Some(&identity)).map_err(refused),
-                    None => Err(refused(refusal)),
+                    Some(identity) => clear(Some(&identity)).map_err(refusal_error),
+                    None => Err(refusal_error(refusal)),
                 })
             }
         }
@@ -125,7 +126,7 @@ impl Permission<'_> {
     }
 }
 
-/// What a run would find at one of its devices.
+/// The predicted outcome of claiming one of the devices of a run.
 #[derive(Debug, Default)]
 pub struct DeviceProspect {
     /// The size in bytes; `None` if there is no such device or its size is unknown.
@@ -137,8 +138,8 @@ pub struct DeviceProspect {
     pub consent_is_missing: bool,
 }
 
-/// The facts that record where the folders are and what they lie on.
-fn folders(plan: &Plan) -> Facts {
+/// The facts that record the paths of the folders and the filesystems that hold them.
+fn folder_facts(plan: &Plan) -> Facts {
     let mut facts = Facts::from([("device.kind".to_owned(), "folders of the user's".to_owned())]);
     for candidate in &plan.candidates {
         let Some(path) = &candidate.path else { continue };
@@ -148,7 +149,7 @@ fn folders(plan: &Plan) -> Facts {
     facts
 }
 
-fn cleared(
+fn clear_device(
     path: &Path,
     needed: u64,
     erase: Option<&str>,
@@ -173,11 +174,11 @@ fn cleared(
     Ok(Attachment::Device { ticket, hold: hold.into(), cautions, facts })
 }
 
-fn refused(error: impl Hinted) -> SessionError {
+fn refusal_error(error: impl Hinted) -> SessionError {
     SessionError::Disk(error.reason())
 }
 
-/// The minimum device size in bytes over all candidates of the plan: what the most demanding one needs.
-fn smallest(plan: &Plan) -> u64 {
+/// The device size in bytes that all candidates of the plan accept: the largest of their minimum sizes.
+fn smallest_device(plan: &Plan) -> u64 {
     plan.candidates.iter().map(fsverdict_stack::layer::least_device).max().unwrap_or(0)
 }

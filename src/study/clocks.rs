@@ -64,18 +64,18 @@ impl ClockWatch {
     }
 
     /// Adds the current readings.
-    pub(super) fn look(&mut self, now: ClockReadings) {
+    pub(super) fn add_readings(&mut self, now: ClockReadings) {
         // Compares with the last readings and with the first, because slow steps add up.
         let steps = [now.step_since(self.last), now.step_since(self.first), self.step];
         self.step = steps.into_iter().flatten().max_by(|one, other| one.abs().total_cmp(&other.abs()));
         self.last = now;
     }
 
-    pub(super) fn slept(&self) -> Option<f64> {
+    pub(super) fn seconds_slept(&self) -> Option<f64> {
         self.last.slept_since(self.first)
     }
 
-    pub(super) fn step(&self) -> Option<f64> {
+    pub(super) fn clock_step(&self) -> Option<f64> {
         self.step
     }
 }
@@ -120,20 +120,20 @@ mod tests {
     #[test]
     fn a_step_that_is_undone_before_the_end_is_seen() {
         let mut watch = ClockWatch::from_readings(after(0.0, 0.0, 0.0));
-        watch.look(after(5.0, 0.0, 0.0));
-        assert_eq!((watch.step(), watch.slept()), (None, None));
-        watch.look(after(6.0, 0.0, -3600.0));
-        watch.look(after(9.0, 0.0, 0.0));
-        assert!((watch.step().unwrap().abs() - 3600.0).abs() < 1.0, "{watch:?}");
-        assert_eq!(watch.slept(), None);
+        watch.add_readings(after(5.0, 0.0, 0.0));
+        assert_eq!((watch.clock_step(), watch.seconds_slept()), (None, None));
+        watch.add_readings(after(6.0, 0.0, -3600.0));
+        watch.add_readings(after(9.0, 0.0, 0.0));
+        assert!((watch.clock_step().unwrap().abs() - 3600.0).abs() < 1.0, "{watch:?}");
+        assert_eq!(watch.seconds_slept(), None);
     }
 
     #[test]
     fn the_clocks_of_this_machine_agree_with_themselves() {
         let first = ClockReadings::now();
         let mut watch = ClockWatch::from_readings(first);
-        watch.look(ClockReadings::now());
+        watch.add_readings(ClockReadings::now());
         assert!(first.boottime >= first.monotonic - 0.1, "{first:?}");
-        assert_eq!((watch.step(), watch.slept()), (None, None), "{watch:?}");
+        assert_eq!((watch.clock_step(), watch.seconds_slept()), (None, None), "{watch:?}");
     }
 }

@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
 use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
 use fsverdict_judgement::statistics::Ruling;
 
-use super::budget::{exhausted, trial_budget};
+use super::budget::{describe_exhaustion, trial_budget};
 use super::disturbance::hopelessly_disturbed;
 use fsverdict_judgement::verdict::{
     Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement,
@@ -25,13 +25,15 @@ pub struct Conclusion {
 impl Conclusion {
     /// Concludes from a run whose last block has ended. Each environment and each protection level is concluded for
     /// itself, and the study ends when all have, or when the time of the whole run is up.
-    pub fn of(plan: &Plan, run: &Run) -> Self {
-        let contests = contests(plan, run);
+    pub fn from_run(plan: &Plan, run: &Run) -> Self {
+        let contests = split_contests(plan, run);
         if contests.is_empty() {
-            return Self::of_one(plan, run);
+            return Self::from_contest(plan, run);
         }
-        let each: Vec<(&str, Self)> =
-            contests.iter().map(|one| (one.title.as_str(), Self::of_one(&one.plan, &one.run))).collect();
+        let each: Vec<(&str, Self)> = contests
+            .iter()
+            .map(|one| (one.title.as_str(), Self::from_contest(&one.plan, &one.run)))
+            .collect();
         let over = |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Disturbed)));
         let ends =
             each.iter().all(|(_, one)| one.end.is_some()) || each.iter().any(|(_, one)| over(&one.end));
@@ -53,17 +55,18 @@ impl Conclusion {
         Conclusion { drop: each.into_iter().flat_map(|(_, one)| one.drop).collect(), end }
     }
 
-    fn of_one(plan: &Plan, run: &Run) -> Self {
-        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
-        Self::by(plan, run, deliberation.as_ref())
+    fn from_contest(plan: &Plan, run: &Run) -> Self {
+        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        Self::from_deliberation(plan, run, deliberation.as_ref())
     }
 
-    fn by(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Self {
-        let drop = leaving(plan, run);
-        let left = racing(plan, run, deliberation);
-        let left = left.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
-        let mut end = end(plan, run, deliberation, left);
-        // Who fails is dropped; who is not tried any more all the same misses what is required.
+    fn from_deliberation(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Self {
+        let drop = candidates_to_drop(plan, run);
+        let racing = racing_candidates(plan, run, deliberation);
+        let remaining =
+            racing.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
+        let mut end = find_end(plan, run, deliberation, remaining);
+        // Candidates that fail are dropped. If others remain and the run ends, they miss a requirement.
         let stays = |name: &str| drop.iter().all(|(dropped, _)| dropped != name);
         if let Some((reason, Ending::Nobody)) = &mut end
             && still_in(plan, run).any(stays)
@@ -83,20 +86,20 @@ pub struct Conclusions<'a> {
 
 impl<'a> Conclusions<'a> {
     /// Starts with a run that has no block yet.
-    pub fn of(plan: &'a Plan) -> Self {
+    pub fn new(plan: &'a Plan) -> Self {
         Conclusions { plan, deliberation: None }
     }
 
-    /// Same result as [`Conclusion::of`] this run. The run must be the previous one or a continuation of it.
+    /// Returns the same result as [`Conclusion::from_run`]. The run must be the previous one or a continuation of it.
     pub fn next(&mut self, run: &Run) -> Conclusion {
-        if !contests(self.plan, run).is_empty() || !contest(self.plan, run) {
-            return Conclusion::of(self.plan, run);
+        if !split_contests(self.plan, run).is_empty() || !is_contest(self.plan, run) {
+            return Conclusion::from_run(self.plan, run);
         }
         match &mut self.deliberation {
             Some(known) => known.go_on(self.plan, run),
             begun => *begun = Some(Deliberation::of(self.plan, run)),
         }
-        Conclusion::by(self.plan, run, self.deliberation.as_ref())
+        Conclusion::from_deliberation(self.plan, run, self.deliberation.as_ref())
     }
 }
 
@@ -108,7 +111,7 @@ struct Contest {
 }
 
 /// The environments of a run, and in each the protection levels; empty where all candidates are in one contest.
-fn contests(plan: &Plan, run: &Run) -> Vec<Contest> {
+fn split_contests(plan: &Plan, run: &Run) -> Vec<Contest> {
     // The budget is the whole run's.
     let contest = |title: String, mut plan: Plan, run: Run| {
         plan.protocol.budget = None;
@@ -133,8 +136,8 @@ fn contests(plan: &Plan, run: &Run) -> Vec<Contest> {
     split.collect()
 }
 
-/// The protection levels, if any of them has several candidates. Otherwise the question is what the protection costs,
-/// and all candidates are tried until that is known.
+/// The protection levels, if any of them has several candidates. Otherwise the run measures the cost of protection, and
+/// all candidates are tried until that is known.
 fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<GroupRun> {
     let levels = group_runs(plan, run);
     if levels.iter().any(GroupRun::has_choice) { levels } else { Vec::new() }
@@ -144,14 +147,14 @@ fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<GroupRun> {
 /// out for it.
 pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     let one = |plan: &Plan, run: &Run| -> Vec<String> {
-        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
-        racing(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
+        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        racing_candidates(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
     };
-    match contests(plan, run) {
+    match split_contests(plan, run) {
         none if none.is_empty() => one(plan, run),
         several => several
             .iter()
-            .filter(|contest| Conclusion::of_one(&contest.plan, &contest.run).end.is_none())
+            .filter(|contest| Conclusion::from_contest(&contest.plan, &contest.run).end.is_none())
             .flat_map(|contest| one(&contest.plan, &contest.run))
             .collect(),
     }
@@ -159,7 +162,7 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
 
 /// The remaining candidates that the stopping rule does not rest. A twin is compared with its original, so it rests
 /// when the original does.
-fn racing<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
+fn racing_candidates<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
     let rests = |name: &&str| {
         let original = |name| contestants(plan).any(|candidate| candidate.name == name);
         let name = name.strip_suffix(CONTROL_SUFFIX).filter(|_| !original(*name)).unwrap_or(name);
@@ -179,15 +182,15 @@ pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item =
 }
 
 /// Whether there is anything to decide: at least two candidates can be tried here.
-fn contest(plan: &Plan, run: &Run) -> bool {
+fn is_contest(plan: &Plan, run: &Run) -> bool {
     let skipped = |name: &str| {
         run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Skipped)
     };
     contestants(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
 }
 
-/// The candidates that leave: those that failed, and twins whose original leaves.
-fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
+/// The candidates to drop, with the reason: those that failed, and twins of originals that are dropped.
+fn candidates_to_drop(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     let mut leaving: Vec<(String, String)> = Vec::new();
     let mut staying: Vec<&str> = still_in(plan, run).collect();
     let failed = run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
@@ -207,7 +210,12 @@ fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     leaving
 }
 
-fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize) -> Option<(String, Ending)> {
+fn find_end(
+    plan: &Plan,
+    run: &Run,
+    deliberation: Option<&Deliberation>,
+    left: usize,
+) -> Option<(String, Ending)> {
     let outcome = deliberation.map(Deliberation::outcome);
     let lacks_requirement = deliberation
         .and_then(|deliberation| Some(deliberation.leader(&deliberation.last_look()?).to_owned()))
@@ -222,7 +230,7 @@ fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize)
     let alone = left < 2 && outcome == Some(Ruling::Undecided);
     let ended = match outcome {
         _ if done < blocks.min => None,
-        // Who leads is known, and not yet whether it meets what is required.
+        // The leader is known, but not yet whether it meets the requirements.
         Some(Ruling::Recommended)
             if lacks_requirement && blocks.min < blocks.max && run.extended_to.is_none() =>
         {
@@ -235,7 +243,7 @@ fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize)
             Some((format!("{after}, the last of them as asked for"), Ending::Blocks))
         }
         Some(_) if run.extended_to.is_some() => None,
-        // A fixed number of blocks ends the run at that number, whatever trials remain; without rivals there is
+        // A fixed number of blocks ends the run at that number, even if trials remain; without rivals there is
         // nothing to decide.
         _ if outcome.is_none() || blocks.min == blocks.max => {
             Some((format!("{after}, as planned"), Ending::Blocks))
@@ -255,9 +263,9 @@ fn end(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>, left: usize)
 
 /// Whether a block of so many candidates does not fit into the time that is left.
 fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Ending)> {
-    // Who asked for more blocks after the time was up wants them.
+    // A user who asked for more blocks after the time was up gets them.
     let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
-    Some((exhausted(budget?, run, candidates)?, Ending::Budget))
+    Some((describe_exhaustion(budget?, run, candidates)?, Ending::Budget))
 }
 
 #[cfg(test)]
@@ -320,9 +328,9 @@ mod tests {
         let early = run(&plan, 4);
         // ext2 has no rival, and ext4 against xfs is decided at once.
         assert_eq!(next_to_try(&plan, &early), ["ext4+luks2", "xfs+luks2"]);
-        assert_eq!(Conclusion::of(&plan, &early).end, None);
+        assert_eq!(Conclusion::from_run(&plan, &early).end, None);
         let late = run(&plan, plan.protocol.blocks.max);
-        let (reason, ending) = Conclusion::of(&plan, &late).end.unwrap();
+        let (reason, ending) = Conclusion::from_run(&plan, &late).end.unwrap();
         assert_eq!(ending, Ending::Blocks);
         assert!(reason.contains("unencrypted, crash-safe: recommended after"), "{reason}");
         assert!(reason.contains("; encrypted, crash-safe: recommended after 12 blocks"), "{reason}");

@@ -7,14 +7,14 @@ use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
-use super::budget::up_in_block;
+use super::budget::describe_time_up;
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::error::SessionError;
 use super::observer::Observer;
-use super::prospect::obstacle;
-use super::schedule::{order, order_seed};
-use super::staged::{changed, mixed};
+use super::prospect::find_obstacle;
+use super::schedule::{draw_order, order_seed};
+use super::staged::{find_changed_data, find_mixed_data};
 use super::watcher::Watcher;
 
 /// The maximum number of attempts at a block that is conducted by itself.
@@ -30,9 +30,9 @@ pub struct Study<'a> {
     pub watcher: &'a mut dyn Watcher,
     /// The number of trials that run at once; 1 where a watcher observes the machine.
     pub jobs: usize,
-    /// No trial begins after this, and those under way then are stopped.
+    /// No trial begins after this moment, and trials in progress are stopped then.
     pub deadline: Option<Instant>,
-    /// Candidates that were found out beforehand not to be tried, by name.
+    /// The names of candidates that preparation has excluded, each with the reason.
     pub refused: Vec<(String, Reason)>,
 }
 
@@ -44,7 +44,7 @@ impl Study<'_> {
     /// Fails when the journal cannot be written or a trial cannot be started. A failed trial is no error.
     pub fn conduct(&mut self, resumed: Option<Event>) -> Result<(), SessionError> {
         if let Some(event) = resumed {
-            self.report(None, event)?;
+            self.record_event(None, event)?;
         }
         let run = self.journal.run()?;
         let begun = !run.blocks.is_empty();
@@ -53,7 +53,7 @@ impl Study<'_> {
         if !begun {
             self.skip_what_cannot_be_tried()?;
         }
-        if between_blocks && self.conclude()? {
+        if between_blocks && self.record_conclusion()? {
             return Ok(());
         }
         let blocks = self.plan.protocol.blocks;
@@ -62,15 +62,15 @@ impl Study<'_> {
             let candidates = next_to_try(self.plan, run);
             if candidates.is_empty() {
                 let reason = "no candidate can be tried here".to_owned();
-                return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
+                return self.record_event(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
             }
             let (block, attempt, names) = match run.resume_point() {
                 Some(state) => (state.block, state.attempt, state.remaining().map(str::to_owned).collect()),
                 None => {
                     let (block, attempt) = run.next_block();
                     let seed = order_seed(self.plan, run);
-                    let order = self.order(seed, block, &candidates);
-                    self.report(
+                    let order = self.order_candidates(seed, block, &candidates);
+                    self.record_event(
                         None,
                         Event::BlockStarted { block, attempt, order: order.clone(), place: None },
                     )?;
@@ -80,13 +80,13 @@ impl Study<'_> {
             // The minimum number of blocks is certain to come; an adaptive run may take more.
             let blocks_to_come = blocks.min.saturating_sub(block);
             let later = (0..blocks_to_come).flat_map(|_| candidates.iter().cloned());
-            self.observer.expect(names.iter().cloned().chain(later).collect());
-            self.block(block, attempt, &names)?;
+            self.observer.expect_trials(names.iter().cloned().chain(later).collect());
+            self.run_block(block, attempt, &names)?;
             if let Some(reason) = self.stopped_by_time()? {
-                return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Budget) });
+                return self.record_event(None, Event::RunFinished { reason, ending: Some(Ending::Budget) });
             }
             self.observer.block_ended(self.journal.run()?);
-            if self.conclude()? {
+            if self.record_conclusion()? {
                 return Ok(());
             }
         }
@@ -103,12 +103,12 @@ impl Study<'_> {
         self.skip_what_cannot_be_tried()?;
         let here = still_in(self.plan, self.journal.run()?).map(str::to_owned);
         let tried: Vec<String> = here.filter(|name| !out.contains(name)).collect();
-        let order = self.order(order_seed, number, &tried);
+        let order = self.order_candidates(order_seed, number, &tried);
         for attempt in 1..=BLOCK_ATTEMPTS {
-            self.observer.expect(order.clone());
+            self.observer.expect_trials(order.clone());
             let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
-            self.report(None, begun)?;
-            self.block(number, attempt, &order)?;
+            self.record_event(None, begun)?;
+            self.run_block(number, attempt, &order)?;
             let run = self.journal.run()?;
             let counts = run.blocks.last().is_some_and(|last| last.invalid.is_none());
             self.observer.block_ended(run);
@@ -120,17 +120,17 @@ impl Study<'_> {
     }
 
     /// The remaining candidates, in the order in which this block tries them.
-    fn order(&self, seed: u64, block: u32, still_in: &[String]) -> Vec<String> {
+    fn order_candidates(&self, seed: u64, block: u32, still_in: &[String]) -> Vec<String> {
         let names: Vec<&String> = self.plan.candidates.iter().map(|candidate| &candidate.name).collect();
-        let places = order(seed, block, names.len(), |at| still_in.contains(names[at]));
+        let places = draw_order(seed, block, names.len(), |at| still_in.contains(names[at]));
         places.into_iter().map(|at| names[at].clone()).collect()
     }
 
     /// Runs the trials of a block, or those that are left of it. Whether the block counts depends on the machine's
-    /// state, never on what was measured.
-    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
+    /// state, never on the measured results.
+    fn run_block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
-        self.trials(block, attempt, names)?;
+        self.run_trials(block, attempt, names)?;
         if self.stopped_by_time()?.is_some() {
             return Ok(());
         }
@@ -138,13 +138,13 @@ impl Study<'_> {
         // In simulated time, other load on this machine does not affect the guest.
         let limits = plan.protocol.disturbed.as_ref().filter(|_| self.lab.side_by_side().is_none());
         let disturbed = || broken_rule(limits?, run, block, attempt);
-        let invalid = mixed(run, block, attempt).or_else(disturbed);
+        let invalid = find_mixed_data(run, block, attempt).or_else(disturbed);
         // The caution must be recorded before the block ends, because a session that resumes after the end does not
         // check again.
-        if let Some(text) = changed(run, block, attempt).filter(|_| invalid.is_none()) {
-            self.report(None, Event::Caution(Caution { phase: String::new(), text }))?;
+        if let Some(text) = find_changed_data(run, block, attempt).filter(|_| invalid.is_none()) {
+            self.record_event(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
-        self.report(None, Event::BlockFinished { block, attempt, invalid })
+        self.record_event(None, Event::BlockFinished { block, attempt, invalid })
     }
 
     pub(super) fn is_time_up(&self) -> bool {
@@ -158,19 +158,19 @@ impl Study<'_> {
         }
         let plan = self.plan;
         let run = self.journal.run()?;
-        Ok(run.resume_point().and_then(|open| up_in_block(plan, open)))
+        Ok(run.resume_point().and_then(|open| describe_time_up(plan, open)))
     }
 
-    /// Looks at everything measured so far: drops who takes no further part, and ends the study when nothing is left to
-    /// find out. Whether it ended.
-    fn conclude(&mut self) -> Result<bool, SessionError> {
-        let Conclusion { drop, end } = Conclusion::of(self.plan, self.journal.run()?);
+    /// Evaluates all results so far: drops candidates that take no further part, and ends the study when no question is
+    /// open. Returns whether the study has ended.
+    fn record_conclusion(&mut self) -> Result<bool, SessionError> {
+        let Conclusion { drop, end } = Conclusion::from_run(self.plan, self.journal.run()?);
         for (candidate, reason) in drop {
-            self.report(None, Event::CandidateDropped { candidate, reason })?;
+            self.record_event(None, Event::CandidateDropped { candidate, reason })?;
         }
         let ended = end.is_some();
         if let Some((reason, ending)) = end {
-            self.report(None, Event::RunFinished { reason, ending: Some(ending) })?;
+            self.record_event(None, Event::RunFinished { reason, ending: Some(ending) })?;
         }
         Ok(ended)
     }
@@ -181,18 +181,18 @@ impl Study<'_> {
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
             let known =
                 self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
-            let obstacle = obstacle(self.plan, self.lab, candidate, self.attachments.size()).or(known);
+            let obstacle = find_obstacle(self.plan, self.lab, candidate, self.attachments.size()).or(known);
             if let Some(Reason { what: reason, hint, .. }) = obstacle {
                 let candidate = candidate.name.clone();
-                self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;
+                self.record_event(None, Event::CandidateSkipped { candidate, reason, hint })?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), SessionError> {
+    pub(super) fn record_event(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), SessionError> {
         let record = self.journal.append(trial, event)?;
-        self.observer.event(trial, &record.event);
+        self.observer.observe_event(trial, &record.event);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Decides whether a block counts: applies the plan's limits to what was observed of the machine during the block.
+//! Decides whether a block counts: applies the plan's limits to the observations of the machine during the block.
 //! Measured results play no part.
 
 use fsverdict_judgement::journal::{Run, Sentinel, Surroundings, Trial};
@@ -16,14 +16,14 @@ const MANY: usize = 3;
 pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: u32) -> Option<String> {
     let of_block = |trial: &&Trial| (trial.id.block, trial.id.attempt) == (block, attempt);
     let (mine, others): (Vec<&Trial>, Vec<&Trial>) = run.trials.iter().partition(of_block);
-    let seen = |trials: &[&Trial]| -> Vec<Surroundings> {
+    let surroundings_of = |trials: &[&Trial]| -> Vec<Surroundings> {
         trials.iter().filter_map(|trial| trial.surroundings).collect()
     };
-    broken(limits, &seen(&mine), &seen(&others))
+    find_broken_rule(limits, &surroundings_of(&mine), &surroundings_of(&others))
 }
 
-/// Like [`broken_rule`], from what was observed during the block's trials and during all earlier ones.
-fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
+/// Like [`broken_rule`], from the observations during the block's trials and during all other trials.
+fn find_broken_rule(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
     if seen.iter().any(|one| one.stopped) {
         return Some("a trial was stopped and went on later: its times hold the pause".to_owned());
     }
@@ -37,48 +37,52 @@ fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) 
             step.abs()
         ));
     }
-    let cpu_time = sum(seen, |one| one.cpu_time);
+    let cpu_time = sum_if_complete(seen, |one| one.cpu_time);
     let share = |used: Option<f64>| Some(used? / cpu_time.filter(|time| *time > 0.0)?);
     let beyond = |found: Option<f64>, limit: f64| found.filter(|share| *share > limit);
-    let foreign = beyond(share(sum(seen, |one| one.foreign_cpu)), limits.foreign_cpu).map(|share| {
-        format!(
-            "other programs used {} of the CPU ({} is borne)",
-            percent(share),
-            percent(limits.foreign_cpu)
-        )
-    });
+    let foreign =
+        beyond(share(sum_if_complete(seen, |one| one.foreign_cpu)), limits.foreign_cpu).map(|share| {
+            format!(
+                "other programs used {} of the CPU ({} is borne)",
+                format_percent(share),
+                format_percent(limits.foreign_cpu)
+            )
+        });
     let steal = || {
-        let share = beyond(share(sum(seen, |one| one.steal)), limits.steal)?;
+        let share = beyond(share(sum_if_complete(seen, |one| one.steal)), limits.steal)?;
         Some(format!(
             "the hypervisor took {} of the CPU ({} is borne)",
-            percent(share),
-            percent(limits.steal)
+            format_percent(share),
+            format_percent(limits.steal)
         ))
     };
-    foreign.or_else(steal).or_else(|| bytes(limits, seen)).or_else(|| drift(limits, seen, before))
+    foreign
+        .or_else(steal)
+        .or_else(|| check_foreign_bytes(limits, seen))
+        .or_else(|| check_drift(limits, seen, before))
 }
 
 /// The sum over trials; `None` unless every trial has the value.
-fn sum(seen: &[Surroundings], of: fn(&Surroundings) -> Option<f64>) -> Option<f64> {
+fn sum_if_complete(seen: &[Surroundings], of: fn(&Surroundings) -> Option<f64>) -> Option<f64> {
     seen.iter().map(of).sum::<Option<f64>>().filter(|_| !seen.is_empty())
 }
 
-fn percent(share: f64) -> String {
+fn format_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
-    let of = |of: fn(&Surroundings) -> Option<u64>| seen.iter().map(of).sum::<Option<u64>>();
-    let (foreign, own) = of(|one| one.foreign_bytes).zip(of(|one| one.own_bytes))?;
+fn check_foreign_bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
+    let sum_of = |of: fn(&Surroundings) -> Option<u64>| seen.iter().map(of).sum::<Option<u64>>();
+    let (foreign, own) = sum_of(|one| one.foreign_bytes).zip(sum_of(|one| one.own_bytes))?;
     let share = foreign as f64 / own.max(1) as f64;
     (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
         // Rounds to two digits.
         let step = 10_u64.pow(foreign.ilog10().saturating_sub(1));
         let trials = match own {
             0 => "where the trials moved nothing".to_owned(),
-            _ => format!("{} of what the trials did", percent(share)),
+            _ => format!("{} of what the trials did", format_percent(share)),
         };
-        let borne = percent(limits.foreign_bytes);
+        let borne = format_percent(limits.foreign_bytes);
         format!(
             "others moved about {} on this disk, {trials} ({borne} is borne)",
             Bytes(foreign / step * step)
@@ -88,15 +92,15 @@ fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
 
 /// Compares the median of the block's sentinel times with the median of the whole run so far. The median ignores a
 /// single short interruption, which is no drift.
-fn drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
+fn check_drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
     let usual = |of: fn(&Sentinel) -> f64| {
-        let all = |seen: &[Surroundings]| -> Vec<f64> {
+        let times_of = |seen: &[Surroundings]| -> Vec<f64> {
             seen.iter().filter_map(|one| one.sentinel.as_ref()).map(of).collect()
         };
-        let (now, earlier) = (all(seen), all(before));
+        let (now, earlier) = (times_of(seen), times_of(before));
         Some(median(&now)? / median(&[earlier, now].concat())?)
     };
-    let told = |what: &str, factor: Option<f64>| {
+    let describe = |what: &str, factor: Option<f64>| {
         let factor = factor.filter(|factor| factor.is_finite() && *factor > 0.0)?;
         let (times, how) = if factor > 1.0 { (factor, "slow") } else { (1.0 / factor, "fast") };
         (times > limits.drift).then(|| {
@@ -106,8 +110,8 @@ fn drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -
             )
         })
     };
-    told("processor", usual(|sentinel| sentinel.cpu))
-        .or_else(|| told("memory", usual(|sentinel| sentinel.memory)))
+    describe("processor", usual(|sentinel| sentinel.cpu))
+        .or_else(|| describe("memory", usual(|sentinel| sentinel.memory)))
 }
 
 /// Why nothing may be ranked: too many blocks did not count.
@@ -121,7 +125,7 @@ pub(super) fn hopelessly_disturbed(run: &Run) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::broken;
+    use super::find_broken_rule;
     use fsverdict_judgement::journal::{Sentinel, Surroundings};
     use fsverdict_judgement::plan::Disturbance;
 
@@ -139,13 +143,13 @@ mod tests {
 
     /// The rule broken by a block whose first of two trials is disturbed, after a quiet block.
     fn told(first: Surroundings) -> Option<String> {
-        broken(&Disturbance::default(), &[first, quiet()], &[quiet(), quiet()])
+        find_broken_rule(&Disturbance::default(), &[first, quiet()], &[quiet(), quiet()])
     }
 
     #[test]
     fn a_quiet_machine_disturbs_nothing() {
         assert_eq!(told(quiet()), None);
-        assert_eq!(broken(&Disturbance::default(), &[], &[]), None);
+        assert_eq!(find_broken_rule(&Disturbance::default(), &[], &[]), None);
         assert_eq!(told(Surroundings::default()), None);
     }
 
@@ -162,7 +166,7 @@ mod tests {
         );
         let nothing = Surroundings { own_bytes: Some(0), foreign_bytes: Some(412_000_000), ..quiet() };
         assert_eq!(
-            broken(&Disturbance::default(), &[nothing, nothing], &[]).as_deref(),
+            find_broken_rule(&Disturbance::default(), &[nothing, nothing], &[]).as_deref(),
             Some("others moved about 820 MB on this disk, where the trials moved nothing (25 % is borne)")
         );
         let stopped = told(Surroundings { stopped: true, ..quiet() });
@@ -179,14 +183,14 @@ mod tests {
         );
         // Many times what the trials moved, but next to nothing in bytes.
         let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
-        assert_eq!(broken(&Disturbance::default(), &[few, few], &[]), None);
+        assert_eq!(find_broken_rule(&Disturbance::default(), &[few, few], &[]), None);
     }
 
     #[test]
     fn drift_either_way_is_told() {
         let with = |cpu: f64, memory: f64| {
             let one = Surroundings { sentinel: Some(Sentinel { cpu, memory }), ..quiet() };
-            broken(&Disturbance::default(), &[one, one], &[quiet(), quiet(), quiet()])
+            find_broken_rule(&Disturbance::default(), &[one, one], &[quiet(), quiet(), quiet()])
         };
         assert_eq!(with(0.0029, 0.0041), None);
         let slow = with(0.0036, 0.004).unwrap();

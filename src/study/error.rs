@@ -1,4 +1,4 @@
-//! Why a run cannot be begun or carried on, or had to be given up.
+//! Errors that keep a run from beginning or continuing, or that end it.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::folder::RunFolderError;
 
-/// A run cannot be begun or carried on.
+/// Why a run cannot begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("cannot read the folder {} of dataset `{dataset}`: {source}", path.display())]
     Dataset { dataset: String, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The device may not be erased, or the image not be made.
+    /// The device may not be erased, or the image cannot be created.
     #[error("{}", .0.what)]
     Disk(Reason),
     #[error(transparent)]
@@ -41,7 +41,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether this machine or the folder of the run is the reason, and no candidate.
+    /// Whether this machine or the folder of the run caused the error, and not a candidate.
     pub fn is_of_this_machine(&self) -> bool {
         match self {
             SessionError::Faults(error) => error.is_of_this_machine(),

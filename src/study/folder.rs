@@ -77,13 +77,13 @@ impl RunFolder {
     /// A folder whose run ended before its first record is reused: it holds nothing to resume.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let taken_over = Self::has_plan(path);
-        Self::make(path, plan, taken_over)
+        Self::create_folder(path, plan, taken_over)
     }
 
     /// Like [`Self::create`], but never replaces an existing plan. Of several processes that call this at once,
     /// exactly one creates the run.
     pub fn create_new(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
-        Self::make(path, plan, false)
+        Self::create_folder(path, plan, false)
     }
 
     /// Creates a folder of this name or, if it is taken, of this name with `-2`, `-3` and so on appended.
@@ -93,10 +93,10 @@ impl RunFolder {
             name.push(format!("-{number}"));
             PathBuf::from(name)
         };
-        let mut made = Self::make(path, plan, false);
+        let mut made = Self::create_folder(path, plan, false);
         for number in 2..MOST_OF_A_NAME {
             match made {
-                Err(RunFolderError::Taken(_)) => made = Self::make(&next(number), plan, false),
+                Err(RunFolderError::Taken(_)) => made = Self::create_folder(&next(number), plan, false),
                 other => return other,
             }
         }
@@ -104,23 +104,24 @@ impl RunFolder {
     }
 
     /// Creates the folder that the request asks for.
-    pub(super) fn wanted(wanted: FolderRequest<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
+    pub(super) fn create_requested(wanted: FolderRequest<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
             FolderRequest::Named(path) => Self::create(path, plan),
             FolderRequest::Unnamed(path) => Self::create_free(path, plan),
         }
     }
 
-    fn make(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
+    fn create_folder(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
-        let folder = RunFolder { handle: FolderHandle::make(path).map_err(make)? };
+        let folder = RunFolder { handle: FolderHandle::open_or_create(path).map_err(make)? };
         if !folder.is_free().map_err(make)? {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
         if text.len() as u64 >= LONGEST_PLAN {
-            let what = format!("spelled out, the plan has {} bytes, and may have {LONGEST_PLAN}", text.len());
-            return Err(make(io::Error::new(io::ErrorKind::FileTooLarge, what)));
+            let message =
+                format!("spelled out, the plan has {} bytes, and may have {LONGEST_PLAN}", text.len());
+            return Err(make(io::Error::new(io::ErrorKind::FileTooLarge, message)));
         }
         let file = folder.handle.file(PLAN_FILE);
         let made = if taken_over {
@@ -176,10 +177,10 @@ impl RunFolder {
         let place = self.handle.file(PLAN_FILE);
         let not = |source: io::Error| RunFolderError::NotARun { path: self.path().to_owned(), source };
         let file = place.open().map_err(not)?;
-        let seen = file.metadata().map_err(not)?;
-        let plan = serde_json::from_str(&text(file).map_err(not)?)
+        let metadata = file.metadata().map_err(not)?;
+        let plan = serde_json::from_str(&read_text(file).map_err(not)?)
             .map_err(|error| RunFolderError::Damaged { path: place.path(), reason: error.to_string() })?;
-        Ok((plan, seen))
+        Ok((plan, metadata))
     }
 
     /// The handle of the folder, through which all files in it are opened.
@@ -209,7 +210,7 @@ impl RunFolder {
 }
 
 /// Reads a whole file as text; fails if it is [`LONGEST_PLAN`] bytes or longer.
-fn text(file: impl Read) -> io::Result<String> {
+fn read_text(file: impl Read) -> io::Result<String> {
     let mut text = String::new();
     if file.take(LONGEST_PLAN).read_to_string(&mut text)? as u64 == LONGEST_PLAN {
         return Err(io::ErrorKind::FileTooLarge.into());

@@ -1,7 +1,7 @@
-//! Carries a plan out: blocks in random order, their trials one after the other (or side by side, in simulated time), each
-//! event into the journal as it comes.
+//! Conducts a plan: blocks of trials in random order, one after the other (or several at once, in simulated time). Each
+//! event is written to the journal at once.
 //!
-//! How a lab works and what a phase does is no business of this room.
+//! This room does not know how a lab runs a trial or how a phase does its work.
 
 mod budget;
 mod calibration;
@@ -44,10 +44,10 @@ pub use error::SessionError;
 pub use folder::{FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
-pub use power_cutting::power_cutting;
-pub use price::price;
-pub use prospect::{Prospect, has_property, inability};
-pub use schedule::order;
+pub use power_cutting::prepare_power_cutting;
+pub use price::measure_prices;
+pub use prospect::{Prospect, find_missing_ability, has_property};
+pub use schedule::draw_order;
 pub use session::{Resumed, Session};
 pub use unchanged::Changes;
-pub use watcher::{Machine, Unwatched, Watcher};
+pub use watcher::{MachineWatcher, UnwatchedMachine, Watcher};

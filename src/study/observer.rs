@@ -1,22 +1,22 @@
-//! Who hears what happens while a study is conducted.
+//! The interface to an observer of a study, such as the display of its progress.
 
 use fsverdict_judgement::journal::{Event, Run, TrialId};
 
-/// Hears what happens while a study is conducted.
+/// Receives the events of a study while it is conducted.
 pub trait Observer {
-    /// These candidates' trials are still to come, unless the study ends early; each as often as it will be tried.
-    fn expect(&mut self, trials: Vec<String>);
-    /// An event, with its trial if it belongs to one.
-    fn event(&mut self, trial: Option<&TrialId>, event: &Event);
-    /// A block has ended, and this is what is known.
+    /// Announces the trials that will follow unless the study ends early: the name of a candidate for each of its trials.
+    fn expect_trials(&mut self, trials: Vec<String>);
+    /// Receives an event, with its trial if it belongs to one.
+    fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event);
+    /// Receives the run as it is known at the end of a block.
     fn block_ended(&mut self, _run: &Run) {}
 }
 
-/// Hears nothing.
+/// An observer that ignores all events.
 #[derive(Debug, Default)]
 pub struct Silent;
 
 impl Observer for Silent {
-    fn expect(&mut self, _trials: Vec<String>) {}
-    fn event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
+    fn expect_trials(&mut self, _trials: Vec<String>) {}
+    fn observe_event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
 }

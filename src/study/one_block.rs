@@ -11,7 +11,9 @@ use super::conduct::Study;
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{begin_journal, check_limits, facts, refusals_of, start, watcher};
+use super::session::{
+    begin_journal, check_limits, choose_watcher, collect_run_facts, refusals_of, start_event,
+};
 
 pub struct OneBlock<'a> {
     /// The plan of the run; its digest is recorded.
@@ -21,7 +23,7 @@ pub struct OneBlock<'a> {
     pub number: u32,
     /// The seed for the order of the candidates.
     pub order_seed: u64,
-    /// The seed for what is drawn within trials, instead of the plan's.
+    /// The seed for random draws within trials, instead of the plan's.
     pub seed: u64,
     /// The candidates that rest or were dropped.
     pub out: Vec<String>,
@@ -61,15 +63,15 @@ impl OneBlock<'_> {
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
         check_limits(&plan)?;
-        let attachments = permission.claim(&plan)?;
+        let attachments = permission.claim_devices(&plan)?;
         if let Err(error) = attachments.check_left(self.left) {
             *self.left = attachments.describe_left();
             return Err(LabError::from(error).into());
         }
         let attachments = attachments.with_traces_in(self.journal.folder());
-        let mut environment = facts(&plan, &choice, &attachments);
+        let mut environment = collect_run_facts(&plan, &choice, &attachments);
         environment.extend(self.facts);
-        let start = start(self.plan, self.run, &choice, &attachments, environment, None);
+        let start = start_event(self.plan, self.run, &choice, &attachments, environment, None);
         let misfits = (self.misfits)(&start);
         if !misfits.is_empty() {
             return Err(SessionError::Changed(misfits));
@@ -77,7 +79,7 @@ impl OneBlock<'_> {
         let journal = begin_journal(&plan, self.journal, start, &attachments)?;
         (self.before_first_write)()?;
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &attachments);
+        let mut watcher = choose_watcher(lab, &attachments);
         let jobs = choice.jobs;
         let refused = refusals_of(&plan, lab, &attachments);
         let mut study = Study {

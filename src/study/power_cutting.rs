@@ -13,11 +13,14 @@ use super::session::check_limits;
 ///
 /// # Errors
 /// When the plan has no faults, or its lab or devices cannot be used.
-pub fn power_cutting<'a>(plan: &'a Plan, run: &FolderHandle) -> Result<PowerCutting<'a>, SessionError> {
+pub fn prepare_power_cutting<'a>(
+    plan: &'a Plan,
+    run: &FolderHandle,
+) -> Result<PowerCutting<'a>, SessionError> {
     PowerCutting::new(plan, run, || {
         check_limits(plan)?;
         let permission = Permission { erase: &[], ask: &|_| None };
-        let attachments = permission.claim(plan)?;
+        let attachments = permission.claim_devices(plan)?;
         Ok((choose_lab(plan, plan.lab)?, attachments))
     })
 }

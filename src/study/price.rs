@@ -1,5 +1,5 @@
 //! Measures the CPU time of a run's candidates, which trials in simulated time treat as free: repeats their phases
-//! natively on an image in memory. Measures separately what ciphers compute for each byte.
+//! natively on an image in memory. Measures the cost of ciphers for each byte separately.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,12 +34,12 @@ const OF_CIPHERS: [&str; 2] = ["cipher=", "key="];
 /// Seconds of one processor for each phase, in the order of the plan.
 type WorkPrices = Vec<(String, f64)>;
 
-/// Measures the prices; `tell` receives what is in progress.
+/// Measures the prices; `tell` receives messages about the progress.
 ///
 /// # Errors
 /// Fails where native trials are impossible (they need root), or where memory does not hold them. A candidate that
 /// cannot run natively gets no price, and the result says so.
-pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPrices, SessionError> {
+pub fn measure_prices(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPrices, SessionError> {
     if run.is_merged() {
         return Err(SessionError::Merged);
     }
@@ -56,16 +56,16 @@ pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPr
             "run it with sudo; the trials themselves needed none",
         )));
     }
-    let bench = Bench::of(plan)?;
+    let bench = Bench::new(plan)?;
     let mut known: BTreeMap<String, Result<WorkPrices, String>> = BTreeMap::new();
     let mut ciphers: BTreeMap<&'static str, Result<CipherPrice, String>> = BTreeMap::new();
-    let mut found = CpuPrices { basis: vec![bench.basis()], ..CpuPrices::default() };
+    let mut prices = CpuPrices { basis: vec![bench.describe_basis()], ..CpuPrices::default() };
     for candidate in &plan.candidates {
         let alone = work_alone(candidate);
         let key = format!("{} {:?} {:?}", alone.filesystem, alone.mkfs, alone.mount);
         let work = known.entry(key).or_insert_with(|| {
             tell(&alone.filesystem);
-            bench.work(&alone)
+            bench.measure_work(&alone)
         });
         let layers = candidate
             .layers
@@ -76,23 +76,23 @@ pub fn price(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Result<CpuPr
         match priced {
             Ok((work, layers)) => {
                 let of_bytes = |phase: &str| -> f64 {
-                    let bytes = |metric: &str| mean(run, &candidate.name, phase, metric);
+                    let bytes = |metric: &str| mean_of_metric(run, &candidate.name, phase, metric);
                     let (read, written) = (bytes("device_read"), bytes("device_written"));
                     let ciphers = layers.iter().flatten();
                     ciphers.fold(0.0, |sum, one| sum + read * one.read + written * one.written)
                 };
-                found.prices.extend(work.into_iter().map(|(phase, work)| CpuPrice {
+                prices.prices.extend(work.into_iter().map(|(phase, work)| CpuPrice {
                     candidate: candidate.name.clone(),
                     layers: of_bytes(&phase),
                     phase,
                     work,
                 }));
             }
-            Err(reason) => found.unpriced.push(Unpriced { candidate: candidate.name.clone(), reason }),
+            Err(reason) => prices.unpriced.push(Unpriced { candidate: candidate.name.clone(), reason }),
         }
     }
-    found.basis.extend(ciphers.into_values().flatten().map(|cipher| cipher.basis));
-    Ok(found)
+    prices.basis.extend(ciphers.into_values().flatten().map(|cipher| cipher.basis));
+    Ok(prices)
 }
 
 /// The candidate without the layers below its filesystem and without its environment.
@@ -126,10 +126,10 @@ fn layer_price(
 }
 
 /// The mean of a metric over a candidate's trials that count; 0 if no trial measured it.
-fn mean(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
-    let of = |trial: &&Trial| trial.counts() && trial.id.candidate == candidate;
+fn mean_of_metric(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
+    let is_measured = |trial: &&Trial| trial.counts() && trial.id.candidate == candidate;
     let values: Vec<f64> =
-        run.trials.iter().filter(of).filter_map(|trial| trial.value(phase, metric)).collect();
+        run.trials.iter().filter(is_measured).filter_map(|trial| trial.value(phase, metric)).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
@@ -141,7 +141,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn of(plan: &'a Plan) -> Result<Self, SessionError> {
+    fn new(plan: &'a Plan) -> Result<Self, SessionError> {
         let size = SMALLEST.max(bytes_written(plan).0.saturating_mul(4));
         let mut native = plan.clone();
         native.lab = LabChoice::Native;
@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
         Ok(Bench { plan, lab, attachments: Attachments::new(image, Vec::new()) })
     }
 
-    fn basis(&self) -> String {
+    fn describe_basis(&self) -> String {
         let processor = cpu_info(&Root::default(), "model name").ok().flatten();
         let release = rustix::system::uname();
         format!(
@@ -167,13 +167,13 @@ impl<'a> Bench<'a> {
     }
 
     /// The minimum time of each phase over all trials, or why it cannot be measured.
-    fn work(&self, candidate: &Candidate) -> Result<WorkPrices, String> {
+    fn measure_work(&self, candidate: &Candidate) -> Result<WorkPrices, String> {
         if let Some(reason) = self.lab.find_obstacle(candidate) {
             return Err(reason.what);
         }
         let mut least: BTreeMap<String, f64> = BTreeMap::new();
         for number in 1..=TRIALS {
-            for (phase, seconds) in self.trial(candidate, number)? {
+            for (phase, seconds) in self.run_trial(candidate, number)? {
                 let known = least.entry(phase).or_insert(seconds);
                 *known = known.min(seconds);
             }
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs one trial. Returns the CPU time of each phase, including the kernel's threads.
-    fn trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, String> {
+    fn run_trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, String> {
         let plan = self.plan;
         let bare = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout);
         let spec = TrialSpec {
@@ -206,9 +206,9 @@ impl<'a> Bench<'a> {
                     .sum();
                 before = after;
                 let Observation { phase, .. } = &observation;
-                let own = observation.value("cpu").unwrap_or(0.0);
+                let own_seconds = observation.value("cpu").unwrap_or(0.0);
                 let threads = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
-                *work.entry(phase.clone()).or_insert(0.0) += own + threads;
+                *work.entry(phase.clone()).or_insert(0.0) += own_seconds + threads;
             }
             _ => {}
         };

@@ -1,5 +1,5 @@
-//! Checks before a run what it would refuse or skip, with the run's own checks. No check writes to or claims anything
-//! that is not fsverdict's own.
+//! Predicts which devices and candidates a run would refuse or skip, with the run's own checks. No check writes to or
+//! claims anything that is not fsverdict's own.
 
 use fsverdict_judgement::plan::{
     ArrayState, Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty,
@@ -14,17 +14,17 @@ use fsverdict_workload::workload::{Adapter, adapter_by_name};
 
 use super::claim::{DeviceProspect, Permission};
 use super::error::SessionError;
-use super::rehearsal::{has_options, refusals};
-use super::space_needed::shortage;
+use super::rehearsal::{find_refused_options, has_options};
+use super::space_needed::find_shortage;
 
-/// What a run would refuse and skip.
+/// The predicted refusals and skipped candidates of a run.
 #[derive(Debug)]
 pub struct Prospect {
     /// The names of the candidates that cannot be tried, each with the reason.
     pub skipped: Vec<(String, Reason)>,
-    /// Why the run would not begin, whatever its devices are.
+    /// Why the run would not begin, independently of its devices.
     refused: Option<SessionError>,
-    /// What the run would find at each device, in the order of the plan.
+    /// The predicted outcome of claiming each device, in the order of the plan.
     pub devices: Vec<DeviceProspect>,
     /// The size of the smallest device in bytes; `None` where there is no device or its size is unknown.
     pub size: Option<u64>,
@@ -32,11 +32,11 @@ pub struct Prospect {
 
 impl Prospect {
     /// Checks this plan in this lab, with this permission.
-    pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
-        let devices = permission.look(plan);
+    pub fn from_plan(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
+        let devices = permission.predict_devices(plan);
         let size = devices.iter().filter_map(|device| device.size).min();
         let refused = check_datasets(plan).err();
-        Prospect { refused, devices, ..Self::on(plan, lab, size) }
+        Prospect { refused, devices, ..Self::for_device(plan, lab, size) }
     }
 
     /// All errors that keep the run from beginning.
@@ -45,46 +45,51 @@ impl Prospect {
     }
 
     /// The candidates with mkfs or mount options that have not been tried yet.
-    pub fn choosy<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Candidate> {
-        plan.candidates.iter().filter(|one| has_options(one) && self.skips(&one.name).is_none())
+    pub fn candidates_with_untried_options<'a>(
+        &'a self,
+        plan: &'a Plan,
+    ) -> impl Iterator<Item = &'a Candidate> {
+        plan.candidates.iter().filter(|one| has_options(one) && self.reason_to_skip(&one.name).is_none())
     }
 
     /// Tries those options in the lab on scratch images, as a run does before its first trial. A candidate whose
     /// options are refused is skipped.
     pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) {
-        let refused = refusals(plan, lab, self.size, self.choosy(plan));
+        let refused = find_refused_options(plan, lab, self.size, self.candidates_with_untried_options(plan));
         self.skipped.extend(refused);
     }
 
     /// Checks this plan on a device of this many bytes that may be used.
-    pub(super) fn on(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
+    pub(super) fn for_device(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
         // A device of unknown size counts as large enough for every candidate.
-        let of = |candidate: &Candidate| obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));
-        let skipped = plan.candidates.iter().filter_map(|one| Some((one.name.clone(), of(one)?))).collect();
+        let obstacle_of =
+            |candidate: &Candidate| find_obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));
+        let skipped =
+            plan.candidates.iter().filter_map(|one| Some((one.name.clone(), obstacle_of(one)?))).collect();
         Prospect { skipped, refused: None, devices: Vec::new(), size }
     }
 
-    pub fn skips(&self, candidate: &str) -> Option<&Reason> {
+    pub fn reason_to_skip(&self, candidate: &str) -> Option<&Reason> {
         self.skipped.iter().find(|(name, _)| name == candidate).map(|(_, obstacle)| obstacle)
     }
 }
 
 /// Why a candidate cannot be tried in this lab on a device of this many bytes.
-pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Reason> {
-    let short = || shortage(plan, candidate, size);
+pub(super) fn find_obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Reason> {
+    let short = || find_shortage(plan, candidate, size);
     // A candidate that fits the plan's device may not fit a device that is up to 5 % smaller.
     let least = fsverdict_lab::trial::smallest_size(plan, lab.side_by_side().is_some(), size);
     let short_if_drawn = || {
-        let Reason { what, hint, .. } = shortage(plan, candidate, least)?;
-        let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
-        Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
+        let Reason { what, hint, .. } = find_shortage(plan, candidate, least)?;
+        let statement = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
+        Some(Reason::new(statement, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
     let unable = || {
         lacks_required(plan, candidate)
-            .or_else(|| inability(plan, candidate))
-            .or_else(|| kept_once(plan, candidate))
-            .or_else(|| nothing_above(plan, candidate))
-            .or_else(|| not_sealed(plan, candidate))
+            .or_else(|| find_missing_ability(plan, candidate))
+            .or_else(|| lacks_redundancy(plan, candidate))
+            .or_else(|| check_layer_above(plan, candidate))
+            .or_else(|| check_seal(plan, candidate))
     };
     // A guest uses the programs that are installed on this machine.
     let programs = || {
@@ -102,7 +107,7 @@ fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let required = &plan.goal.require.properties;
     let lacked = required.iter().find(|property| !has_property(candidate, **property))?;
     let word = lacked.word();
-    let what = match &candidate.path {
+    let statement = match &candidate.path {
         Some(_) => format!("the goal requires `{word}`, and of a folder of yours it is not known"),
         None => format!("the goal requires `{word}`, which it does not have"),
     };
@@ -115,7 +120,7 @@ fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
             format!("{} have it; or take it out of `require`", names.join(", "))
         }
     };
-    Some(Reason::new(what, hint))
+    Some(Reason::new(statement, hint))
 }
 
 /// Whether a candidate has a property, with its mkfs and mount options.
@@ -143,7 +148,7 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
 
 /// An ability that a phase needs and the candidate's filesystem lacks. In a folder, clones depend on the filesystem
 /// below it.
-pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let able = |ability: FilesystemAbility| match candidate.path {
         Some(_) => matches!(ability, FilesystemAbility::Clones | FilesystemAbility::HardLinks),
         None => {
@@ -158,10 +163,12 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
             || candidate.path.is_none()
                 && match ability {
                     FilesystemAbility::Clones | FilesystemAbility::HardLinks => false,
-                    FilesystemAbility::Snapshots => on_layer(candidate),
+                    FilesystemAbility::Snapshots => has_snapshots_below(candidate),
                     // The snapshots must be the filesystem's own, or those of the layer directly below it, with
                     // nothing between.
-                    FilesystemAbility::Rollback => keeps_none(candidate) && topmost_keeps(candidate),
+                    FilesystemAbility::Rollback => {
+                        lacks_own_snapshots(candidate) && has_snapshots_directly_below(candidate)
+                    }
                 }
     };
     let asked = |phase: &Phase| match phase.work {
@@ -179,7 +186,7 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         FilesystemAbility::Clones if is_served() => "what is seen through `fuse`",
         _ => candidate.filesystem.as_str(),
     };
-    let what = match ability {
+    let ability_name = match ability {
         FilesystemAbility::Clones => "clones of files",
         FilesystemAbility::HardLinks => "hard links",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
@@ -197,7 +204,7 @@ pub fn inability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
         can.extend(layers.map(|snapshots| format!("{any} on {}", snapshots.hint)));
     }
     Some(Reason::new(
-        format!("phase `{}` asks for {what}, which {whose} does not have", phase.name),
+        format!("phase `{}` asks for {ability_name}, which {whose} does not have", phase.name),
         format!("{} can; or leave the phase out", can.join(", ")),
     ))
 }
@@ -212,17 +219,17 @@ fn makes_links(plan: &Plan, phase: &Phase) -> bool {
 }
 
 /// Whether a layer below the filesystem has snapshots and room for one.
-fn on_layer(candidate: &Candidate) -> bool {
+fn has_snapshots_below(candidate: &Candidate) -> bool {
     candidate.layers.names().any(has_room)
 }
 
 /// Whether the layer directly below the filesystem has snapshots and room for one.
-fn topmost_keeps(candidate: &Candidate) -> bool {
+fn has_snapshots_directly_below(candidate: &Candidate) -> bool {
     let below = |name: &&str| layer::find_layer(name).is_some_and(|layer| !layer.kind.is_above());
     candidate.layers.names().rfind(below).is_some_and(has_room)
 }
 
-fn keeps_none(candidate: &Candidate) -> bool {
+fn lacks_own_snapshots(candidate: &Candidate) -> bool {
     filesystem::find_filesystem(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
 }
 
@@ -232,47 +239,47 @@ fn has_room(name: &str) -> bool {
 }
 
 /// Why the layers above the candidate's filesystem cannot be set up.
-fn nothing_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+fn check_layer_above(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let kind = |name: &str| layer::find_layer(name).map(|layer| layer.kind);
     let is_above = |name: &str| kind(name).is_some_and(LayerKind::is_above);
     let names: Vec<&str> = candidate.layers.names().collect();
     let at = names.iter().position(|name| is_above(name))?;
     let name = names.get(at)?;
     if at + 1 < names.len() {
-        let what = format!("`{name}` lies above the filesystem, and stands before another layer");
-        return Some(Reason::new(what, "it is the last of `layers`, and the only one above"));
+        let statement = format!("`{name}` lies above the filesystem, and stands before another layer");
+        return Some(Reason::new(statement, "it is the last of `layers`, and the only one above"));
     }
     if kind(name) == Some(LayerKind::Served) {
         return None;
     }
     let is_cold = plan.phases.iter().any(|phase| phase.cold);
     (!is_cold).then(|| {
-        let what = format!(
+        let statement = format!(
             "`{name}` is laid above what was written before the first phase that is cold, and none is"
         );
-        Reason::new(what, "cold = true of the first phase that is to be seen through it")
+        Reason::new(statement, "cold = true of the first phase that is to be seen through it")
     })
 }
 
 /// Why a layer that is sealed after all data is written could not be sealed, or which phase would write to it after
 /// that.
-fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let known: Vec<&Layer> = layer::layers_of(candidate).collect();
     let at = known.iter().position(|layer| layer.seal.is_some())?;
     let name = known.get(at)?.name;
     let over = known.get(at + 1..).unwrap_or_default();
     if over.iter().any(|layer| layer.kind != LayerKind::Served) {
-        let what = format!(
+        let statement = format!(
             "`{name}` is sealed, and what lies on it is only read: nothing that writes can lie between"
         );
         return Some(Reason::new(
-            what,
+            statement,
             "it is the last of `layers` below the filesystem, with no overlay above",
         ));
     }
     let Some(first) = plan.phases.iter().position(|phase| phase.cold) else {
-        let what = format!("`{name}` is sealed before the first phase that is cold, and none is");
-        return Some(Reason::new(what, "cold = true of the first phase that is to read what is sealed"));
+        let statement = format!("`{name}` is sealed before the first phase that is cold, and none is");
+        return Some(Reason::new(statement, "cold = true of the first phase that is to read what is sealed"));
     };
     let writes = |phase: &&Phase| {
         let operation = match phase.work {
@@ -292,7 +299,7 @@ fn not_sealed(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
 }
 
 /// Why a candidate cannot run with a missing device, where a phase requires that.
-fn kept_once(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+fn lacks_redundancy(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
     let state = phase.state.map_or("", ArrayState::word);
     (!outlives_a_device(candidate, plan.device.count())).then(|| {

@@ -1,5 +1,6 @@
-//! Whether the options of mkfs and mount are taken: tried before the first trial, in the lab of the run, on a scratch image of
-//! their own with all of a trial but its phases. Options that nobody knows are no finding about a filesystem.
+//! Tries the options of mkfs and mount before the first trial, in the lab of the run, on a scratch image, with all steps of
+//! a trial except its phases. A candidate with unknown options is skipped: its failure would say nothing about the
+//! filesystem.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,24 +13,26 @@ use fsverdict_lab::trial::TrialSpec;
 use fsverdict_linux::host::image::scratch_folder;
 use fsverdict_text::{Bytes, Reason};
 
-/// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
+/// The initial size of an image in bytes: on a whole disk, some mkfs write tables for minutes.
 const SMALL: u64 = 1 << 30;
-/// What an image is not larger than where the small one was refused: options may ask for more than there was.
+/// The maximum size in bytes of the second image, which is tried when the small one was refused: options may need more
+/// space than the small one has.
 const LARGE: u64 = 64 << 30;
-/// Bytes that must be free for an image: what it takes is given back at once.
+/// Bytes that must be free for an image. The image is sparse and removed at once.
 const ROOM: u64 = 1 << 20;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What decides whether options are taken.
+/// The parts of a candidate that decide whether its options are accepted: filesystem, mkfs options, mount options and
+/// kernel.
 type StackOptions<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
 
 pub(super) fn has_options(candidate: &Candidate) -> bool {
     candidate.path.is_none() && !(candidate.mkfs.is_empty() && candidate.mount.is_empty())
 }
 
-/// Those of these candidates whose options are refused in the lab, on a device of so many bytes. What cannot be tried is refused by
-/// nobody.
-pub(super) fn refusals<'a>(
+/// The candidates with options that are refused in the lab on a device of this size, each with the reason. Options that
+/// cannot be tried do not count as refused.
+pub(super) fn find_refused_options<'a>(
     plan: &Plan,
     lab: &dyn Lab,
     size: Option<u64>,
@@ -43,19 +46,20 @@ pub(super) fn refusals<'a>(
         }
         let stack: StackOptions<'a> =
             (&candidate.filesystem, &candidate.mkfs, &candidate.mount, candidate.under.kernel.as_ref());
-        let found =
-            known.entry(stack).or_insert_with(|| refusal(plan, lab, size.unwrap_or(SMALL), candidate));
-        refused.extend(found.clone().map(|obstacle| (candidate.name.clone(), obstacle)));
+        let refusal =
+            known.entry(stack).or_insert_with(|| find_refusal(plan, lab, size.unwrap_or(SMALL), candidate));
+        refused.extend(refusal.clone().map(|obstacle| (candidate.name.clone(), obstacle)));
     }
     refused
 }
 
-fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Reason> {
+fn find_refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Reason> {
     let least = fsverdict_stack::layer::least_device(candidate);
     let small = size.min(SMALL.max(least));
-    let (step, said) = rehearse(plan, lab, small, candidate)?;
+    let (step, said) = try_on_image(plan, lab, small, candidate)?;
     let large = size.min(LARGE);
-    if large > small && rehearse(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone()))
+    if large > small
+        && try_on_image(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone()))
     {
         return None;
     }
@@ -68,7 +72,7 @@ fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opti
     ))
 }
 
-/// The candidate with nothing that does not decide whether its options are taken.
+/// The candidate reduced to the parts that decide whether its options are accepted.
 fn options_alone(candidate: &Candidate) -> Candidate {
     let Environment { kernel, memory, .. } = candidate.under.clone();
     Candidate {
@@ -80,8 +84,8 @@ fn options_alone(candidate: &Candidate) -> Candidate {
     }
 }
 
-/// The step that failed on an image of so many bytes, and what was said.
-fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<(String, String)> {
+/// Tries the candidate's options on an image of this size. Returns the step that failed and its message.
+fn try_on_image(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<(String, String)> {
     let candidate = options_alone(candidate);
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
@@ -109,7 +113,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     refused.then(|| (last, without_device(&end.reason)))
 }
 
-/// The words, with the device called as a dry run calls it: its name is another each time.
+/// The message with the device named as in a dry run, because its name differs each time.
 fn without_device(said: &str) -> String {
     let words = said.split(' ').map(|word| match word.find("/dev/") {
         Some(at) => {

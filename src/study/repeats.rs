@@ -28,7 +28,7 @@ fn in_service(plan: &Plan, phase: &Phase) -> bool {
 
 /// The repetitions for trials of the next block. In simulated time, only those that the plan asks for: there the
 /// layout on the device varies, and a repetition does not change it.
-pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<String, Repeats> {
+pub(super) fn decide_repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<String, Repeats> {
     let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !simulated;
     let first = run.trials.iter().filter(counts).map(|trial| trial.id.block).min();
     let pilot: Vec<&Trial> =
@@ -47,7 +47,7 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
     repeatable
         .chain([(LAST_CHECK, None, true)])
         .filter_map(|(name, asked_for, same_again)| {
-            let by_rule = || same_again.then(|| times(&pilot, name));
+            let by_rule = || same_again.then(|| repetitions_by_rule(&pilot, name));
             let times = asked_for.or_else(by_rule)?;
             (times > 1).then(|| (name.to_owned(), Repeats { times, asked_for: asked_for.is_some() }))
         })
@@ -55,11 +55,11 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
 }
 
 /// Applies the rule to the median share of their trials' time that the phase took.
-fn times(pilot: &[&Trial], phase: &str) -> u32 {
+fn repetitions_by_rule(pilot: &[&Trial], phase: &str) -> u32 {
     let share = |trial: &&Trial| {
-        let all: f64 =
+        let total: f64 =
             trial.observations.iter().filter_map(|found| trial.value(&found.phase, "durable")).sum();
-        trial.value(phase, "durable").filter(|_| all > 0.0).map(|seconds| seconds / all)
+        trial.value(phase, "durable").filter(|_| total > 0.0).map(|seconds| seconds / total)
     };
     let shares: Vec<f64> = pilot.iter().filter_map(share).collect();
     let Some(median) = median(&shares).filter(|share| *share > 0.0) else { return 1 };
@@ -73,7 +73,7 @@ fn times(pilot: &[&Trial], phase: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::made;
-    use super::repeats;
+    use super::decide_repeats;
     use fsverdict_judgement::journal::{Event, Run};
     use fsverdict_judgement::plan::{Plan, Vocabulary};
 
@@ -135,7 +135,7 @@ mod tests {
         let plan = plan(PLAN);
         let of = |read: f64, check: f64| {
             let seconds = [10.0 - read - check - 0.001, 0.001, read, check];
-            let found = repeats(&plan, &run(&plan, [seconds; 2]), false);
+            let found = decide_repeats(&plan, &run(&plan, [seconds; 2]), false);
             ["write", "warm", "read", "check"].map(|phase| found.get(phase).map(|found| found.times))
         };
         assert_eq!(of(5.0, 0.6), [None; 4]);
@@ -148,7 +148,7 @@ mod tests {
     fn a_rebuild_is_not_repeated_by_the_rule() {
         for (state, wanted) in [("", Some(5)), (", state = \"rebuilding\"", None)] {
             let plan = plan(&PLAN.replace("cold = true", &format!("cold = true{state}")));
-            let found = repeats(&plan, &run(&plan, [[9.749, 0.001, 0.2, 0.05]; 2]), false);
+            let found = decide_repeats(&plan, &run(&plan, [[9.749, 0.001, 0.2, 0.05]; 2]), false);
             assert_eq!(found.get("read").map(|found| found.times), wanted, "{state}");
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_plan_may_ask_for_repetitions_of_what_changes_nothing() {
         let asked = plan(&PLAN.replace("name = \"warm\"", "name = \"warm\", repeat = 4"));
-        let found = repeats(&asked, &run(&asked, [[5.0, 1.0, 5.0, 5.0]; 2]), false);
+        let found = decide_repeats(&asked, &run(&asked, [[5.0, 1.0, 5.0, 5.0]; 2]), false);
         let found: Vec<_> =
             found.iter().map(|(name, found)| (name.as_str(), found.times, found.asked_for)).collect();
         assert_eq!(found, [("warm", 4, true)]);
@@ -167,11 +167,11 @@ mod tests {
         let native = plan(PLAN);
         let mut none = run(&native, [[9.0, 0.1, 0.1, 0.1]; 2]);
         none.trials.clear();
-        assert!(repeats(&native, &none, false).is_empty());
+        assert!(decide_repeats(&native, &none, false).is_empty());
         // A modelled device in real time is timed by this machine's clock.
         let modelled = plan(&PLAN.replace("image = \"1GiB\"", "model = \"usb-stick\", size = \"1GB\""));
         let short = run(&modelled, [[9.0, 0.1, 0.1, 0.1]; 2]);
-        assert!(repeats(&modelled, &short, true).is_empty());
-        assert!(!repeats(&modelled, &short, false).is_empty());
+        assert!(decide_repeats(&modelled, &short, true).is_empty());
+        assert!(!decide_repeats(&modelled, &short, false).is_empty());
     }
 }

@@ -35,11 +35,11 @@ pub(super) fn order_seed(plan: &Plan, run: &Run) -> u64 {
 /// Uses Fisher-Yates with draws that are free of modulo bias (rejection sampling), from a separate random stream for
 /// each pair of blocks. The draw includes all candidates, so that the order of the others stays the same when one
 /// leaves between two blocks.
-pub fn order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) -> bool) -> Vec<usize> {
+pub fn draw_order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seeds::of_order(seed, block));
     let mut order: Vec<usize> = (0..candidates).collect();
     for last in (1..candidates).rev() {
-        order.swap(last, below(&mut random, last as u64 + 1) as usize);
+        order.swap(last, draw_below(&mut random, last as u64 + 1) as usize);
     }
     if block.is_multiple_of(2) {
         order.reverse();
@@ -49,7 +49,7 @@ pub fn order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) 
 }
 
 /// A number below `limit`, uniformly distributed.
-fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
+fn draw_below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
     let fair = u64::MAX - u64::MAX % limit;
     loop {
         let draw = random.next_u64();
@@ -63,24 +63,24 @@ fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::order;
+    use super::draw_order;
 
     #[test]
     fn the_same_seed_gives_the_same_order_and_another_pair_of_blocks_another() {
         let all = |_| true;
-        assert_eq!(order(1, 1, 8, all), order(1, 1, 8, all));
-        assert_ne!(order(1, 1, 8, all), order(1, 3, 8, all));
-        assert_ne!(order(1, 1, 8, all), order(2, 1, 8, all));
+        assert_eq!(draw_order(1, 1, 8, all), draw_order(1, 1, 8, all));
+        assert_ne!(draw_order(1, 1, 8, all), draw_order(1, 3, 8, all));
+        assert_ne!(draw_order(1, 1, 8, all), draw_order(2, 1, 8, all));
     }
 
     #[test]
     fn every_second_block_is_turned_round_whoever_has_left() {
         for seed in 0..20 {
-            let mut turned = order(seed, 3, 6, |_| true);
+            let mut turned = draw_order(seed, 3, 6, |_| true);
             turned.reverse();
-            assert_eq!(order(seed, 4, 6, |_| true), turned);
+            assert_eq!(draw_order(seed, 4, 6, |_| true), turned);
             turned.retain(|candidate| *candidate != 2);
-            assert_eq!(order(seed, 4, 6, |candidate| candidate != 2), turned);
+            assert_eq!(draw_order(seed, 4, 6, |candidate| candidate != 2), turned);
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
     fn every_candidate_is_first_about_equally_often() {
         let mut firsts: BTreeMap<usize, u32> = BTreeMap::new();
         for pair in 0..4000 {
-            let mut order = order(7, 2 * pair + 1, 4, |_| true);
+            let mut order = draw_order(7, 2 * pair + 1, 4, |_| true);
             *firsts.entry(order[0]).or_default() += 1;
             order.sort_unstable();
             assert_eq!(order, [0, 1, 2, 3]);

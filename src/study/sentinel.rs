@@ -10,22 +10,25 @@ use std::time::Instant;
 
 use fsverdict_judgement::journal::Sentinel;
 
-/// The best of so many is taken: the scheduler then has no part in it.
+/// The number of repetitions. The shortest time counts, because it contains the least delay by the scheduler.
 const REPETITIONS: u32 = 7;
 /// Steps of the processor's work: about two milliseconds.
 const STEPS: u64 = 1_000_000;
 /// Words of the memory's work: 32 MiB, more than most caches hold.
 const WORDS: usize = 4 << 20;
-/// Words in a line of the cache: one of each is read.
+/// Words in a cache line; one word of each line is read.
 const LINE: usize = 8;
 
-/// Times both pieces of work; some hundredths of a second in all.
-pub(super) fn sentinel() -> Sentinel {
+/// Times both pieces of work, which takes some hundredths of a second in total.
+pub(super) fn time_sentinel() -> Sentinel {
     let memory = vec![1_u64; WORDS];
-    Sentinel { cpu: best(|| black_box(spin(STEPS))), memory: best(|| black_box(walk(&memory))) }
+    Sentinel {
+        cpu: best_time(|| black_box(spin_processor(STEPS))),
+        memory: best_time(|| black_box(walk_memory(&memory))),
+    }
 }
 
-fn best(work: impl Fn() -> u64) -> f64 {
+fn best_time(work: impl Fn() -> u64) -> f64 {
     let time = |_| {
         let started = Instant::now();
         work();
@@ -34,25 +37,25 @@ fn best(work: impl Fn() -> u64) -> f64 {
     (0..REPETITIONS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Each step needs the one before.
-fn spin(steps: u64) -> u64 {
+/// Computes a chain in which each step needs the previous one.
+fn spin_processor(steps: u64) -> u64 {
     (0..steps).fold(black_box(1), |state: u64, step| {
         (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ step
     })
 }
 
-fn walk(memory: &[u64]) -> u64 {
+fn walk_memory(memory: &[u64]) -> u64 {
     black_box(memory).iter().step_by(LINE).fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{sentinel, spin};
+    use super::{spin_processor, time_sentinel};
 
     #[test]
     fn the_work_is_done_and_timed() {
-        assert_ne!(spin(10), spin(11));
-        let found = sentinel();
+        assert_ne!(spin_processor(10), spin_processor(11));
+        let found = time_sentinel();
         assert!(found.cpu > 0.0 && found.memory > 0.0, "{found:?}");
     }
 }

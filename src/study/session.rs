@@ -21,15 +21,15 @@ use super::budget::trial_deadline;
 use super::claim::Permission;
 use super::conclusion::still_in;
 use super::conduct::Study;
-use super::environment::environment;
+use super::environment::collect_facts;
 use super::error::SessionError;
 use super::folder::{FolderRequest, RunFolder};
 use super::observer::Observer;
-use super::prospect::{Prospect, check_datasets, obstacle};
-use super::rehearsal::refusals;
+use super::prospect::{Prospect, check_datasets, find_obstacle};
+use super::rehearsal::find_refused_options;
 use super::schedule::{ORDER_SEED, draw_order_seed};
 use super::unchanged::Changes;
-use super::watcher::{Machine, Unwatched, Watcher};
+use super::watcher::{MachineWatcher, UnwatchedMachine, Watcher};
 
 /// A run that is ready to be conducted.
 pub struct Session {
@@ -65,12 +65,12 @@ impl Session {
         let began = Instant::now();
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let attachments = permission.claim(&plan)?;
-        let folder = RunFolder::wanted(wanted, &plan)?;
+        let attachments = permission.claim_devices(&plan)?;
+        let folder = RunFolder::create_requested(wanted, &plan)?;
         let attachments = attachments.with_traces_in(folder.handle());
-        let environment = facts(&plan, &choice, &attachments);
+        let environment = collect_run_facts(&plan, &choice, &attachments);
         let seed = Some(draw_order_seed(&plan));
-        let start = start(&plan, folder.id(), &choice, &attachments, environment, seed);
+        let start = start_event(&plan, folder.id(), &choice, &attachments, environment, seed);
         let journal = begin_journal(&plan, &folder.journal(), start, &attachments)?;
         Ok(Session { plan, choice, attachments, folder, journal, resumed: None, began })
     }
@@ -108,7 +108,7 @@ impl Session {
         let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
         let attachments = attachments.with_traces_in(folder.handle());
         let Changes { forbidden, cautions } =
-            Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachments));
+            Changes::since(&run.header, &plan, &collect_run_facts(&plan, &choice, &attachments));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }
@@ -128,14 +128,14 @@ impl Session {
         Ok(self.attachments.check_left(left).map_err(LabError::from)?)
     }
 
-    /// The run's devices; the caller asks them after the run how they were left.
+    /// The run's devices. After the run, the caller reads from them how the run left them.
     pub fn attachments(&self) -> Attachments {
         self.attachments.clone()
     }
 
     /// Predicts which candidates the run would skip, with the same checks that the run makes itself.
-    pub fn prospect(&self) -> Prospect {
-        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.attachments.size()))
+    pub fn predict_skips(&self) -> Prospect {
+        Prospect::for_device(&self.plan, self.choice.lab.as_ref(), Some(self.attachments.size()))
     }
 
     /// The run as the journal records it so far.
@@ -155,7 +155,7 @@ impl Session {
         let is_extended = matches!(resumed, Some(Event::RunResumed { more: Some(_) }));
         let deadline = trial_deadline(&plan, journal.run()?, began).filter(|_| !is_extended);
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &attachments);
+        let mut watcher = choose_watcher(lab, &attachments);
         let jobs = choice.jobs;
         let begins = resumed.is_none();
         let refused = if begins { refusals_of(&plan, lab, &attachments) } else { Vec::new() };
@@ -167,8 +167,9 @@ impl Session {
 
 /// The candidates that would fail in every trial because the tools or the kernel refuse their options.
 pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachments: &Attachments) -> Vec<(String, Reason)> {
-    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, attachments.size()).is_none());
-    refusals(plan, lab, Some(attachments.size()), able)
+    let able =
+        plan.candidates.iter().filter(|one| find_obstacle(plan, lab, one, attachments.size()).is_none());
+    find_refused_options(plan, lab, Some(attachments.size()), able)
 }
 
 /// Checks the limit on file size (`ulimit -f`) before anything is created. The limit does not matter for folders and
@@ -183,10 +184,10 @@ pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
 
 /// The watcher for trials in this lab. Simulated time is not disturbed by other load on the machine, so it is not
 /// watched.
-pub(super) fn watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watcher> {
+pub(super) fn choose_watcher(lab: &dyn Lab, attachments: &Attachments) -> Box<dyn Watcher> {
     match lab.side_by_side() {
-        Some(_) => Box::new(Unwatched),
-        None => Box::new(Machine::new(attachments)),
+        Some(_) => Box::new(UnwatchedMachine),
+        None => Box::new(MachineWatcher::new(attachments)),
     }
 }
 
@@ -206,7 +207,7 @@ pub(super) fn begin_journal(
 }
 
 /// The first record of a run of `plan`.
-pub(super) fn start(
+pub(super) fn start_event(
     plan: &Plan,
     id: String,
     choice: &ChosenLab,
@@ -243,8 +244,8 @@ pub(super) fn start(
 }
 
 /// Facts about this machine, the lab and the devices.
-pub(super) fn facts(plan: &Plan, choice: &ChosenLab, attachments: &Attachments) -> Facts {
-    let mut facts = environment(plan);
+pub(super) fn collect_run_facts(plan: &Plan, choice: &ChosenLab, attachments: &Attachments) -> Facts {
+    let mut facts = collect_facts(plan);
     facts.extend(choice.lab.facts());
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
     facts.extend(attachments.facts());

@@ -1,17 +1,18 @@
-//! Is there room? What the data of a plan need at least, against what each filesystem makes of the device, before the
-//! first trial: hours into a run is no time to learn that the inodes are used up.
+//! Checks before the first trial whether the data of a plan fit: compares the least space and the inodes that they need
+//! with those that each filesystem has on the device. Otherwise a run could fail after hours.
 //!
-//! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
+//! Only certain shortages are reported: the space that several phases need at once, and that command lines need, is not
+//! known.
 
 use fsverdict_judgement::plan::{Candidate, Dataset, Flow, Needs, Phase, PhaseWork, Plan, least_space};
 use fsverdict_stack::filesystem::{FewInodes, Filesystem, find_filesystem};
 use fsverdict_text::{Bytes, Reason};
 
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
-pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
+pub(super) fn find_shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
     let filesystem = find_filesystem(&candidate.filesystem)?;
     let least = fsverdict_stack::layer::least_device(candidate);
-    // With other options a mkfs may get along with less.
+    // With other options, mkfs may need less.
     if device < least && candidate.mkfs.is_empty() {
         return Some(Reason::new(
             format!(
@@ -73,7 +74,7 @@ fn too_few_inodes(
     })
 }
 
-/// Files and directories; 0 where only the disk knows.
+/// The number of files and directories of a dataset; 0 for a folder of the user's, where it is not known.
 fn inodes_of(dataset: &Dataset) -> u64 {
     match dataset {
         Dataset::Tree(shape) => {
@@ -88,7 +89,8 @@ fn inodes_of(dataset: &Dataset) -> u64 {
     }
 }
 
-/// A log that nobody cleans is used up by all that is ever written.
+/// Why a log-structured filesystem without its cleaner cannot hold everything that the phases write: nothing frees the
+/// space of deleted data.
 fn too_long_a_log(
     plan: &Plan,
     filesystem: &Filesystem,
@@ -114,7 +116,7 @@ fn too_long_a_log(
 #[cfg(test)]
 mod tests {
     use super::super::made;
-    use super::shortage;
+    use super::find_shortage;
     use fsverdict_judgement::plan::Plan;
 
     fn plan(
@@ -138,7 +140,7 @@ mod tests {
     }
 
     fn told(plan: &Plan, device: u64) -> Option<String> {
-        shortage(plan, &plan.candidates[0], device)
+        find_shortage(plan, &plan.candidates[0], device)
             .map(|obstacle| format!("{} ({})", obstacle.what, obstacle.hint))
     }
 

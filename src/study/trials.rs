@@ -13,7 +13,7 @@ use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;
 use super::error::SessionError;
-use super::repeats::repeats;
+use super::repeats::decide_repeats;
 
 /// The hint for a trial that was killed from outside at each try.
 const KILLED: &str = "find out which process ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
@@ -39,7 +39,7 @@ struct TrialTask<'a> {
 /// The results of a trial's tries before the current one.
 #[derive(Debug, Default)]
 struct EarlierTries {
-    /// What interrupted the tries that ended from outside.
+    /// The interruptions of tries that were ended from outside.
     interruptions: Vec<Interruption>,
     /// Whether an earlier try crashed; after a second crash the trial has failed.
     crashed: bool,
@@ -49,7 +49,7 @@ struct EarlierTries {
 
 impl EarlierTries {
     /// Adds the end of one more try. Returns whether the trial is to be tried again.
-    fn take(&mut self, end: &TrialEnd) -> bool {
+    fn add_try(&mut self, end: &TrialEnd) -> bool {
         let tried_before = self.reason.replace(end.reason.clone()).is_some();
         match end.interrupted {
             Some(interruption) => {
@@ -69,7 +69,12 @@ impl Study<'_> {
     /// Runs these trials. A failed trial is no error here: the journal records it. A trial that is ended from outside
     /// is tried up to [`ATTEMPTS`] times and one that crashes twice, because an accident says nothing about the
     /// candidate. After an error no further trial begins, and the running trials are recorded to their ends.
-    pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
+    pub(super) fn run_trials(
+        &mut self,
+        block: u32,
+        attempt: u32,
+        names: &[String],
+    ) -> Result<(), SessionError> {
         let outcome = self.conduct_trials(block, attempt, names);
         outcome.or_else(|error| self.record_foreign_write().and(Err(error)))
     }
@@ -77,7 +82,7 @@ impl Study<'_> {
     fn conduct_trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         let run = self.journal.run()?;
-        let repeats = repeats(plan, run, self.lab.side_by_side().is_some());
+        let repeats = decide_repeats(plan, run, self.lab.side_by_side().is_some());
         let drawn = fsverdict_lab::trial::circumstances_of_block(plan, run, block);
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
@@ -96,14 +101,14 @@ impl Study<'_> {
                     free.pop_if(|_| outcome.is_ok() && !waiting.is_empty() && !self.is_time_up())
                 {
                     let Some(task) = waiting.pop_front() else { break };
-                    outcome = self.begin(&task);
+                    outcome = self.record_start(&task);
                     if outcome.is_err() {
                         break;
                     }
                     let (lab, attachments, spec, sender) = (
                         self.lab,
                         self.attachments.clone(),
-                        self.spec(&task, &repeats, drawn),
+                        self.trial_spec(&task, &repeats, drawn),
                         sender.clone(),
                     );
                     underway.insert(job, task);
@@ -117,15 +122,15 @@ impl Study<'_> {
                     return outcome;
                 }
                 let Ok((job, said)) = receiver.recv() else { return outcome };
-                let heard = match said {
+                let handled = match said {
                     LabMessage::Event(event) => match underway.get_mut(&job) {
-                        Some(task) => self.hear(task, event),
+                        Some(task) => self.record_trial_event(task, event),
                         None => Ok(()),
                     },
                     LabMessage::End(end) => {
                         free.push(job);
                         match (underway.remove(&job), end) {
-                            (Some(task), Ok(end)) => self.end(task, end).map(|again| {
+                            (Some(task), Ok(end)) => self.record_end(task, end).map(|again| {
                                 again.into_iter().for_each(|task| waiting.push_front(task));
                             }),
                             (_, Err(error)) => Err(error.into()),
@@ -133,12 +138,12 @@ impl Study<'_> {
                         }
                     }
                 };
-                outcome = outcome.and(heard);
+                outcome = outcome.and(handled);
             }
         })
     }
 
-    fn spec(
+    fn trial_spec(
         &self,
         task: &TrialTask<'_>,
         repeats: &BTreeMap<String, Repeats>,
@@ -164,10 +169,10 @@ impl Study<'_> {
         }
     }
 
-    /// Records the start of a try. What an earlier try recorded no longer counts from here on.
-    fn begin(&mut self, task: &TrialTask<'_>) -> Result<(), SessionError> {
-        self.watcher.begin();
-        self.report(Some(&task.id), Event::TrialStarted {})?;
+    /// Records the start of a try. From here on, the records of an earlier try no longer count.
+    fn record_start(&mut self, task: &TrialTask<'_>) -> Result<(), SessionError> {
+        self.watcher.begin_trial();
+        self.record_event(Some(&task.id), Event::TrialStarted {})?;
         match &task.earlier.reason {
             Some(reason) => {
                 let first = reason.split([';', '\n']).next().unwrap_or_default();
@@ -176,29 +181,29 @@ impl Study<'_> {
                     2 => "a third time",
                     _ => "once more",
                 };
-                self.caution(&task.id, format!("tried {which}, since {first}"))
+                self.record_caution(&task.id, format!("tried {which}, since {first}"))
             }
             None => Ok(()),
         }
     }
 
-    fn hear(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
-        self.watcher.look();
+    fn record_trial_event(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
+        self.watcher.read_clocks();
         if let Event::Observation(observation) = &event {
             task.own_bytes += bytes_at_most(observation);
         }
-        self.report(Some(&task.id), event)
+        self.record_event(Some(&task.id), event)
     }
 
     /// Records the end of a trial, or returns the trial if it is to be tried again.
-    fn end<'a>(
+    fn record_end<'a>(
         &mut self,
         mut task: TrialTask<'a>,
         end: TrialEnd,
     ) -> Result<Option<TrialTask<'a>>, SessionError> {
-        let left = self.attachments.note_end(&describe_trial(&task.id));
+        let devices_left = self.attachments.note_end(&describe_trial(&task.id));
         // While another program writes to the device, neither a measurement nor a failure counts.
-        if let (Err(error), true) = (&left, self.attachments.foreign_write().is_some()) {
+        if let (Err(error), true) = (&devices_left, self.attachments.foreign_write().is_some()) {
             return Err(LabError::Given(error.reason()).into());
         }
         // A full disk below a scratch image is reported below as exactly that.
@@ -214,27 +219,31 @@ impl Study<'_> {
             );
             return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
         }
-        // Stopped as an interrupted run would stop it: the journal has its start and no end.
+        // The trial is stopped as in an interrupted run: the journal has its start and no end.
         if failed && self.is_time_up() {
-            left.map_err(LabError::from)?;
+            devices_left.map_err(LabError::from)?;
             return Ok(None);
         }
-        let again = task.earlier.take(&end);
+        let again = task.earlier.add_try(&end);
         let id = &task.id;
         let last = !again && !end.unheard;
         let from_outside = last && end.interrupted.is_some();
         // An interruption that cannot pass would occur again on resuming.
         let killed = last && end.interrupted.map_or(end.killed, Interruption::can_pass);
-        let seen = self.watcher.end(task.own_bytes);
-        let seen = Surroundings { stopped: end.stopped || seen.stopped, killed, from_outside, ..seen };
-        if seen.stopped {
-            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
+        let observed = self.watcher.end_trial(task.own_bytes);
+        let surroundings =
+            Surroundings { stopped: end.stopped || observed.stopped, killed, from_outside, ..observed };
+        if surroundings.stopped {
+            self.record_caution(
+                id,
+                "it was stopped for a while and went on: its times hold the pause".to_owned(),
+            )?;
         }
-        if seen != Surroundings::default() {
-            self.report(Some(id), Event::Surroundings(seen))?;
+        if surroundings != Surroundings::default() {
+            self.record_event(Some(id), Event::Surroundings(surroundings))?;
         }
         if end.status == Status::Failed {
-            left.as_ref().map_err(|error| given_up(id, error))?;
+            devices_left.as_ref().map_err(|error| given_up(id, error))?;
         }
         if again {
             return Ok(Some(TrialTask { own_bytes: 0, ..task }));
@@ -259,8 +268,8 @@ impl Study<'_> {
         if from_outside {
             reason = format!("{}: {reason}", describe_interruptions(&task.earlier.interruptions));
         }
-        self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
-        left.map_err(LabError::from)?;
+        self.record_event(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
+        devices_left.map_err(LabError::from)?;
         Ok(None)
     }
 
@@ -268,11 +277,14 @@ impl Study<'_> {
     /// permission again.
     fn record_foreign_write(&mut self) -> Result<(), SessionError> {
         let Some((device, foreign)) = self.attachments.foreign_write() else { return Ok(()) };
-        self.report(None, Event::Device(DeviceEvent::ForeignWrite { device, found: foreign.to_string() }))
+        self.record_event(
+            None,
+            Event::Device(DeviceEvent::ForeignWrite { device, found: foreign.to_string() }),
+        )
     }
 
-    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), SessionError> {
-        self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
+    fn record_caution(&mut self, id: &TrialId, text: String) -> Result<(), SessionError> {
+        self.record_event(Some(id), Event::Caution(Caution { phase: String::new(), text }))
     }
 }
 
@@ -282,10 +294,10 @@ fn describe_trial(id: &TrialId) -> String {
     format!("the trial of {} in block {}{attempt}", id.candidate, id.block)
 }
 
-/// Why a failed trial is not counted: what the trial needs is gone.
+/// The error for a failed trial that does not count, because a device or file that it needs is gone.
 fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
-    let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
-    LabError::Given(error.reason().after(what))
+    let statement = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
+    LabError::Given(error.reason().after(statement))
 }
 
 /// Sends a message to the conducting thread, which receives until every lab has ended.
@@ -293,11 +305,11 @@ fn tell(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
     let _ = sender.send((job, said));
 }
 
-/// An upper bound on the bytes that a step moved on the disk: the bytes read, plus twice the bytes written, since
-/// what is written may be read again to be verified.
+/// An upper bound on the bytes that a step moved on the disk: the bytes read, plus twice the bytes written, because
+/// written data may be read again for verification.
 fn bytes_at_most(observation: &Observation) -> u64 {
     // The value is a whole number of bytes and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let of = |name: &str| observation.value(name).map_or(0, |bytes| bytes as u64);
-    of("device_read") + 2 * of("device_written")
+    let bytes_of = |name: &str| observation.value(name).map_or(0, |bytes| bytes as u64);
+    bytes_of("device_read") + 2 * bytes_of("device_written")
 }

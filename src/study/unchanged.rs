@@ -1,10 +1,10 @@
-//! Is a run carried on where it began? What must not differ, lest trials be compared that were not done alike, and what
-//! may, said with the numbers.
+//! Compares the conditions of a resumed run with those of its beginning. Some differences are forbidden, because trials
+//! before and after them could not be compared; others become cautions.
 
 use fsverdict_judgement::journal::{Facts, Header};
 use fsverdict_judgement::plan::{Plan, digest};
 
-/// Facts that must be as they were: another kernel, processor or device makes other numbers of the same filesystem.
+/// Facts that must not change: with another kernel, processor or device, the same filesystem has other results.
 const BINDING: [(&str, &str); 9] = [
     ("lab.kernel_release", "kernel of the guest"),
     ("kernel.machine", "architecture"),
@@ -16,9 +16,9 @@ const BINDING: [(&str, &str); 9] = [
     ("device.file_below", "file below the loop device"),
     ("device.size", "size of the device"),
 ];
-/// Natively this one, too; a guest has its own.
+/// The fact that must not change for native trials either; a guest has a kernel of its own.
 const NATIVE_KERNEL: (&str, &str) = ("kernel.release", "kernel");
-/// Facts that say nothing about the numbers: names that move, and what is chosen anew each time.
+/// Facts that do not affect results: names that may change, and choices that are made again each time.
 const FREE: [&str; 7] = [
     "device.path",
     "device.folder",
@@ -29,22 +29,22 @@ const FREE: [&str; 7] = [
     "lab.kernel_choice",
 ];
 
-/// What is otherwise than in the beginning.
+/// The differences from the beginning of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// With these the run cannot go on; each in a sentence.
+    /// Differences with which the run cannot continue, each as a sentence.
     pub forbidden: Vec<String>,
-    /// With these it can, and its reader must know.
+    /// Differences with which it can continue, as cautions for its reader.
     pub cautions: Vec<String>,
 }
 
 impl Changes {
-    /// Holds the beginning of a run against the plan as it is and the facts as they are now.
+    /// Compares the beginning of a run with the current plan and facts.
     pub fn since(header: &Header, plan: &Plan, now: &Facts) -> Self {
         let before = &header.environment;
         let mut changes = Changes::default();
         let version = "fsverdict.version";
-        // Another version may write the same plan in another way, but may also read it so.
+        // Another version of fsverdict may serialise the same plan differently, or may interpret it differently.
         if digest(plan) != header.plan_digest {
             changes.forbidden.push(if before.get(version) == now.get(version) {
                 "the plan (plan.json) was changed after the run had begun".to_owned()
@@ -56,7 +56,7 @@ impl Changes {
         let binding: Vec<(&str, &str)> = BINDING.into_iter().chain(native).collect();
         for (name, was) in before {
             let Some(is) = now.get(name).filter(|is| *is != was) else { continue };
-            let name = &of_one(name);
+            let name = &without_device_number(name);
             if let Some((_, what)) = binding.iter().find(|(known, _)| known == name) {
                 changes.forbidden.push(format!("another {what}: it was {was}, and is {is} now"));
             } else if !FREE.contains(&name.as_str()) {
@@ -69,8 +69,8 @@ impl Changes {
     }
 }
 
-/// What a fact of the second of several devices is called of the first: `device.size` for `device.2.size`.
-fn of_one(fact: &str) -> String {
+/// The name of a fact without the number of its device: `device.size` for `device.2.size`.
+fn without_device_number(fact: &str) -> String {
     let numbered = fact.strip_prefix("device.").and_then(|rest| rest.split_once('.'));
     match numbered {
         Some((number, rest)) if number.parse::<usize>().is_ok() => format!("device.{rest}"),

@@ -21,31 +21,31 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 
 use super::clocks::{ClockReadings, ClockWatch};
-use super::sentinel::sentinel;
+use super::sentinel::time_sentinel;
 
 /// Watches the machine while a trial runs.
 pub trait Watcher {
-    fn begin(&mut self);
-    /// Reads what may change back before the trial ends.
-    fn look(&mut self) {}
+    fn begin_trial(&mut self);
+    /// Reads values that may change back before the trial ends.
+    fn read_clocks(&mut self) {}
     /// Ends the watch. The trial itself moved at most `own_bytes`. A value that cannot be read is left out.
-    fn end(&mut self, own_bytes: u64) -> Surroundings;
+    fn end_trial(&mut self, own_bytes: u64) -> Surroundings;
 }
 
 /// A watcher that observes nothing, so that every block counts.
 #[derive(Debug, Default)]
-pub struct Unwatched;
+pub struct UnwatchedMachine;
 
-impl Watcher for Unwatched {
-    fn begin(&mut self) {}
+impl Watcher for UnwatchedMachine {
+    fn begin_trial(&mut self) {}
 
-    fn end(&mut self, _own_bytes: u64) -> Surroundings {
+    fn end_trial(&mut self, _own_bytes: u64) -> Surroundings {
         Surroundings::default()
     }
 }
 
 #[derive(Debug)]
-pub struct Machine {
+pub struct MachineWatcher {
     root: Root,
     shared: Option<SharedDisk>,
     before: Option<WatcherReadings>,
@@ -70,7 +70,7 @@ struct WatcherReadings {
     sentinel: Option<Sentinel>,
 }
 
-impl Machine {
+impl MachineWatcher {
     pub fn new(attachments: &Attachments) -> Self {
         let root = Root::default();
         // Only the first device is examined: images share one folder, and of several disks only the first is watched
@@ -89,81 +89,82 @@ impl Machine {
         Self { root, shared, before: None, clocks: None, continued }
     }
 
-    fn read(&self) -> WatcherReadings {
+    fn take_readings(&self) -> WatcherReadings {
         WatcherReadings {
             cpu: cpu_times(&self.root).ok(),
             own_user: ProcessStat::read(&self.root, "self").ok().map(|own| own.user_ticks()),
-            bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
+            bytes: self.shared.as_ref().and_then(|shared| shared.bytes_moved(&self.root)),
             sentinel: None,
         }
     }
 }
 
-impl Watcher for Machine {
-    fn begin(&mut self) {
-        let sentinel = Some(sentinel());
-        self.before = Some(WatcherReadings { sentinel, ..self.read() });
+impl Watcher for MachineWatcher {
+    fn begin_trial(&mut self) {
+        let sentinel = Some(time_sentinel());
+        self.before = Some(WatcherReadings { sentinel, ..self.take_readings() });
         self.continued.store(false, Ordering::Relaxed);
         self.clocks = Some(ClockWatch::from_readings(ClockReadings::now()));
     }
 
-    fn look(&mut self) {
+    fn read_clocks(&mut self) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.look(ClockReadings::now());
+            clocks.add_readings(ClockReadings::now());
         }
     }
 
-    fn end(&mut self, own_bytes: u64) -> Surroundings {
+    fn end_trial(&mut self, own_bytes: u64) -> Surroundings {
         let Some(before) = self.before.take() else { return Surroundings::default() };
-        let after = self.read();
-        self.look();
-        let mut found = Surroundings {
+        let after = self.take_readings();
+        self.read_clocks();
+        let mut surroundings = Surroundings {
             sentinel: before.sentinel,
-            slept: self.clocks.as_ref().and_then(ClockWatch::slept),
-            clock_step: self.clocks.as_ref().and_then(ClockWatch::step),
+            slept: self.clocks.as_ref().and_then(ClockWatch::seconds_slept),
+            clock_step: self.clocks.as_ref().and_then(ClockWatch::clock_step),
             stopped: self.continued.load(Ordering::Relaxed),
             ..Surroundings::default()
         };
         if let Some((first, last)) = before.cpu.zip(after.cpu) {
             let per_second = clock_ticks_per_second() as f64;
             let seconds = |ticks: u64| ticks as f64 / per_second;
-            found.cpu_time = Some(seconds(all(&last).saturating_sub(all(&first))));
-            found.steal = Some(seconds(last.steal.saturating_sub(first.steal)));
-            let own = before.own_user.zip(after.own_user);
-            found.foreign_cpu = own.map(|own| seconds(foreign(&first, &last, own)));
+            surroundings.cpu_time = Some(seconds(total_ticks(&last).saturating_sub(total_ticks(&first))));
+            surroundings.steal = Some(seconds(last.steal.saturating_sub(first.steal)));
+            let own_ticks = before.own_user.zip(after.own_user);
+            surroundings.foreign_cpu = own_ticks.map(|own| seconds(foreign_user_ticks(&first, &last, own)));
         }
         if let Some((first, last)) = before.bytes.zip(after.bytes) {
             let moved = last.saturating_sub(first);
             let counted_apart = self.shared.as_ref().is_some_and(|shared| shared.own.is_some());
-            found.foreign_bytes = Some(if counted_apart { moved } else { moved.saturating_sub(own_bytes) });
-            found.own_bytes = Some(own_bytes);
+            surroundings.foreign_bytes =
+                Some(if counted_apart { moved } else { moved.saturating_sub(own_bytes) });
+            surroundings.own_bytes = Some(own_bytes);
         }
-        found
+        surroundings
     }
 }
 
-fn all(times: &CpuTimes) -> u64 {
+fn total_ticks(times: &CpuTimes) -> u64 {
     times.busy_ticks() + times.idle + times.io_wait + times.steal
 }
 
 /// User-mode ticks that were not this process's own. Both counters are rounded, so the own ticks may exceed the
 /// total.
-fn foreign(first: &CpuTimes, last: &CpuTimes, own: (u64, u64)) -> u64 {
+fn foreign_user_ticks(first: &CpuTimes, last: &CpuTimes, own: (u64, u64)) -> u64 {
     let user = (last.user + last.nice).saturating_sub(first.user + first.nice);
     user.saturating_sub(own.1.saturating_sub(own.0))
 }
 
 impl SharedDisk {
     /// The bytes moved so far by others, if the run's own partition is counted separately; otherwise by all.
-    fn bytes(&self, root: &Root) -> Option<u64> {
-        let of = |name: &String| {
+    fn bytes_moved(&self, root: &Root) -> Option<u64> {
+        let bytes_of = |name: &String| {
             let stat = device_stat(root, name).ok()?;
             Some((stat.read_sectors + stat.write_sectors) * SECTOR)
         };
-        let all: u64 = self.disks.iter().map(of).sum::<Option<u64>>()?;
+        let total: u64 = self.disks.iter().map(bytes_of).sum::<Option<u64>>()?;
         match &self.own {
-            Some(own) => Some(all.saturating_sub(of(own)?)),
-            None => Some(all),
+            Some(own) => Some(total.saturating_sub(bytes_of(own)?)),
+            None => Some(total),
         }
     }
 }
@@ -192,7 +193,7 @@ fn beside_partition(root: &Root, path: &Path) -> Option<SharedDisk> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Machine, SharedDisk, Watcher, all, foreign};
+    use super::{MachineWatcher, SharedDisk, Watcher, foreign_user_ticks, total_ticks};
     use fsverdict_lab::lab::Attachment;
     use fsverdict_linux::host::procfs::CpuTimes;
     use fsverdict_linux::host::root::Root;
@@ -201,10 +202,10 @@ mod tests {
     fn foreign_cpu_is_what_is_not_ours_in_user_mode() {
         let first = CpuTimes { user: 100, system: 50, idle: 1000, ..CpuTimes::default() };
         let last = CpuTimes { user: 160, nice: 20, system: 350, idle: 1560, io_wait: 10, steal: 50, ..first };
-        assert_eq!(all(&last) - all(&first), 1000);
+        assert_eq!(total_ticks(&last) - total_ticks(&first), 1000);
         // 80 ticks in user mode, of which 30 are this process's own.
-        assert_eq!(foreign(&first, &last, (7, 37)), 50);
-        assert_eq!(foreign(&first, &last, (0, 500)), 0);
+        assert_eq!(foreign_user_ticks(&first, &last, (7, 37)), 50);
+        assert_eq!(foreign_user_ticks(&first, &last, (0, 500)), 0);
     }
 
     #[test]
@@ -219,19 +220,19 @@ mod tests {
         }
         let shared =
             |own: Option<&str>| SharedDisk { disks: vec!["sda".to_owned()], own: own.map(str::to_owned) };
-        assert_eq!(shared(None).bytes(&root), Some(1500 * 512));
-        assert_eq!(shared(Some("sda1")).bytes(&root), Some(500 * 512));
-        assert_eq!(shared(Some("sda2")).bytes(&root), None);
+        assert_eq!(shared(None).bytes_moved(&root), Some(1500 * 512));
+        assert_eq!(shared(Some("sda1")).bytes_moved(&root), Some(500 * 512));
+        assert_eq!(shared(Some("sda2")).bytes_moved(&root), None);
     }
 
     #[test]
     fn this_machine_can_be_watched() {
         let mut machine =
-            Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 }.into());
-        machine.begin();
-        let found = machine.end(0);
+            MachineWatcher::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 }.into());
+        machine.begin_trial();
+        let found = machine.end_trial(0);
         assert!(found.sentinel.is_some(), "{found:?}");
         assert!(found.foreign_cpu <= found.cpu_time, "{found:?}");
-        assert_eq!(machine.end(0), fsverdict_judgement::journal::Surroundings::default());
+        assert_eq!(machine.end_trial(0), fsverdict_judgement::journal::Surroundings::default());
     }
 }

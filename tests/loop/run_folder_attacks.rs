@@ -29,8 +29,8 @@ fn loop_only_root_and_the_owner_of_a_folder_are_trusted_with_what_is_in_it() {
             folder.file("file").open().map(drop),
             folder.file("file").open_to_append().map(drop),
             folder.file("file").replace(|out| out.write_all(b"x")),
-            folder.subfolder("cuts").map(drop),
-            folder.make_subfolder("cuts").map(drop),
+            folder.open_subfolder("cuts").map(drop),
+            folder.open_or_create_subfolder("cuts").map(drop),
         ];
         for used in uses {
             assert_eq!(used.is_ok(), is_used, "{owner}: {used:?}");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::fleet::{Fleet, On, open_bundle};
+use fsverdict::fleet::{Fleet, SiteTransport, open_bundle};
 use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Device, Model, built_in};
 use fsverdict_judgement::journal::Run;
@@ -219,7 +219,7 @@ targets! {
         }
     };
     inventory: vec![SITES.as_bytes().to_vec()], |bytes: &[u8]| {
-        let told = in_file(bytes, |path| Fleet::from_inventory(path, On::Ssh).map_err(|error| error.to_string()));
+        let told = in_file(bytes, |path| Fleet::from_inventory(path, SiteTransport::Ssh).map_err(|error| error.to_string()));
         assert!(told.map_or_else(|told| told.len(), |_| 0) < 15_000);
     };
     trace_of_a_device: vec![trace()], |bytes: &[u8]| {

@@ -3,7 +3,7 @@
 
 use clap::CommandFactory;
 use fsverdict::cli::Cli;
-use fsverdict_text::width;
+use fsverdict_text::display_width;
 
 use super::output_limits::results;
 use crate::common::Place;
@@ -26,7 +26,7 @@ const MORE: [&[&str]; 7] = [
 
 /// Lines that do not fit. A single word, such as a path, cannot be broken.
 fn too_wide(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| width(line) > COLUMNS && line.trim().contains(' ')).collect()
+    text.lines().filter(|line| display_width(line) > COLUMNS && line.trim().contains(' ')).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fsverdict_text::{DisplayForm, DisplayWriter, displayable};
+use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable};
 
 use super::page::ReportPage;
 use super::{Format, ReportError, html, markdown, terminal};
@@ -34,5 +34,5 @@ pub(super) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write
         Format::Json => return report.json(&mut DisplayWriter::new(out, DisplayForm::Json)),
         Format::Csv => return report.csv(&mut DisplayWriter::new(out, DisplayForm::Plain)),
     };
-    Ok(out.write_all(displayable(&text).as_bytes())?)
+    Ok(out.write_all(make_displayable(&text).as_bytes())?)
 }

@@ -11,7 +11,7 @@ fn page(story: &Story, format: Format) -> String {
 }
 
 fn widest(page: &str) -> usize {
-    page.lines().map(fsverdict_text::width).max().unwrap_or(0)
+    page.lines().map(fsverdict_text::display_width).max().unwrap_or(0)
 }
 
 /// A run in which every kind of mishap occurs.

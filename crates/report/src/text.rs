@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fsverdict_text::{displayable, is_steering, width};
+use fsverdict_text::{display_width, is_steering, make_displayable};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
@@ -22,18 +22,18 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Text of several lines, as it is but for what steers a terminal or hides something: that becomes a visible `·`.
 pub fn in_lines(text: &str) -> String {
-    displayable(text).into_owned()
+    make_displayable(text).into_owned()
 }
 
 /// The text cut to at most `columns`, with `mark` at the end where something was cut off.
 pub(super) fn shorten(text: &str, columns: usize, mark: &str) -> String {
-    if width(text) <= columns {
+    if display_width(text) <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(width(mark));
+    let room = columns.saturating_sub(display_width(mark));
     let mut short = String::new();
     for character in text.chars() {
-        if width(&short) + character.width().unwrap_or(0) > room {
+        if display_width(&short) + character.width().unwrap_or(0) > room {
             break;
         }
         short.push(character);
@@ -77,7 +77,7 @@ pub fn count(number: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{in_lines, listing, one_line, shorten, wrap};
-    use fsverdict_text::width;
+    use fsverdict_text::display_width;
 
     #[test]
     fn what_steers_a_terminal_is_neutralised() {
@@ -98,7 +98,7 @@ mod tests {
     fn wrapping_keeps_every_word_and_the_width() {
         let text = "one two threeandmuchmorethanfits four";
         let lines = wrap(text, 10);
-        assert!(lines.iter().all(|line| width(line) <= 10), "{lines:?}");
+        assert!(lines.iter().all(|line| display_width(line) <= 10), "{lines:?}");
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         assert_eq!(wrap("", 20), [""]);
         assert_eq!(wrap("日本語日本語日本語", 8), ["日本語日", "本語日本", "語"]);

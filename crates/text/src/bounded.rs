@@ -1,5 +1,5 @@
-//! Reads lists and maps that may not become long: they are counted while they are read, so that a few kilobytes of a stranger's
-//! cannot fill memory before anything else looks at them. For `#[serde(deserialize_with = "…")]`.
+//! Deserializes lists and maps of bounded length, for `#[serde(deserialize_with = "…")]`. Entries are counted while they are
+//! read, so that a few kilobytes from an untrusted source cannot fill memory before they are checked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,10 +28,10 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T
     }
 }
 
-/// A list of `MOST` entries at most.
+/// Reads a list of at most `MOST` entries.
 ///
 /// # Errors
-/// As soon as it has more.
+/// Fails as soon as the list has more entries.
 pub fn bounded_list<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -61,10 +61,10 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for MapVisitor<T,
     }
 }
 
-/// A map of `MOST` entries at most, each with a name of its own.
+/// Reads a map of at most `MOST` entries with different names.
 ///
 /// # Errors
-/// As soon as it has more, or one of them twice.
+/// Fails as soon as the map has more entries, or a name occurs twice.
 pub fn bounded_map<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
     from: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {

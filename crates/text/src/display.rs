@@ -1,21 +1,21 @@
-//! Makes text safe to display. Names, reasons and the output of programs may be anybody's; a terminal obeys control characters
-//! (console_codes(4)), and the controls of bidirectional text (UAX #9) make a line read as something else.
+//! Makes text safe to display. Names, reasons and the output of programs may come from untrusted sources; a terminal obeys
+//! control characters (console_codes(4)), and the controls of bidirectional text (UAX #9) change how a line reads.
 //!
-//! Every writer of text uses these functions at the border, where text leaves the program for a terminal or a page.
+//! All code that writes text to a terminal or a page uses these functions.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What is shown in the place of a character that is not displayed.
+/// The character that is shown in the place of a hidden one.
 const SUBSTITUTE: char = '·';
 /// The beginning of an escape sequence that sets a style (SGR, ECMA-48).
 const ESCAPE: char = '\u{1b}';
-/// Bytes of the longest of these sequences that pass.
+/// The maximum length in bytes of a style sequence that passes.
 const LONGEST_STYLE: usize = "\u{1b}[97m".len();
 
-/// Control characters, and the invisible ones that change the direction or the joining of what follows: a terminal obeys them, and two
-/// names that differ in nothing else look the same.
+/// Whether this is a control character, or an invisible character that changes the direction or the joining of the
+/// following text. A terminal obeys such characters, and two names that differ only in them look the same.
 pub fn is_steering(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -29,16 +29,16 @@ pub fn is_hidden(character: char) -> bool {
 }
 
 /// The text with a visible `·` for each character that steers a terminal or hides something. Line feeds and tabs stay.
-pub fn displayable(text: &str) -> Cow<'_, str> {
+pub fn make_displayable(text: &str) -> Cow<'_, str> {
     match text.contains(is_hidden) {
         false => Cow::Borrowed(text),
         true => text.chars().map(|found| if is_hidden(found) { SUBSTITUTE } else { found }).collect(),
     }
 }
 
-/// JSON with each such character as `\u` and its number: it is safe to display, and reads back as the same. Outside of strings
-/// JSON has none of them.
-pub fn displayable_json(json: &str) -> Cow<'_, str> {
+/// The JSON text with each such character as `\u` and its number: it is safe to display, and parses to the same value.
+/// Outside of strings, JSON contains no such character.
+pub fn make_json_displayable(json: &str) -> Cow<'_, str> {
     if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
     }
@@ -56,23 +56,23 @@ pub fn displayable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// What a [`DisplayWriter`] lets pass.
+/// The form of text that a [`DisplayWriter`] lets pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DisplayForm {
     /// Text alone.
     Plain,
     /// Text, and the escape sequences that set one of the usual styles: bold, dim, underlined, a colour, none.
     Styled,
-    /// JSON, whose characters are escaped and not replaced.
+    /// JSON; its characters are escaped and not replaced.
     Json,
 }
 
-/// Passes on the text that is written to it, in a form that is safe to display. What is not UTF-8 becomes U+FFFD.
+/// Passes on the text that is written to it, in a form that is safe to display. Bytes that are not UTF-8 become U+FFFD.
 #[derive(Debug)]
 pub struct DisplayWriter<W: Write> {
     inner: W,
     form: DisplayForm,
-    /// The beginning of a character, or of an escape sequence, whose end was not written yet.
+    /// The beginning of a character or of an escape sequence that is not complete yet.
     begun: Vec<u8>,
 }
 
@@ -81,12 +81,12 @@ impl<W: Write> DisplayWriter<W> {
         Self { inner, form, begun: Vec::new() }
     }
 
-    /// Writes what is complete of these bytes, and returns the rest.
+    /// Writes the complete characters and sequences of these bytes, and returns the rest.
     fn write_complete(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let mut seen = 0;
+        let mut position = 0;
         for chunk in bytes.utf8_chunks() {
-            seen += chunk.valid().len() + chunk.invalid().len();
-            let at_end = seen == bytes.len();
+            position += chunk.valid().len() + chunk.invalid().len();
+            let at_end = position == bytes.len();
             if let Some(begun) = self.write_text(chunk.valid(), at_end && chunk.invalid().is_empty())? {
                 return Ok(begun);
             }
@@ -102,16 +102,16 @@ impl<W: Write> DisplayWriter<W> {
         Ok(Vec::new())
     }
 
-    /// Writes the text; where it may go on, an escape sequence at its end that is not complete is returned.
+    /// Writes the text. If the text may continue, returns an incomplete escape sequence at its end.
     fn write_text(&mut self, text: &str, may_go_on: bool) -> io::Result<Option<Vec<u8>>> {
         match self.form {
-            DisplayForm::Plain => self.inner.write_all(displayable(text).as_bytes())?,
-            DisplayForm::Json => self.inner.write_all(displayable_json(text).as_bytes())?,
+            DisplayForm::Plain => self.inner.write_all(make_displayable(text).as_bytes())?,
+            DisplayForm::Json => self.inner.write_all(make_json_displayable(text).as_bytes())?,
             DisplayForm::Styled => {
                 let mut rest = text;
                 while let Some(at) = rest.find(ESCAPE) {
                     let (before, sequence) = rest.split_at(at);
-                    self.inner.write_all(displayable(before).as_bytes())?;
+                    self.inner.write_all(make_displayable(before).as_bytes())?;
                     let length = style_length(sequence);
                     if length.is_none()
                         && may_go_on
@@ -123,32 +123,32 @@ impl<W: Write> DisplayWriter<W> {
                     let length = length.unwrap_or(0);
                     self.inner.write_all(&sequence.as_bytes()[..length])?;
                     if length == 0 {
-                        self.inner.write_all(displayable("\u{1b}").as_bytes())?;
+                        self.inner.write_all(make_displayable("\u{1b}").as_bytes())?;
                     }
                     rest = &sequence[length.max(ESCAPE.len_utf8())..];
                 }
-                self.inner.write_all(displayable(rest).as_bytes())?;
+                self.inner.write_all(make_displayable(rest).as_bytes())?;
             }
         }
         Ok(None)
     }
 }
 
-/// The number between `ESC [` and `m`, as far as it goes, and what follows it.
+/// Splits off the number after `ESC [`, which may be incomplete, from the rest of the sequence.
 fn style_number(sequence: &str) -> Option<(&str, &str)> {
     let rest = sequence.strip_prefix("\u{1b}[")?;
     let digits = rest.len() - rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
     Some(rest.split_at(digits))
 }
 
-/// Bytes of the escape sequence that the text begins with, where it sets a usual style.
+/// The length in bytes of the escape sequence at the beginning of the text, if it sets a usual style.
 fn style_length(sequence: &str) -> Option<usize> {
     let (number, rest) = style_number(sequence)?;
     let is_usual = matches!(number.parse::<u8>(), Ok(0..=4 | 22 | 30..=37 | 39 | 90..=97));
     (is_usual && rest.starts_with('m')).then_some("\u{1b}[m".len() + number.len())
 }
 
-/// Whether such a sequence may have begun there, and nothing else.
+/// Whether the text could be the beginning of such a sequence.
 fn is_begun_style(sequence: &str) -> bool {
     sequence == "\u{1b}" || style_number(sequence).is_some_and(|(_, rest)| rest.is_empty())
 }
@@ -158,8 +158,8 @@ impl<W: Write> Write for DisplayWriter<W> {
         self.begun = match self.begun.is_empty() {
             true => self.write_complete(bytes)?,
             false => {
-                let all = [std::mem::take(&mut self.begun).as_slice(), bytes].concat();
-                self.write_complete(&all)?
+                let pending = [std::mem::take(&mut self.begun).as_slice(), bytes].concat();
+                self.write_complete(&pending)?
             }
         };
         Ok(bytes.len())
@@ -173,7 +173,7 @@ impl<W: Write> Write for DisplayWriter<W> {
 impl<W: Write> Drop for DisplayWriter<W> {
     fn drop(&mut self) {
         if !self.begun.is_empty() {
-            // What was begun and never completed; an error here has shown itself at the writes before.
+            // Writes a sequence that was never completed. Errors are ignored: earlier writes have reported them.
             let _ = self.inner.write_all("\u{fffd}".as_bytes());
         }
     }
@@ -183,7 +183,7 @@ impl<W: Write> Drop for DisplayWriter<W> {
 mod tests {
     use std::io::Write;
 
-    use super::{DisplayForm, DisplayWriter, displayable, displayable_json, is_hidden};
+    use super::{DisplayForm, DisplayWriter, is_hidden, make_displayable, make_json_displayable};
 
     /// Every kind of character that may not be displayed.
     const HOSTILE: &str = "\0\u{7}\u{8}\r\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{e0001}";
@@ -199,15 +199,15 @@ mod tests {
 
     #[test]
     fn each_character_that_steers_becomes_visible() {
-        assert_eq!(displayable("a\tb\nü ≈"), "a\tb\nü ≈");
-        assert_eq!(displayable(HOSTILE), "·".repeat(HOSTILE.chars().count()));
+        assert_eq!(make_displayable("a\tb\nü ≈"), "a\tb\nü ≈");
+        assert_eq!(make_displayable(HOSTILE), "·".repeat(HOSTILE.chars().count()));
         assert!(HOSTILE.chars().all(is_hidden));
     }
 
     #[test]
     fn json_reads_back_as_the_same() {
         let json = serde_json::to_string(HOSTILE).unwrap();
-        let shown = displayable_json(&json);
+        let shown = make_json_displayable(&json);
         assert!(!shown.contains(is_hidden), "{shown}");
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), HOSTILE);
         assert!(shown.contains("\\u009b") && shown.contains("\\udb40\\udc01"), "{shown}");
@@ -218,7 +218,7 @@ mod tests {
         let text = format!("a\u{1b}[1mb\u{1b}[0mc{HOSTILE}\u{1b}[2Jd\u{1b}]0;x\u{7}\u{1b}[8me\u{1b}[1;1Hü");
         for piece in 1..20 {
             let plain = written(DisplayForm::Plain, text.as_bytes(), piece);
-            assert_eq!(plain, displayable(&text));
+            assert_eq!(plain, make_displayable(&text));
             let styled = written(DisplayForm::Styled, text.as_bytes(), piece);
             assert!(styled.starts_with("a\u{1b}[1mb\u{1b}[0mc·"), "{styled:?}");
             assert_eq!(styled.matches('\u{1b}').count(), 2, "{styled:?}");

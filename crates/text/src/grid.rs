@@ -86,22 +86,22 @@ pub struct GridFindings(pub BTreeMap<GridKind, Vec<GridCell>>);
 
 impl GridFindings {
     /// Combines two halves of the grid.
-    pub fn and(mut self, other: GridFindings) -> GridFindings {
+    pub fn combine_with(mut self, other: GridFindings) -> GridFindings {
         self.0.extend(other.0);
         self
     }
 
     /// Whether this half of the grid was measured.
-    pub fn has(&self, grid: Grid) -> bool {
+    pub fn has_half(&self, grid: Grid) -> bool {
         self.0.contains_key(if grid == Grid::Reading { &GridKind::Again } else { &GridKind::WritesOn })
     }
 
     /// Returns the cells of a kind, which are empty where its half of the grid was not measured.
-    pub fn of(&self, kind: GridKind) -> &[GridCell] {
+    pub fn cells_of(&self, kind: GridKind) -> &[GridCell] {
         self.0.get(&kind).map_or(&[], Vec::as_slice)
     }
 
-    pub fn add(&mut self, kind: GridKind, at: f64, times_ns: Vec<f64>) {
+    pub fn add_cell(&mut self, kind: GridKind, at: f64, times_ns: Vec<f64>) {
         self.0.entry(kind).or_default().push(GridCell { at, times_ns });
     }
 }

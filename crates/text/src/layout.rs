@@ -1,9 +1,9 @@
-//! Lays out lines for a terminal: how wide they are, and where they are broken.
+//! Lays out lines for a terminal: measures their width and breaks them.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Columns the text takes on a terminal. Escape sequences of styles (`ESC [ … m`) take none.
-pub fn width(text: &str) -> usize {
+/// The number of columns that the text takes on a terminal. Escape sequences of styles (`ESC [ … m`) take none.
+pub fn display_width(text: &str) -> usize {
     let mut columns = 0;
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -15,39 +15,39 @@ pub fn width(text: &str) -> usize {
     columns
 }
 
-/// Lines that the text takes on a terminal of so many columns, which folds what is longer.
+/// The number of lines that the text takes on a terminal of this many columns, which folds longer lines.
 pub fn screen_lines(text: &str, columns: usize) -> usize {
-    text.lines().map(|line| width(line).div_ceil(columns.max(1)).max(1)).sum()
+    text.lines().map(|line| display_width(line).div_ceil(columns.max(1)).max(1)).sum()
 }
 
-/// Each line of the text in lines of at most `columns`: it is broken at spaces behind its first `indent` columns, and
-/// continued below those. A word that is longer than a line, such as a path, stays whole. Without a width, or where
-/// nothing is too long, the text stays as it is.
+/// Wraps each line of the text to at most `columns`: breaks it at spaces after its first `indent` columns, and indents the
+/// continuation by as much. A word that is longer than a line, such as a path, is not broken. Without a width, the text is
+/// returned unchanged.
 pub fn wrap_hanging(text: &str, columns: Option<usize>, indent: usize) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     let lines = text.split('\n').map(|line| break_hanging(line, columns, indent, ""));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The command line in lines of at most `columns`, as a shell takes them: broken at spaces outside of quotes, with a
-/// backslash behind each line but the last.
+/// Wraps a command line to at most `columns` so that a shell accepts it: breaks it at spaces outside of quotes, with a
+/// backslash at the end of each line but the last.
 pub fn wrap_command(line: &str, columns: usize, indent: usize) -> String {
     break_hanging(line, columns, indent, " \\")
 }
 
-/// `mark` stands at the end of each line that goes on; with one, nothing is broken within quotes.
+/// Wraps one line. `mark` is added to each line that is continued; with a mark, no line is broken within quotes.
 fn break_hanging(line: &str, columns: usize, indent: usize, mark: &str) -> String {
     let mut lines = Vec::new();
     let (mut rest, mut margin) = (line.to_owned(), 0);
-    while margin + width(&rest) > columns {
-        let room = columns.saturating_sub(margin + width(mark));
+    while margin + display_width(&rest) > columns {
+        let room = columns.saturating_sub(margin + display_width(mark));
         let least = if margin == 0 { indent } else { 0 };
         let breaks = break_places(&rest, !mark.is_empty()).into_iter().filter(|at| {
             let before = rest.get(..*at).unwrap_or_default();
-            width(before) > least && !before.trim().is_empty()
+            display_width(before) > least && !before.trim().is_empty()
         });
         let breaks: Vec<usize> = breaks.collect();
-        let fits = |at: &&usize| width(rest.get(..**at).unwrap_or_default()) <= room;
+        let fits = |at: &&usize| display_width(rest.get(..**at).unwrap_or_default()) <= room;
         let Some(at) = breaks.iter().rev().find(fits).or(breaks.first()).copied() else { break };
         let (before, behind) = rest.split_at(at);
         lines.push(format!("{}{}{mark}", " ".repeat(margin), before.trim_end()));
@@ -58,7 +58,7 @@ fn break_hanging(line: &str, columns: usize, indent: usize, mark: &str) -> Strin
     lines.join("\n")
 }
 
-/// The first of the spaces between two words, by their place in the text.
+/// The byte positions of the first space between each two words.
 fn break_places(text: &str, is_command: bool) -> Vec<usize> {
     let (mut quote, mut before) = (None, ' ');
     let mut places = Vec::new();
@@ -76,7 +76,7 @@ fn break_places(text: &str, is_command: bool) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{screen_lines, width, wrap_command, wrap_hanging};
+    use super::{display_width, screen_lines, wrap_command, wrap_hanging};
 
     #[test]
     fn lines_are_counted_as_a_terminal_folds_them() {
@@ -101,7 +101,7 @@ mod tests {
         let line = r#"  printf '%s %s' "$ID and more" /etc/fstab \ x"#;
         let broken = wrap_command(line, 26, 4);
         assert_eq!(broken, "  printf '%s %s' \\\n    \"$ID and more\" \\\n    /etc/fstab \\ x");
-        assert!(broken.lines().all(|line| width(line) <= 26));
+        assert!(broken.lines().all(|line| display_width(line) <= 26));
         assert_eq!(wrap_command("ls -l", 26, 4), "ls -l");
     }
 }

@@ -1,4 +1,4 @@
-//! Text that the program and its user exchange: strict TOML whose faults have positions, quantities with units, shell
+//! Text that the program and its user exchange: strict TOML with faults that have positions, quantities with units, shell
 //! words, and errors with a reason and a hint.
 //!
 //! All input is bounded ([`limits`]). All faults of a text are reported at once, each with file, line, the underlined
@@ -23,14 +23,16 @@ pub mod value;
 mod words;
 
 pub use bounded::{bounded_list, bounded_map};
-pub use display::{DisplayForm, DisplayWriter, displayable, displayable_json, is_hidden, is_steering};
+pub use display::{
+    DisplayForm, DisplayWriter, is_hidden, is_steering, make_displayable, make_json_displayable,
+};
 pub use error::{Fault, TextError};
 pub use folder::{
     FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, empty_folder, list_folder, open_below,
     remove_folder, remove_tree,
 };
 pub use grid::{Grid, GridCell, GridFindings, GridKind};
-pub use layout::{screen_lines, width, wrap_command, wrap_hanging};
+pub use layout::{display_width, screen_lines, wrap_command, wrap_hanging};
 pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use processors::each_of;
@@ -38,6 +40,6 @@ pub use reason::{Hinted, Reason, ReasonLine};
 pub use regular::{Links, open_regular, read_beginning, read_regular};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
-pub use suggest::{either, nearest, suggest};
+pub use suggest::{join_alternatives, nearest_word, suggest};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
-pub use words::{choose, quoted, split_words};
+pub use words::{choose_by_name, quoted, split_words};

@@ -43,7 +43,7 @@ pub enum DrawnNumber {
 
 impl DrawnNumber {
     /// The value on the scale on which the class is uniform: the logarithm of positive numbers and sizes.
-    pub fn scaled(self) -> f64 {
+    pub fn to_scale(self) -> f64 {
         match self {
             DrawnNumber::Flag(flag) => f64::from(u8::from(flag)),
             DrawnNumber::Number(number) if number > 0.0 => libm::log(number),
@@ -162,7 +162,7 @@ fn value_in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Optio
             Member::Least => from,
             Member::Most => to,
             Member::Drawn(place) => {
-                let exact = interpolate(from as f64, to as f64, place(key));
+                let exact = interpolate_range(from as f64, to as f64, place(key));
                 (libm::round(exact / step as f64) as u64 * step).clamp(from, to)
             }
         };
@@ -176,8 +176,8 @@ fn value_in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Optio
         Member::Typical => typical,
         Member::Least => from,
         Member::Most => to,
-        Member::Drawn(place) if is_whole => libm::round(interpolate(from, to, place(key))),
-        Member::Drawn(place) => interpolate(from, to, place(key)),
+        Member::Drawn(place) if is_whole => libm::round(interpolate_range(from, to, place(key))),
+        Member::Drawn(place) => interpolate_range(from, to, place(key)),
     };
     Some((TomlValue::Number(number), DrawnNumber::Number(number)))
 }
@@ -190,16 +190,16 @@ fn read_ends<T: PartialOrd + Copy>(
     let [from, to, typical] = ["from", "to", "typical"].map(&read);
     let (from, to, typical) = (from?, to?, typical?);
     if to < from {
-        section.wrong("to", "it lies below `from`", "");
+        section.report_wrong("to", "it lies below `from`", "");
     }
     if !(from..=to).contains(&typical) {
-        section.wrong("typical", "it does not lie between `from` and `to`", "");
+        section.report_wrong("typical", "it does not lie between `from` and `to`", "");
     }
     Some([from, to, typical])
 }
 
 /// Interpolates the value at a position from 0 to 1 in a range.
-fn interpolate(from: f64, to: f64, place: f64) -> f64 {
+fn interpolate_range(from: f64, to: f64, place: f64) -> f64 {
     if from > 0.0 {
         libm::exp(libm::log(from) + place * (libm::log(to) - libm::log(from)))
     } else {
@@ -207,8 +207,8 @@ fn interpolate(from: f64, to: f64, place: f64) -> f64 {
     }
 }
 
-/// Selects one entry of an array whose entries are all flags, all numbers or all sizes; `None` for other arrays,
-/// which are plain lists.
+/// Selects one entry of an array that consists of flags, of numbers or of sizes; `None` for other arrays, which are plain
+/// lists.
 fn select_entry(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
     let entries: Vec<(TomlValue, DrawnNumber)> = nodes.iter().map(parse_entry).collect::<Option<_>>()?;
     let kind = |number: &DrawnNumber| std::mem::discriminant(number);
@@ -245,7 +245,7 @@ mod tests {
 
     fn read(text: &str, member: Member<'_>) -> Result<(Found, super::DrawnNumbers), TextError> {
         read_member("class.toml", text, "the class", &["disk", "other"], &["disk"], member, |top| {
-            let disk = top.needed_inner("disk", "[disk]", &["ahead", "times", "through"])?;
+            let disk = top.need_inner_table("disk", "[disk]", &["ahead", "times", "through"])?;
             let found = (disk.need("ahead", "", size)?, disk.need("times", "", any_number)?);
             Some((found.0, found.1, disk.need("through", "", boolean)?))
         })

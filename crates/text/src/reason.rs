@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// States what is wrong or impossible, and what the user can do about it.
+/// States an error or an impossibility, and advises the user how to resolve it.
 ///
 /// It is displayed on separate lines: the statement, then `hint:` and the advice, then the reasons in `more`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// An error that may carry a hint. Its own text says what went wrong, and nothing else.
+/// An error that may carry a hint. Its own text states only the error.
 pub trait Hinted: fmt::Display {
     /// Advice to the user, where some is known.
     fn hint(&self) -> Option<String>;
@@ -130,7 +130,8 @@ macro_rules! plain {
 
 plain!(str, String, serde_json::Error);
 
-/// Of what this machine lacks, and of what is refused in a folder that others can write to, it is known what to do.
+/// Gives hints for errors that occur when this machine lacks a resource, and for refusals in a folder that others can
+/// write to.
 impl Hinted for std::io::Error {
     fn hint(&self) -> Option<String> {
         use std::io::ErrorKind;

@@ -40,7 +40,7 @@ impl Problems {
     }
 
     /// Unwraps a value, or records the error as a problem.
-    pub fn note<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
+    pub fn record_error<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
         result.map_err(|error| self.add(at, error.what, error.hint)).ok()
     }
 
@@ -61,8 +61,8 @@ pub struct Placed<T> {
     pub value: T,
 }
 
-/// Reads a TOML file other than a plan as strictly as a plan. The topmost table may hold `keys`; `name` is what
-/// messages call the file.
+/// Reads a TOML file other than a plan as strictly as a plan. The topmost table may hold `keys`; messages call the file
+/// `name`.
 ///
 /// # Errors
 /// Every fault of the text.
@@ -96,9 +96,9 @@ pub fn read_tree<T>(
     };
     if result.is_none() && problems.is_empty() {
         // A reader that returns `None` has recorded a problem; if it has not, that is reported rather than ignored.
-        problems.add(texts.whole(text), "it is incomplete", "");
+        problems.add(texts.whole_span(text), "it is incomplete", "");
     }
-    result.filter(|_| problems.is_empty()).ok_or_else(|| texts.report(&problems.into_sorted()))
+    result.filter(|_| problems.is_empty()).ok_or_else(|| texts.to_error(&problems.into_sorted()))
 }
 
 /// One table while it is read.
@@ -112,11 +112,11 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Starts to read `node` as the table called `name`, which may hold `keys`. The name is what a user would write,
-    /// such as `[goal]`, or what the whole file is, such as `the plan`.
+    /// Starts to read `node` as the table called `name`, which may hold `keys`. The name is written as in the file, such as
+    /// `[goal]`, or names the whole file, such as `the plan`.
     pub fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
         let TomlValue::Table(table) = &node.value else {
-            let message = format!("{name} must be a table, not {}", node.value.kind());
+            let message = format!("{name} must be a table, not {}", node.value.type_name());
             // Square brackets are easily miscounted.
             let single = name.starts_with('[') && !name.starts_with("[[");
             let hint = match node.value {
@@ -141,31 +141,31 @@ impl<'a> Section<'a> {
         self.table.get(key)
     }
 
-    pub fn has(&self, key: &str) -> bool {
+    pub fn has_key(&self, key: &str) -> bool {
         self.entry(key).is_some()
     }
 
     /// A table inside this one, if it is there; `name` is how a user would write it.
-    pub fn inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
+    pub fn inner_table(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
         Section::new(name, &self.entry(key)?.node, keys, self.problems)
     }
 
     /// As `get_section`, and its absence is a problem.
-    pub fn needed_inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
-        if !self.has(key) {
-            self.lacks(self.at, &format!("{} lacks `{key}`", self.name), "");
+    pub fn need_inner_table(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
+        if !self.has_key(key) {
+            self.report_missing(self.at, &format!("{} lacks `{key}`", self.name), "");
         }
-        self.inner(key, name, keys)
+        self.inner_table(key, name, keys)
     }
 
     /// Records a problem with the value of a key.
-    pub fn wrong(&self, key: &str, message: &str, hint: impl Into<String>) {
+    pub fn report_wrong(&self, key: &str, message: &str, hint: impl Into<String>) {
         let at = self.entry(key).map_or(self.at, |entry| entry.node.at);
         self.problems.add(at, format!("`{key}`: {message}"), hint);
     }
 
     /// The entries of a list of tables, `[[key]]`; `many` names them in messages.
-    pub fn list(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
+    pub fn list_of_tables(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
         let entry = self.entry(key)?;
         let TomlValue::Array(nodes) = &entry.node.value else {
             let hint = format!("write [[{key}]], with two brackets on each side");
@@ -177,7 +177,7 @@ impl<'a> Section<'a> {
 
     /// The tables of a list `[[key]]`, 1 to `max_count` of them, each of which may hold `keys`; `name` is how a user
     /// would write it.
-    pub fn tables(
+    pub fn read_tables(
         &self,
         key: &str,
         name: &'a str,
@@ -199,19 +199,19 @@ impl<'a> Section<'a> {
     }
 
     /// Reads the value of a key with its position, by one of the functions in `value.rs`.
-    pub fn placed<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<Placed<T>> {
+    pub fn get_placed<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<Placed<T>> {
         let Node { at, .. } = self.table.get(key)?.node;
         let result = read(&self.table.get(key)?.node).map_err(|error| error.after(format!("`{key}`: ")));
-        self.problems.note(at, result).map(|value| Placed { at, value })
+        self.problems.record_error(at, result).map(|value| Placed { at, value })
     }
 
     /// Reads the value of a key, if it is there and valid.
     pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
-        self.placed(key, read).map(|placed| placed.value)
+        self.get_placed(key, read).map(|placed| placed.value)
     }
 
     /// As `get_placed`, and the absence of the key is a problem; `example` shows a valid line.
-    pub fn needed<T>(
+    pub fn need_placed<T>(
         &self,
         key: &str,
         example: &str,
@@ -219,32 +219,32 @@ impl<'a> Section<'a> {
     ) -> Option<Placed<T>> {
         if self.table.get(key).is_none() {
             let hint = if example.is_empty() { String::new() } else { format!("for example: {example}") };
-            self.lacks(self.at, &format!("{} lacks `{key}`", self.name), &hint);
+            self.report_missing(self.at, &format!("{} lacks `{key}`", self.name), &hint);
         }
-        self.placed(key, read)
+        self.get_placed(key, read)
     }
 
     /// As `get`, and the absence of the key is a problem; `example` may be empty where the key is clear enough.
     pub fn need<T>(&self, key: &str, example: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
-        self.needed(key, example, read).map(|placed| placed.value)
+        self.need_placed(key, example, read).map(|placed| placed.value)
     }
 
     /// A word that must be among the known ones; `kind` names the kind of word in messages.
-    pub fn word(&self, key: &str, kind: &str, known: &[&str]) -> Option<String> {
-        let Placed { at, value } = self.placed(key, filled_text)?;
+    pub fn get_word(&self, key: &str, kind: &str, known: &[&str]) -> Option<String> {
+        let Placed { at, value } = self.get_placed(key, filled_text)?;
         self.problems.must_be_known(at, kind, &value, known);
         Some(value)
     }
 
     /// Records that something is missing, unless an unknown key was found: that is probably the misspelt one.
-    pub fn lacks(&self, at: TextSpan, message: &str, hint: &str) {
+    pub fn report_missing(&self, at: TextSpan, message: &str, hint: &str) {
         if !self.has_unknown_keys {
             self.problems.add(at, message, hint);
         }
     }
 
     /// Records a problem for each of these keys that is there: they cannot be combined with `with`.
-    pub fn forbid(&self, keys: &[&str], with: &str, hint: &str) {
+    pub fn forbid_keys(&self, keys: &[&str], with: &str, hint: &str) {
         for entry in keys.iter().filter_map(|key| self.table.get(key)) {
             self.problems.add(entry.key_at, format!("`{}` does not go with {with}", entry.key), hint);
         }

@@ -7,11 +7,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Fault, TextError};
 
-/// A line may be as long as the file: this many characters of it are shown before, of and after the fault.
+/// The number of characters of a line that are shown before, of and after the fault: a line may be as long as the file.
 const CONTEXT_CHARACTERS: usize = 100;
 /// Longest message or hint in characters: both may quote the text.
 const LONGEST_MESSAGE: usize = 400;
-/// Faults of a file that are told.
+/// The maximum number of faults of a file that are reported.
 const MOST_FAULTS: usize = 100;
 
 /// A range of bytes in one of the texts.
@@ -43,7 +43,7 @@ pub enum TomlValue {
 
 impl TomlValue {
     /// Names the type with its article, for a message.
-    pub fn kind(&self) -> &'static str {
+    pub fn type_name(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "a string",
             TomlValue::Integer(_) => "a whole number",
@@ -115,12 +115,12 @@ impl Texts {
     /// As `add_text`; returns the span of the whole text.
     pub fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
         let text = self.add_text(option, content);
-        self.whole(text)
+        self.whole_span(text)
     }
 
     /// Returns the problem of a text that the parser refused without a reason.
-    pub fn no_toml(&self, text: usize) -> TextProblem {
-        TextProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
+    pub fn unreadable_text(&self, text: usize) -> TextProblem {
+        TextProblem { at: self.whole_span(text), message: "not TOML".to_owned(), hint: String::new() }
     }
 
     fn add_source(&mut self, name: &str, content: &str, is_option: bool) -> usize {
@@ -129,7 +129,7 @@ impl Texts {
     }
 
     /// Returns the span of a whole text.
-    pub fn whole(&self, text: usize) -> TextSpan {
+    pub fn whole_span(&self, text: usize) -> TextSpan {
         TextSpan { text, start: 0, end: self.texts[text].content.len() }
     }
 
@@ -140,7 +140,7 @@ impl Texts {
 
     /// Builds the error that shows the first of these problems, and the number of the others: an untrusted file may have a problem
     /// in each of many thousand lines, and each lookup starts at the first line.
-    pub fn report(&self, problems: &[TextProblem]) -> TextError {
+    pub fn to_error(&self, problems: &[TextProblem]) -> TextError {
         let (shown, rest) = problems.split_at(problems.len().min(MOST_FAULTS));
         let more = rest.first().map(|first| TextProblem {
             at: first.at,

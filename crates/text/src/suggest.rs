@@ -1,7 +1,7 @@
 //! Suggests known words that are near to a misspelt one: "did you mean …?".
 
 /// Finds the known word nearest to `word`, if it is near enough to be a likely correction.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest_word<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     find_nearest(word, known).first().copied()
 }
 
@@ -17,7 +17,9 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
     let contains_word = |known: &&&str| word.len() >= MIN_LETTERS && known.contains(word);
     let containing_words = || known.iter().filter(contains_word).copied().take(4).collect::<Vec<&str>>();
     match if near.is_empty() { containing_words() } else { near } {
-        suggestions if !suggestions.is_empty() => format!("did you mean {}?", either(&suggestions)),
+        suggestions if !suggestions.is_empty() => {
+            format!("did you mean {}?", join_alternatives(&suggestions))
+        }
         _ if known.len() > MAX_LISTED_WORDS => {
             format!("most take `{}`; `fsverdict list` names all {}", known[0], known.len())
         }
@@ -26,7 +28,7 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
 }
 
 /// Joins words in backquotes: `a`, `a or b`, `a, b or c`.
-pub fn either(words: &[&str]) -> String {
+pub fn join_alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -49,14 +51,14 @@ fn find_nearest<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, suggest};
+    use super::{nearest_word, suggest};
 
     #[test]
     fn slips_are_recognised_and_strangers_are_not() {
         let known = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
-        assert_eq!(nearest("brtfs", &known), Some("btrfs"));
-        assert_eq!(nearest("XFS", &known), Some("xfs"));
-        assert_eq!(nearest("ntfs-3g", &known), None);
+        assert_eq!(nearest_word("brtfs", &known), Some("btrfs"));
+        assert_eq!(nearest_word("XFS", &known), Some("xfs"));
+        assert_eq!(nearest_word("ntfs-3g", &known), None);
         assert_eq!(suggest("ext5", &known), "did you mean `ext2`, `ext3` or `ext4`?");
         assert_eq!(suggest("hammer", &["a", "b"]), "known: a, b");
         let many: Vec<String> = (0..40).map(|number| format!("metric_{number}")).collect();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits;
 use super::reason::Reason;
-use super::suggest::nearest;
+use super::suggest::nearest_word;
 
 /// A size in bytes. In TOML it is a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON it is a plain number.
 ///
@@ -62,7 +62,7 @@ impl FromStr for Bytes {
             let has_same_initial = |name: &&str| {
                 name.get(..1).zip(unit.get(..1)).is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
             };
-            let guess = nearest(unit, &names)
+            let guess = nearest_word(unit, &names)
                 .filter(has_same_initial)
                 .map(|name| format!("did you mean \"{number}{name}\"? "));
             return Err(Reason::new(
@@ -131,7 +131,7 @@ pub fn parse_time(text: &str) -> Result<Duration, Reason> {
 /// Parses a length of time such as `90s`, `20m`, `2h`, `1h30m`, `1.5h` or `2 days`, to the millisecond.
 ///
 /// # Errors
-/// If a number or a unit is missing or wrong, and on months and years, whose lengths vary.
+/// Fails if a number or a unit is missing or wrong, and for months and years, because their lengths vary.
 pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
     let problem = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
     let wrong = || Reason::new(format!("\"{text}\" {problem}"), TIME_HELP);

@@ -8,7 +8,7 @@ use super::source::{Node, TomlValue};
 use super::units::{Bytes, parse_time};
 
 fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, Reason> {
-    Err(Reason::new(format!("{wanted} is wanted here, not {}", node.value.kind()), hint))
+    Err(Reason::new(format!("{wanted} is wanted here, not {}", node.value.type_name()), hint))
 }
 
 pub fn text(node: &Node) -> Result<String, Reason> {

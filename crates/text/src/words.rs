@@ -24,7 +24,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Finds the value that a word stands for among `known`; `wrong` begins the message about an unknown word.
-pub fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
+pub fn choose_by_name<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
     known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         Reason::new(format!("{wrong} `{word}`"), suggest(word, &names))

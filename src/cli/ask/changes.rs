@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredP
 use fsverdict_report::listing;
 use fsverdict_text::{Bytes, Reason};
 
-use crate::study::{has_property, inability};
+use crate::study::{find_missing_ability, has_property};
 use fsverdict_stack::filesystem;
 
 use super::chosen::{chosen, encrypted, with_and_without};
@@ -86,8 +86,8 @@ impl QuestionChanges {
             able = others(&must);
             able.retain(|one| !is_excluded(one) && missing(one).is_none());
             // Those that the plan did not think of may be unable to do what it does.
-            let unable = able.iter().find_map(|one| inability(plan, one));
-            able.retain(|one| inability(plan, one).is_none());
+            let unable = able.iter().find_map(|one| find_missing_ability(plan, one));
+            able.retain(|one| find_missing_ability(plan, one).is_none());
             if let (true, Some(reason)) = (able.is_empty(), unable) {
                 return Err(reason.after(format!("`{}` cannot be asked so: ", question.name())));
             }

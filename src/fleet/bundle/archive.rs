@@ -1,5 +1,5 @@
-//! The file: a compressed tar archive with a plan and a journal in one folder, which tar(1) unpacks into the folder of a run. It is
-//! read as it comes, and nothing of it is ever written anywhere: no path in it, whatever it says, is followed.
+//! Writes and reads the bundle's file: a compressed tar archive with a plan and a journal in one folder, which tar(1)
+//! unpacks into the folder of a run. Reading it writes no files and follows no path that the archive contains.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
@@ -18,20 +18,26 @@ use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::BundleError;
 
-/// A plan, and a journal, is no longer than this, in bytes: a bundle may come from anybody, and a few kilobytes can unpack to
+/// The maximum size of a journal in bytes. A bundle may come from an untrusted source, and a few kilobytes can unpack to
 /// terabytes.
 const LONGEST_JOURNAL: u64 = 1 << 30;
-/// Bytes that any bundle may unpack to, and how many more for each of its own. Journals are compressed to about a tenth.
+/// The number of bytes to which every bundle may unpack, and the number of further bytes for each byte of the bundle.
+/// Journals are compressed to about a tenth.
 const UNPACKED: u64 = 16 << 20;
 const UNPACKED_PER_BYTE: u64 = 64;
 
-/// How many bytes the journal in a bundle of this many bytes may have.
+/// The maximum size of the journal in a bundle of this many bytes.
 fn longest_journal(size: u64) -> u64 {
     LONGEST_JOURNAL.min(UNPACKED.saturating_add(UNPACKED_PER_BYTE.saturating_mul(size)))
 }
 
-/// Writes a new archive; its bytes.
-pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) -> Result<u64, BundleError> {
+/// Writes a new archive and returns its size in bytes.
+pub(super) fn write_archive(
+    path: &Path,
+    name: &str,
+    plan: &Plan,
+    records: &[Record],
+) -> Result<u64, BundleError> {
     let failed = |source: std::io::Error| BundleError::Write { path: path.to_owned(), source };
     let plan = serde_json::to_vec_pretty(plan).map_err(BundleError::Name)?;
     let mut journal = Vec::new();
@@ -56,8 +62,8 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
         archive.into_inner()?.finish()?.flush()?;
         let size = output.file().metadata()?.len();
         if journal.len() as u64 > longest_journal(size) {
-            let what = "a journal that is compressed so far would not be read again";
-            return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, what));
+            let message = "a journal that is compressed so far would not be read again";
+            return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
         }
         output.finish()?;
         Ok(size)
@@ -65,7 +71,7 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
     write().map_err(failed)
 }
 
-pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {
+pub fn open_bundle(path: &Path) -> Result<(Plan, Run), BundleError> {
     let not = |reason: Reason| BundleError::NotAPack { path: path.to_owned(), reason };
     let wrong = |reason: String| not(Reason::plain(reason));
     let io = |error: std::io::Error| wrong(error.to_string());
@@ -73,11 +79,11 @@ pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {
     let longest_journal = longest_journal(file.metadata().map_err(io)?.len());
     let longest = LONGEST_PLAN + longest_journal + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)).take(longest));
-    // As they are: else names longer than a header would be read into memory, however long.
+    // Raw entries: otherwise names that are longer than a header would be read into memory without a limit.
     let mut entries = archive.entries().map_err(io)?.raw(true);
     let mut next = |name: &str, longest: u64| {
         let entry = entries.next().ok_or_else(|| wrong(format!("it ends before its {name}")))?.map_err(io)?;
-        fitting(&entry, name, longest).map_err(wrong)?;
+        check_entry(&entry, name, longest).map_err(wrong)?;
         Ok::<_, BundleError>(entry)
     };
     let mut text = Vec::new();
@@ -92,13 +98,13 @@ pub fn open(path: &Path) -> Result<(Plan, Run), BundleError> {
     if run.torn {
         return Err(wrong("its journal was cut short".to_owned()));
     }
-    // To the end, where the checksum is.
+    // Reads to the end, which holds the checksum.
     std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(io)?;
     Ok((plan, run))
 }
 
-/// Whether an entry is the file that is expected, in a folder; else what it is.
-fn fitting(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<(), String> {
+/// Checks that an entry is the expected file, directly in a folder; the error describes the entry.
+fn check_entry(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<(), String> {
     let path = entry.path().map_err(|error| error.to_string())?;
     let parts: Vec<Component<'_>> = path.components().collect();
     let shown = path.display().to_string();

@@ -1,11 +1,11 @@
-//! Why a run cannot be bundled, or a bundle not be read.
+//! Errors of bundling a run and of reading a bundle.
 
 use std::path::PathBuf;
 
 use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason};
 
-/// A bundle cannot be made or read.
+/// Why a bundle cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error(transparent)]
@@ -36,11 +36,11 @@ impl Hinted for BundleError {
         })
     }
     fn reason(&self) -> Reason {
-        let own = self.hint().unwrap_or_default();
+        let hint = self.hint().unwrap_or_default();
         match self {
-            // What is wrong with its journal is said, too.
-            BundleError::NotAPack { reason, .. } => Reason::new(self, reason.hint.as_str()).and_hint(own),
-            other => Reason::new(other, own),
+            // The hint about its journal is shown as well.
+            BundleError::NotAPack { reason, .. } => Reason::new(self, reason.hint.as_str()).and_hint(hint),
+            other => Reason::new(other, hint),
         }
     }
 }

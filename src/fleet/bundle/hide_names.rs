@@ -30,22 +30,22 @@ const OURS: [&str; 16] = [
 /// looks like a name.
 const CHOSEN: [&str; 9] =
     ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
-/// Keys of a plan whose values are command lines.
+/// Keys of a plan with command lines as values.
 const COMMANDS: [&str; 2] = ["command", "options"];
-/// Keys of a plan whose values are paths, besides those of axes.
+/// Keys of a plan with paths as values, besides those of axes.
 const PATHS: [&str; 2] = ["folder", "reads"];
 /// Keys in which a plan cites published work.
 const CITED: [&str; 2] = ["finding", "source"];
-/// The prefix of facts that say where a folder lies, and in brackets on what: for a network filesystem, the server's
-/// name.
-const LIES: &str = "folder.";
-/// Prefixes of facts whose values are versions and numbers.
+/// The prefix of facts that state the path of a folder and, in brackets, the source of the mount: for a network
+/// filesystem, the server's name.
+const LOCATION_PREFIX: &str = "folder.";
+/// Prefixes of facts with versions and numbers as values.
 const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
-/// The key of what a trial found in its datasets.
+/// The key under which a trial records the content of its datasets.
 const HELD: &str = "held";
 /// The key of the names of a run's sites.
 const SITES: &str = "sites";
-/// Last parts of the names of facts whose value is nothing but a private name, with its kind.
+/// Last parts of the names of facts that hold a private name and nothing else, with its kind.
 const NAMING: [(&str, HiddenKind); 16] = [
     ("label", HiddenKind::Other),
     ("partlabel", HiddenKind::Other),
@@ -77,71 +77,71 @@ fn told_by(key: &str) -> Option<Tells> {
 }
 
 /// Registers the names that a plan or a record gives explicitly.
-pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
+pub(super) fn register_names(value: &Value, names: &mut NameReplacer) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 match value.as_str() {
                     Some(text) if key == fsverdict_judgement::journal::MERGED_FACT => {
-                        text.split(", ").for_each(|site| names.know(site, HiddenKind::Site));
+                        text.split(", ").for_each(|site| names.register(site, HiddenKind::Site));
                     }
                     Some(text) if key != "path" || !text.starts_with("/dev/") => {
                         if let Some(kind) = named_by(key) {
-                            names.know(text.trim_start_matches("/dev/disk/by-id/"), kind);
+                            names.register(text.trim_start_matches("/dev/disk/by-id/"), kind);
                         }
-                        if let Some((_, source)) = lies(key, text) {
-                            names.know(source, HiddenKind::Address);
+                        if let Some((_, source)) = split_location(key, text) {
+                            names.register(source, HiddenKind::Address);
                         }
-                        names.know_homes(text);
+                        names.register_homes(text);
                         // Cautions quote the digest, and it looks like the name of a device.
-                        if let Some((_, digest)) = held(text) {
-                            names.know(digest, HiddenKind::Content);
+                        if let Some((_, digest)) = split_digest(text) {
+                            names.register(digest, HiddenKind::Content);
                         }
                         if COMMANDS.contains(&key.as_str()) {
-                            names.know_words(&text.split_whitespace().collect::<Vec<_>>());
+                            names.register_words(&text.split_whitespace().collect::<Vec<_>>());
                         }
                     }
-                    _ => learn(value, names),
+                    _ => register_names(value, names),
                 }
                 let sites = value.as_array().filter(|_| key == SITES).into_iter().flatten();
-                sites.filter_map(Value::as_str).for_each(|site| names.know(site, HiddenKind::Site));
+                sites.filter_map(Value::as_str).for_each(|site| names.register(site, HiddenKind::Site));
             }
         }
         Value::Array(values) => {
             let words: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-            names.know_words(&words);
-            values.iter().for_each(|value| learn(value, names));
+            names.register_words(&words);
+            values.iter().for_each(|value| register_names(value, names));
         }
         Value::String(text) => {
-            names.know_homes(text);
+            names.register_homes(text);
         }
         _ => {}
     }
 }
 
 /// Replaces all names in `value`, in place. `key` is the value's key.
-pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
+pub(super) fn hide_names(key: &str, value: &mut Value, names: &mut NameReplacer) {
     match value {
         // The content of each dataset is written as in the facts.
         Value::Object(map) if key == HELD => {
             for (dataset, mut value) in std::mem::take(map) {
-                hide(&format!("{DATASET_FACT}{dataset}"), &mut value, names);
+                hide_names(&format!("{DATASET_FACT}{dataset}"), &mut value, names);
                 map.insert(names.without_known(&dataset), value);
             }
         }
         Value::Object(map) => {
             for (key, mut value) in std::mem::take(map) {
-                hide(&key, &mut value, names);
+                hide_names(&key, &mut value, names);
                 map.insert(names.without_known(&key), value);
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| hide(key, value, names)),
+        Value::Array(values) => values.iter_mut().for_each(|value| hide_names(key, value, names)),
         Value::String(_) if OURS.contains(&key) || told_by(key) == Some(Tells::Nobody) => {}
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
         Value::String(text) if key.starts_with(DATASET_FACT) => {
-            *text = content(text, names);
+            *text = hide_digest(text, names);
         }
         Value::String(text) if CITED.contains(&key) => {
             names.cites = true;
@@ -156,7 +156,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
         {
             *text = names.pseudonym(text, HiddenKind::Path);
         }
-        Value::String(text) if key.starts_with(LIES) => *text = without_source(text, names),
+        Value::String(text) if key.starts_with(LOCATION_PREFIX) => *text = without_source(text, names),
         Value::String(text) => {
             *text = match named_by(key) {
                 Some(HiddenKind::Device) => names.pseudonym(text, HiddenKind::Device),
@@ -167,16 +167,15 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
     }
 }
 
-/// Splits the value of a folder's fact into where the folder lies and what is mounted there: a server's share, a
-/// pool.
-fn lies<'a>(fact: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
-    let (before, rest) = text.rsplit_once(" (").filter(|_| fact.starts_with(LIES))?;
+/// Splits the value of a folder's fact into the folder's path and the source of the mount: a server's share, a pool.
+fn split_location<'a>(fact: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let (before, rest) = text.rsplit_once(" (").filter(|_| fact.starts_with(LOCATION_PREFIX))?;
     Some((before, rest.strip_suffix(')')?))
 }
 
-/// Replaces what is mounted (a server, a share, a pool) in the text that says where a folder lies.
+/// Replaces the source of the mount (a server, a share, a pool) in the value of a folder's fact.
 fn without_source(text: &str, names: &mut NameReplacer) -> String {
-    match lies(LIES, text) {
+    match split_location(LOCATION_PREFIX, text) {
         Some((before, source)) => {
             let before = names.without_any(before);
             format!("{before} ({})", names.pseudonym(source, HiddenKind::Address))
@@ -186,8 +185,8 @@ fn without_source(text: &str, names: &mut NameReplacer) -> String {
 }
 
 /// Replaces the digest of a folder's content: a true digest would show whether two folders hold the same files.
-fn content(text: &str, names: &mut NameReplacer) -> String {
-    match held(text) {
+fn hide_digest(text: &str, names: &mut NameReplacer) -> String {
+    match split_digest(text) {
         Some((before, digest)) => {
             format!("{before}(digest {})", names.pseudonym(digest, HiddenKind::Content))
         }
@@ -196,25 +195,25 @@ fn content(text: &str, names: &mut NameReplacer) -> String {
 }
 
 /// Splits a folder's content description into the text and the digest.
-fn held(text: &str) -> Option<(&str, &str)> {
+fn split_digest(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_once("(digest ")?;
     Some((before, rest.strip_suffix(')')?))
 }
 
 /// Removes the output of commands, except of failed ones if it is wanted, and the reasons of failed trials, which
-/// quote it. Returns what was removed, as a plural noun.
+/// quote it. Returns the kind of text that was removed, as a plural noun.
 pub(super) fn leave_out(record: &mut Map<String, Value>, names: &NameReplacer) -> Option<&'static str> {
     let went_well = record.get("exit").and_then(Value::as_i64) == Some(0);
-    let of =
+    let text_of =
         |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    // Output may mention the user's files, whose names look like ordinary words.
+    // Output may mention the user's files, and their names look like ordinary words.
     let quoted = names.failed_output && !names.own_files;
-    match of(record, "event").as_deref() {
+    match text_of(record, "event").as_deref() {
         Some("command") if went_well || !quoted => {
-            let said = ["stdout", "stderr"].map(|key| record.remove(key).is_some());
-            said.contains(&true).then_some("outputs of commands")
+            let removed = ["stdout", "stderr"].map(|key| record.remove(key).is_some());
+            removed.contains(&true).then_some("outputs of commands")
         }
-        Some("trial_finished") if !quoted && of(record, "status").as_deref() == Some("failed") => {
+        Some("trial_finished") if !quoted && text_of(record, "status").as_deref() == Some("failed") => {
             let why = "left out: it may quote what a command said";
             record.insert("reason".to_owned(), why.into());
             record.remove("hint");

@@ -1,9 +1,9 @@
-//! A run as one file that strangers may have: its plan and its journal, without what names a machine or a person. Everything
-//! else in the folder of a run can be made from these two again.
+//! Packs a run into one file that can be given to anyone: its plan and its journal, without names of machines and people.
+//! Everything else in the folder of a run can be created again from these two.
 
 mod archive;
 mod error;
-mod hide;
+mod hide_names;
 mod names;
 
 use std::path::Path;
@@ -15,71 +15,72 @@ use fsverdict_judgement::journal::{Record, Run, read_in_folder};
 use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
 use fsverdict_linux::host::root::Root;
 
-use hide::{hide, learn, leave_out};
+use hide_names::{hide_names, leave_out, register_names};
 use names::{HiddenKind, NameReplacer, is_public};
 
-pub use archive::open;
+pub use archive::open_bundle;
 pub use error::BundleError;
 
-/// What somebody who shares a run wants to know first.
+/// A summary of a bundle for the user who shares it.
 #[derive(Debug, Default)]
 pub struct Bundled {
-    /// Bytes.
+    /// The size of the bundle in bytes.
     pub size: u64,
-    /// What was replaced: what it is, how many different ones, in how many places.
+    /// The names that were replaced: their kind with the number of different names, and the number of places.
     pub replaced: Vec<(String, usize)>,
-    /// What was left out, and how many of it.
+    /// The kinds of text that were left out, each with the number of texts.
     pub left_out: Vec<(&'static str, usize)>,
-    /// Whether pseudonyms are others in every bundle: this machine has no secret of its own to make them from.
+    /// Whether pseudonyms differ from bundle to bundle, because this machine has no secret from which to derive them.
     pub unstable: bool,
 }
 
-/// Whose names are to be replaced, besides those that the run itself and this machine are known by.
+/// The names to replace, besides those of the run itself and of this machine.
 #[derive(Debug)]
 pub struct Hiding<'a> {
     pub also: &'a [String],
     pub users: &'a [String],
-    /// The user's home; empty where there is none.
+    /// The user's home; empty if there is none.
     pub home: &'a str,
-    /// Keep what failed commands said, but for names; not where files of the user's are worked with.
+    /// Whether to keep the output of failed commands, without names. It is removed all the same if the run works with
+    /// the user's own files.
     pub failed_output: bool,
 }
 
-/// What a run is called in its bundle.
-pub fn name(folder: &RunFolder) -> Result<String, BundleError> {
-    Ok(names()?.0.pseudonym(&folder.id(), HiddenKind::Run))
+/// The name of a run in its bundle.
+pub fn bundle_name(folder: &RunFolder) -> Result<String, BundleError> {
+    Ok(new_replacer()?.0.pseudonym(&folder.id(), HiddenKind::Run))
 }
 
-/// Bundles the run in `folder` into a new file at `path`; as it is, where nothing is to be hidden.
-pub fn bundle(
+/// Bundles the run in `folder` into a new file at `path`; without `hiding`, the run is bundled unchanged.
+pub fn bundle_run(
     folder: &RunFolder,
     plan: &Plan,
     path: &Path,
     hiding: Option<Hiding<'_>>,
 ) -> Result<Bundled, BundleError> {
     let journal = read_in_folder(&folder.journal())?;
-    // A journal that begins no run is nobody's evidence.
+    // A journal without the start of a run contains no evidence.
     Run::derive(plan, &journal)?;
     let Some(hiding) = hiding else {
-        let size = archive::write(path, &folder.id(), plan, &journal.records)?;
+        let size = archive::write_archive(path, &folder.id(), plan, &journal.records)?;
         return Ok(Bundled { size, ..Bundled::default() });
     };
-    let (mut names, unstable) = names()?;
-    let (plan_value, records) = (value(plan)?, journal.records.iter().map(value));
+    let (mut names, unstable) = new_replacer()?;
+    let (plan_value, records) = (to_value(plan)?, journal.records.iter().map(to_value));
     let mut records = records.collect::<Result<Vec<Value>, BundleError>>()?;
     for name in host_names() {
-        names.know(&name, HiddenKind::Host);
+        names.register(&name, HiddenKind::Host);
     }
-    hiding.users.iter().for_each(|name| names.know(name, HiddenKind::User));
-    names.know_homes(hiding.home);
-    let own = |dataset: &Dataset| matches!(dataset, Dataset::Folder { path, .. } if !is_public(&path.to_string_lossy()));
+    hiding.users.iter().for_each(|name| names.register(name, HiddenKind::User));
+    names.register_homes(hiding.home);
+    let is_own_folder = |dataset: &Dataset| matches!(dataset, Dataset::Folder { path, .. } if !is_public(&path.to_string_lossy()));
     names.failed_output = hiding.failed_output;
-    names.own_files = plan.datasets.values().any(own);
-    hiding.also.iter().for_each(|name| names.know(name, HiddenKind::Other));
-    std::iter::once(&plan_value).chain(&records).for_each(|value| learn(value, &mut names));
+    names.own_files = plan.datasets.values().any(is_own_folder);
+    hiding.also.iter().for_each(|name| names.register(name, HiddenKind::Other));
+    std::iter::once(&plan_value).chain(&records).for_each(|value| register_names(value, &mut names));
     let run = names.pseudonym(&folder.id(), HiddenKind::Run);
     let mut own_plan = plan_value;
-    hide("", &mut own_plan, &mut names);
+    hide_names("", &mut own_plan, &mut names);
     let own_plan: Plan = serde_json::from_value(own_plan).map_err(BundleError::Name)?;
     let own_digest = digest(&own_plan);
     let mut left_out: Vec<(&'static str, ())> = Vec::new();
@@ -93,36 +94,38 @@ pub fn bundle(
                 }
             }
         }
-        hide("", &mut value, &mut names);
+        hide_names("", &mut value, &mut names);
         clean.push(serde_json::from_str::<Record>(&value.to_string()).map_err(BundleError::Name)?);
     }
-    let size = archive::write(path, &run, &own_plan, &clean)?;
-    let said = |(kind, (different, places)): (&HiddenKind, &(std::collections::BTreeSet<String>, usize))| {
-        let (one, several) = kind.words();
-        (format!("{} {}", different.len(), if different.len() == 1 { one } else { several }), *places)
-    };
+    let size = archive::write_archive(path, &run, &own_plan, &clean)?;
+    let describe_count =
+        |(kind, (different, places)): (&HiddenKind, &(std::collections::BTreeSet<String>, usize))| {
+            let (one, several) = kind.noun_forms();
+            (format!("{} {}", different.len(), if different.len() == 1 { one } else { several }), *places)
+        };
     let left_out = grouped(left_out).into_iter().map(|(what, all)| (what, all.len())).collect();
-    Ok(Bundled { size, replaced: names.found.iter().map(said).collect(), left_out, unstable })
+    Ok(Bundled { size, replaced: names.found.iter().map(describe_count).collect(), left_out, unstable })
 }
 
-fn value(of: &impl serde::Serialize) -> Result<Value, BundleError> {
+fn to_value(of: &impl serde::Serialize) -> Result<Value, BundleError> {
     serde_json::to_value(of).map_err(BundleError::Name)
 }
 
-/// Pseudonyms by a key of this machine's, so that two bundles made here call the same device the same; and whether there is none.
-/// machine-id(5): it is confidential, and what others see is to be a keyed hash of it.
-fn names() -> Result<(NameReplacer, bool), BundleError> {
-    let own = Root::default().optional("etc/machine-id").ok().flatten();
-    let own = own.and_then(|text| u128::from_str_radix(&text, 16).ok());
-    let key = own.unwrap_or_else(|| {
+/// Creates a replacer that derives pseudonyms from a key of this machine, so that two bundles made here give a device the
+/// same name; also returns whether this machine has no such key. The key is the machine ID, which is confidential and
+/// should be shown to others only as a keyed hash (machine-id(5)).
+fn new_replacer() -> Result<(NameReplacer, bool), BundleError> {
+    let id_text = Root::default().optional("etc/machine-id").ok().flatten();
+    let machine_id = id_text.and_then(|text| u128::from_str_radix(&text, 16).ok());
+    let key = machine_id.unwrap_or_else(|| {
         use std::hash::{BuildHasher, RandomState};
         let draw = || u128::from(RandomState::new().hash_one(0));
         draw() << 64 | draw()
     });
-    Ok((NameReplacer::new(key.to_le_bytes()).ok_or(BundleError::Patterns)?, own.is_none()))
+    Ok((NameReplacer::new(key.to_le_bytes()).ok_or(BundleError::Patterns)?, machine_id.is_none()))
 }
 
-/// What this machine is called, in full and in short.
+/// The full and the short host name of this machine.
 fn host_names() -> Vec<String> {
     let full = Root::default().optional("proc/sys/kernel/hostname").ok().flatten().unwrap_or_default();
     let short = full.split('.').next().unwrap_or_default().to_owned();

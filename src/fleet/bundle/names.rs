@@ -16,7 +16,7 @@ pub(super) enum HiddenKind {
     Host,
     User,
     Path,
-    /// A UUID, whatever it identifies.
+    /// A UUID of any object.
     Uuid,
     /// A network address: hardware, Internet or mail.
     Address,
@@ -31,7 +31,7 @@ pub(super) enum HiddenKind {
 
 impl HiddenKind {
     /// The kind's name for messages, in the singular and in the plural.
-    pub(super) fn words(self) -> (&'static str, &'static str) {
+    pub(super) fn noun_forms(self) -> (&'static str, &'static str) {
         match self {
             HiddenKind::Device => ("name of a device", "names of devices"),
             HiddenKind::Site => ("site", "sites"),
@@ -47,7 +47,7 @@ impl HiddenKind {
         }
     }
 
-    fn pseudonym(self, digits: &str) -> String {
+    fn format_pseudonym(self, digits: &str) -> String {
         let short = &digits[..8];
         match self {
             HiddenKind::Device => format!("device-{short}"),
@@ -67,7 +67,7 @@ impl HiddenKind {
 
 /// The prefix of a path's pseudonym.
 const HIDDEN: &str = "/hidden/";
-/// System folders, whose paths say nothing about their owner.
+/// System folders. Their paths reveal nothing about the owner of the machine.
 const PUBLIC: [&str; 11] =
     ["usr", "bin", "sbin", "lib", "lib32", "lib64", "etc", "boot", "proc", "sys", "hidden"];
 /// Prefixes of the device nodes that the kernel names by number.
@@ -76,7 +76,7 @@ const NODES: [&str; 16] = [
     "zero", "random",
 ];
 /// Names that every machine has.
-const NOBODY: [&str; 3] = ["root", "localhost", "localdomain"];
+const COMMON_NAMES: [&str; 3] = ["root", "localhost", "localdomain"];
 
 /// Sites of fsverdict and of distributions that hints mention; they identify no user.
 const KNOWN_SITES: [&str; 4] = ["kernel.org", "debian.org", "rustup.rs", "example.invalid"];
@@ -140,9 +140,9 @@ pub(super) struct NameReplacer {
     key: [u8; 16],
     known: Vec<(String, HiddenKind)>,
     patterns: Regex,
-    /// Whether the run works with the user's own files, whose names and content may occur anywhere.
+    /// Whether the run works with the user's own files: their names and content may occur anywhere.
     pub(super) own_files: bool,
-    /// Whether the current value cites published work, whose location identifies nobody here.
+    /// Whether the current value cites published work: its location identifies no user of this machine.
     pub(super) cites: bool,
     /// Whether the output of failed commands is kept, without names.
     pub(super) failed_output: bool,
@@ -166,9 +166,9 @@ impl NameReplacer {
     }
 
     /// Registers a name, to be replaced wherever it occurs from here on. A name that every machine has is ignored.
-    pub(super) fn know(&mut self, name: &str, kind: HiddenKind) {
+    pub(super) fn register(&mut self, name: &str, kind: HiddenKind) {
         let name = name.trim();
-        let of_all = NOBODY.contains(&name) || kind == HiddenKind::Path && is_public(name);
+        let of_all = COMMON_NAMES.contains(&name) || kind == HiddenKind::Path && is_public(name);
         let somebodys = name.len() > 1 && !of_all && !name.chars().all(|c| c.is_ascii_digit());
         if somebodys && !self.known.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
             self.known.push((name.to_ascii_lowercase(), kind));
@@ -176,28 +176,28 @@ impl NameReplacer {
         }
     }
 
-    /// Registers the users whose home or mounted medium the text mentions.
-    pub(super) fn know_homes(&mut self, text: &str) {
+    /// Registers the users in paths of homes and mounted media that the text contains.
+    pub(super) fn register_homes(&mut self, text: &str) {
         for folder in ["/home/", "/Users/", "/media/"] {
             for (at, _) in text.match_indices(folder) {
                 let rest = &text[at + folder.len()..];
                 let end =
                     rest.find(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).unwrap_or(rest.len());
-                self.know(&rest[..end], HiddenKind::User);
+                self.register(&rest[..end], HiddenKind::User);
             }
         }
         for (at, _) in text.match_indices('~') {
             let rest = &text[at + 1..];
             let end = rest.find(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).unwrap_or(rest.len());
             if rest.starts_with(char::is_alphabetic) && rest[end..].starts_with('/') {
-                self.know(&rest[..end], HiddenKind::User);
+                self.register(&rest[..end], HiddenKind::User);
             }
         }
     }
 
     /// Registers names that only several words of a command show together: the value after an option that names a
     /// filesystem, and secrets that span words.
-    pub(super) fn know_words(&mut self, options: &[&str]) {
+    pub(super) fn register_words(&mut self, options: &[&str]) {
         if options.len() < 2 {
             return;
         }
@@ -212,12 +212,12 @@ impl NameReplacer {
             let words: Vec<&str> = found.as_str().split(' ').collect();
             for (at, word) in words.iter().enumerate().skip(1) {
                 if at + 1 == words.len() || word.contains(|c: char| c.is_ascii_digit()) {
-                    self.know(word, kind);
+                    self.register(word, kind);
                 }
             }
         }
         for pair in options.windows(2).filter(|pair| ["-L", "--label"].contains(&pair[0])) {
-            self.know(pair[1], HiddenKind::Other);
+            self.register(pair[1], HiddenKind::Other);
         }
     }
 
@@ -230,7 +230,7 @@ impl NameReplacer {
         let (names, places) = self.found.entry(kind).or_default();
         names.insert(bare.to_owned());
         *places += 1;
-        kind.pseudonym(&format!("{:016x}", hasher.finish()))
+        kind.format_pseudonym(&format!("{:016x}", hasher.finish()))
     }
 
     /// Replaces the registered names in the text.
@@ -270,7 +270,9 @@ impl NameReplacer {
             let (start, mut end) = (whole.start(), whole.end());
             let group = GROUPS.iter().find(|(group, _)| found.name(group).is_some());
             let place = match group.map(|(_, kind)| *kind) {
-                _ if group.is_some_and(|(group, _)| is_nobodys(group, whole.as_str(), self.cites)) => None,
+                _ if group.is_some_and(|(group, _)| is_public_match(group, whole.as_str(), self.cites)) => {
+                    None
+                }
                 Some(HiddenKind::Path) => path_end(&text, start, end).map(|last| {
                     end = last;
                     self.pseudonym(&text[start..end], HiddenKind::Path)
@@ -304,7 +306,7 @@ fn may_hold_names(text: &str) -> bool {
 }
 
 /// Whether a match of this group is no private name: a well-known site, a word of fsverdict's, or a pseudonym.
-fn is_nobodys(group: &str, found: &str, cites: bool) -> bool {
+fn is_public_match(group: &str, found: &str, cites: bool) -> bool {
     match group {
         "site" | "host" | "path" if cites && !found.contains(['@', '?']) => true,
         "site" => {
@@ -378,10 +380,10 @@ mod tests {
 
     fn names() -> NameReplacer {
         let mut names = NameReplacer::new([7; 16]).unwrap();
-        names.know("Planthost", HiddenKind::Host);
-        names.know("ata-ACME_S3R14L", HiddenKind::Device);
-        names.know("/home/alice/my photos", HiddenKind::Path);
-        names.know_homes("cd /home/alice/x");
+        names.register("Planthost", HiddenKind::Host);
+        names.register("ata-ACME_S3R14L", HiddenKind::Device);
+        names.register("/home/alice/my photos", HiddenKind::Path);
+        names.register_homes("cd /home/alice/x");
         names
     }
 
@@ -446,7 +448,7 @@ mod tests {
     fn a_name_has_one_pseudonym_with_a_key_and_another_with_another() {
         let with = |key: u8, text: &str| {
             let mut names = NameReplacer::new([key; 16]).unwrap();
-            names.know("ata-ACME_S3R14L", HiddenKind::Device);
+            names.register("ata-ACME_S3R14L", HiddenKind::Device);
             names.without_any(text)
         };
         let (own, path) = (with(1, "ata-ACME_S3R14L"), with(1, "/dev/disk/by-id/ata-ACME_S3R14L"));

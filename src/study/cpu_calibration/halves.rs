@@ -1,4 +1,5 @@
-//! The two halves of a processor's calibration: trials of the same plan natively, on an image in memory, and in a guest.
+//! Runs the two halves of a processor's calibration: trials of the same plan natively, on an image in memory, and in a
+//! guest.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +25,7 @@ use crate::study::session::check_limits;
 /// A filesystem in memory that every user of a machine has.
 const MEMORY: &str = "/dev/shm";
 
-/// Seconds of a piece of work: those of the thread that does it, and those of the kernel's threads meanwhile.
+/// The CPU time of a piece of work in seconds: of the thread that does it, and of the kernel's threads meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct NativeTime {
     own: f64,
@@ -32,7 +33,7 @@ pub(super) struct NativeTime {
 }
 
 impl NativeTime {
-    /// The least of each part.
+    /// The minimum of each part.
     pub(super) fn least_of(self, other: NativeTime) -> NativeTime {
         NativeTime {
             own: self.own.min(other.own),
@@ -40,7 +41,7 @@ impl NativeTime {
         }
     }
 
-    pub(super) fn seconds(self) -> f64 {
+    pub(super) fn total_seconds(self) -> f64 {
         self.own + self.kernel_threads
     }
 }
@@ -53,12 +54,12 @@ struct Half {
 }
 
 impl Half {
-    fn obstacle(&self, candidate: &Candidate) -> Option<String> {
+    fn find_obstacle(&self, candidate: &Candidate) -> Option<String> {
         self.lab.find_obstacle(candidate).map(|reason| reason.what)
     }
 
-    /// Does the work of a plan on a candidate; `watch` hears its events.
-    fn trial(
+    /// Does the work of a plan on a candidate; `watch` receives its events.
+    fn run_trial(
         &self,
         candidate: &Candidate,
         number: u32,
@@ -76,8 +77,8 @@ impl Half {
         match end.status {
             Status::Ok => Ok(()),
             Status::Failed => {
-                let what = format!("cannot do the work on {}: {}", candidate.name, end.reason);
-                Err(SessionError::Disk(Reason::new(what, end.hint)))
+                let statement = format!("cannot do the work on {}: {}", candidate.name, end.reason);
+                Err(SessionError::Disk(Reason::new(statement, end.hint)))
             }
         }
     }
@@ -107,12 +108,12 @@ impl NativeHalf {
         Ok(NativeHalf(Half { plan, lab, attachments: Attachments::new(image, Vec::new()) }))
     }
 
-    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<String> {
-        self.0.obstacle(candidate)
+    pub(super) fn find_obstacle(&self, candidate: &Candidate) -> Option<String> {
+        self.0.find_obstacle(candidate)
     }
 
-    /// What each piece of work took.
-    pub(super) fn times(
+    /// Measures the CPU time of each piece of work.
+    pub(super) fn measure_times(
         &self,
         candidate: &Candidate,
         round: u32,
@@ -134,15 +135,15 @@ impl NativeHalf {
             }
             _ => {}
         };
-        self.0.trial(candidate, round, &mut watch)?;
+        self.0.run_trial(candidate, round, &mut watch)?;
         Ok(times)
     }
 }
 
-/// The half in guests, whose kernel counts.
+/// The half in guests with a counting kernel.
 pub(super) struct GuestHalf {
     half: Half,
-    /// Has the script that starts the kernel.
+    /// The folder of the script that starts the kernel.
     _folder: TempDir,
 }
 
@@ -154,7 +155,7 @@ impl GuestHalf {
             )))
         };
         let folder = tempfile::tempdir().map_err(unwritable)?;
-        // A plan has no word for a kernel that counts and charges nothing.
+        // A plan cannot express a kernel that counts computation without charging it.
         let script = folder.path().join("counting-kernel");
         let text = format!("#!/bin/sh\nexec '{}' cpu_price=count \"$@\"\n", counting_kernel.display());
         std::fs::write(&script, text).map_err(unwritable)?;
@@ -166,31 +167,35 @@ impl GuestHalf {
         plan.kernel = Some(script);
         check_limits(&plan)?;
         let never = |_: &fsverdict_linux::guard::Refusal| None;
-        let attachments = Permission { erase: &[], ask: &never }.claim(&plan)?;
+        let attachments = Permission { erase: &[], ask: &never }.claim_devices(&plan)?;
         let lab = choose_lab(&plan, LabChoice::Uml)?.lab;
         Ok(GuestHalf { half: Half { plan, lab, attachments }, _folder: folder })
     }
 
     pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<String> {
-        self.half.obstacle(candidate)
+        self.half.find_obstacle(candidate)
     }
 
-    /// What was counted of each piece of work: the classes, and what the device was asked for.
-    pub(super) fn counts(&self, candidate: &Candidate) -> Result<Vec<(WorkKey, Vec<f64>)>, SessionError> {
-        let mut found = Vec::new();
+    /// The counts of each piece of work: of the classes of computation, and of the requests to the device.
+    pub(super) fn measure_counts(
+        &self,
+        candidate: &Candidate,
+    ) -> Result<Vec<(WorkKey, Vec<f64>)>, SessionError> {
+        let mut counts_by_work = Vec::new();
         let mut watch = |event: Event| {
             if let Event::Observation(observation) = event
                 && let Some(counts) = counts_of(&observation)
             {
-                found.push(((candidate.name.clone(), observation.phase), counts));
+                counts_by_work.push(((candidate.name.clone(), observation.phase), counts));
             }
         };
-        self.half.trial(candidate, 1, &mut watch)?;
-        Ok(found)
+        self.half.run_trial(candidate, 1, &mut watch)?;
+        Ok(counts_by_work)
     }
 }
 
-/// The counts of the classes, and what the loop device of the native half is asked for; none if a count is missing.
+/// The counts of the classes, followed by the requests that the loop device of the native half receives; `None` if a
+/// count is missing.
 fn counts_of(observation: &Observation) -> Option<Vec<f64>> {
     let mut counts: Vec<f64> = (0..CPU_CLASSES.len())
         .map(|class| observation.value(&format!("{COUNT_PREFIX}{class}")))
@@ -228,6 +233,6 @@ mod tests {
     fn the_least_of_each_part_counts() {
         let (one, other) =
             (NativeTime { own: 1.0, kernel_threads: 4.0 }, NativeTime { own: 2.0, kernel_threads: 3.0 });
-        assert!((one.least_of(other).seconds() - 4.0).abs() < 1e-12);
+        assert!((one.least_of(other).total_seconds() - 4.0).abs() < 1e-12);
     }
 }

@@ -1,5 +1,5 @@
 //! Calibrates a processor: runs the same work natively, measuring its CPU time, and in a guest whose kernel counts
-//! what it computes. Then fits prices such that counts times prices give the measured times.
+//! its computation. Then fits prices such that counts times prices give the measured times.
 
 mod halves;
 mod prior;
@@ -51,7 +51,7 @@ pub struct CalibrationPlans {
 }
 
 /// Does the work of both plans, natively and in guests with a counting kernel, and fits the prices. `tell` receives
-/// what is in progress.
+/// messages about the progress.
 ///
 /// # Errors
 /// Fails where native trials are impossible (they need root), where no candidate can run in both halves, or where
@@ -65,13 +65,13 @@ pub fn calibrate_cpu(
     let guest = GuestHalf::new(&plans.guest, counting_kernel)?;
     let (mut seconds, mut counts) = (BTreeMap::new(), BTreeMap::new());
     for candidate in &plans.guest.candidates {
-        let obstacle = native.obstacle(candidate).or_else(|| guest.obstacle(candidate));
+        let obstacle = native.find_obstacle(candidate).or_else(|| guest.obstacle(candidate));
         if let Some(reason) = obstacle {
             tell(&format!("{} is left out: {reason}", candidate.name));
             continue;
         }
         tell(&format!("{}: counted in a guest", candidate.name));
-        counts.extend(guest.counts(candidate)?);
+        counts.extend(guest.measure_counts(candidate)?);
     }
     for round in 1..=NATIVE_ROUNDS {
         tell(&format!("natively, round {round} of {NATIVE_ROUNDS}"));
@@ -79,25 +79,25 @@ pub fn calibrate_cpu(
             if !counts.keys().any(|(name, _): &WorkKey| *name == candidate.name) {
                 continue;
             }
-            for (key, took) in native.times(candidate, round)? {
+            for (key, took) in native.measure_times(candidate, round)? {
                 let least = seconds.entry(key).or_insert(took);
                 *least = least.least_of(took);
             }
         }
     }
-    let seconds = seconds.into_iter().map(|(key, took)| (key, took.seconds())).collect();
-    let mut found = fit(&counts, &seconds)?;
+    let seconds = seconds.into_iter().map(|(key, took)| (key, took.total_seconds())).collect();
+    let mut calibration = fit_prices_of_classes(&counts, &seconds)?;
     // No filesystem computes AES by itself, so it is measured separately.
     if let Some(seconds) = aes_byte_seconds() {
-        found.set_measured("aes_byte", seconds);
+        calibration.set_measured("aes_byte", seconds);
     }
-    Ok(found)
+    Ok(calibration)
 }
 
 impl CpuCalibration {
     fn set_measured(&mut self, class: &str, seconds: f64) {
         if let Some(price) = self.prices.iter_mut().find(|price| price.class == class) {
-            *price = CalibratedPrice { picoseconds: picoseconds(seconds), measured: true, ..*price };
+            *price = CalibratedPrice { picoseconds: to_picoseconds(seconds), measured: true, ..*price };
         }
     }
 }
@@ -110,14 +110,14 @@ fn aes_byte_seconds() -> Option<f64> {
 }
 
 /// Converts a price to a whole number of picoseconds, at least 1, as models store it.
-fn picoseconds(seconds: f64) -> u64 {
+fn to_picoseconds(seconds: f64) -> u64 {
     // Prices are milliseconds at most, so the cast does not overflow.
     ((seconds * 1e12).round() as u64).max(1)
 }
 
 /// Fits the prices of the classes, together with the prices of the loop device below the native half, which are not
 /// part of the result.
-fn fit(
+fn fit_prices_of_classes(
     counts: &BTreeMap<WorkKey, Vec<f64>>,
     seconds: &BTreeMap<WorkKey, f64>,
 ) -> Result<CpuCalibration, SessionError> {
@@ -145,7 +145,7 @@ fn fit(
     let counted = |at: usize| works.iter().any(|work| work.counts.get(at).is_some_and(|count| *count > 0.0));
     let prices = CPU_CLASSES.iter().zip(&fitted).enumerate().map(|(at, (class, price))| CalibratedPrice {
         class,
-        picoseconds: picoseconds(*price),
+        picoseconds: to_picoseconds(*price),
         measured: counted(at),
     });
     Ok(CpuCalibration { prices: prices.collect(), held_out, ratios })
@@ -155,7 +155,7 @@ fn fit(
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{CPU_CLASSES, LOOP_PRIORS, fit};
+    use super::{CPU_CLASSES, LOOP_PRIORS, fit_prices_of_classes};
 
     #[test]
     fn what_was_counted_is_measured_and_the_rest_keeps_its_prior() {
@@ -170,14 +170,14 @@ mod tests {
         }
         // This time is too short to be used.
         seconds.insert(("ext4".to_owned(), "piece0".to_owned()), 1e-4);
-        let found = fit(&counts, &seconds).unwrap();
+        let found = fit_prices_of_classes(&counts, &seconds).unwrap();
         assert!(found.held_out.median < 0.05, "{:?}", found.held_out);
         assert_eq!((found.ratios.len(), found.prices.len()), (11, CPU_CLASSES.len()));
         let [hot, copied, aes] = [0, 3, 11].map(|at| found.prices[at]);
         assert!(hot.measured && (950..1050).contains(&hot.picoseconds), "{hot:?}");
         assert!(copied.measured && (90..110).contains(&copied.picoseconds), "{copied:?}");
         assert!(!aes.measured && aes.class == "aes_call" && aes.picoseconds == 100_000);
-        assert!(fit(&BTreeMap::new(), &seconds).is_err());
+        assert!(fit_prices_of_classes(&BTreeMap::new(), &seconds).is_err());
         let mut found = found;
         found.set_measured("aes_byte", 3e-10);
         let aes = found.prices.iter().find(|price| price.class == "aes_byte").unwrap();

@@ -1,10 +1,10 @@
-//! What each class of computation costs about on a server processor of the 2020s. A fit is held to it weakly; a class that no work
-//! counts keeps it.
+//! Prior prices: the approximate cost of each class of computation on a server processor of the 2020s. They pull a fit
+//! weakly towards them, and remain the price of a class that no work contains.
 
-/// Seconds of the loop device below the native half: of a byte read, a byte written, a request, a flush.
+/// Seconds of CPU time of the loop device below the native half for a byte read, a byte written, a request and a flush.
 pub(super) const LOOP_PRIORS: [f64; 4] = [150e-12, 350e-12, 1e-6, 5e-6];
 
-/// Picoseconds of classes that are not bytes or calls of an algorithm, and of algorithms (a call, a byte).
+/// Picoseconds of classes that are not bytes or calls of an algorithm.
 const PRIORS: [(&str, f64); 11] = [
     ("block_hot", 800.0),
     ("block_warm", 2500.0),
@@ -46,7 +46,7 @@ pub(super) fn prior_of(class: &str) -> f64 {
         let call = class.strip_suffix("_call").and_then(find).map(|(_, call, _)| *call);
         call.or_else(|| class.strip_suffix("_byte").and_then(find).map(|(.., byte)| *byte))
     };
-    // A class without a prior would be a kernel's whose classes are not known here; the test below excludes it.
+    // Only an unknown kernel could have a class without a prior; the test below excludes that.
     plain.or_else(of_algorithm).unwrap_or(1000.0) * 1e-12
 }
 

@@ -144,9 +144,9 @@ impl Lab for Player {
 pub(super) struct Machine<'a>(pub(super) &'a Player);
 
 impl Watcher for Machine<'_> {
-    fn begin(&mut self) {}
+    fn begin_trial(&mut self) {}
 
-    fn end(&mut self, own_bytes: u64) -> Surroundings {
+    fn end_trial(&mut self, own_bytes: u64) -> Surroundings {
         let now = lock(&self.0.now);
         let busy = now.as_ref().is_some_and(|id| self.0.tale.busy.contains(&(id.block, id.attempt)));
         Surroundings {

@@ -19,14 +19,15 @@ impl Figures {
         let points = |kind: GridKind| -> Vec<(f64, f64)> {
             let points_of_cell =
                 |cell: &GridCell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
-            half_of(found.of(kind), false).flat_map(points_of_cell).collect()
+            half_of(found.cells_of(kind), false).flat_map(points_of_cell).collect()
         };
         let (command, link_byte) = fit_line(&points(GridKind::Again));
         let (access, access_byte) = fit_line(&points(GridKind::Anywhere));
         let mib = f64::from(1 << 20);
         // Rates, not times, change linearly from the outer edge to the inner.
-        let rates: Vec<_> =
-            half_of(found.of(GridKind::Onwards), false).map(|cell| (cell.at, mib / cell.mean_ns())).collect();
+        let rates: Vec<_> = half_of(found.cells_of(GridKind::Onwards), false)
+            .map(|cell| (cell.at, mib / cell.mean_ns()))
+            .collect();
         let (first, slope) = fit_line(&rates);
         let mean_rate = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
         let jump_points = points(GridKind::Jumps);
@@ -35,10 +36,10 @@ impl Figures {
             jump_points.iter().map(|(root, time)| (time - start - slope_jump * root).powi(2)).sum::<f64>();
         // Jumps that waited least for the platter show the seek time best.
         let fastest: Vec<_> =
-            half_of(found.of(GridKind::Jumps), false).map(|cell| (cell.at, cell.low_ns())).collect();
+            half_of(found.cells_of(GridKind::Jumps), false).map(|cell| (cell.at, cell.low_ns())).collect();
         let (shortest, slope_jump) = fit_line(&fastest);
         let (flush, scattered) = fit_line(&points(GridKind::Scattered));
-        let streams: Vec<_> = half_of(found.of(GridKind::Streams), false)
+        let streams: Vec<_> = half_of(found.cells_of(GridKind::Streams), false)
             .map(|cell| (cell.at, cell.mean_ns() / STREAMED as f64))
             .collect();
         let single_byte = streams.first().map_or(f64::NAN, |(_, byte)| *byte);
@@ -82,7 +83,7 @@ fn fit_line(points: &[(f64, f64)]) -> (f64, f64) {
 /// kind of access.
 pub(super) fn model_errors(device: &GridFindings, model: &GridFindings) -> Vec<(&'static str, f64)> {
     let error = |(kind, cells): (&GridKind, &Vec<GridCell>)| {
-        let pairs = half_of(cells, true).zip(half_of(model.of(*kind), true));
+        let pairs = half_of(cells, true).zip(half_of(model.cells_of(*kind), true));
         let shares: Vec<f64> = pairs
             .map(|(measured, predicted)| (predicted.mean_ns() / measured.mean_ns() - 1.0).abs())
             .collect();

@@ -83,7 +83,7 @@ pub fn calibrate_model(
 ) -> Result<Calibrated, CalibrateError> {
     let Titled { name, device, date } = titled;
     let size = size / 4096 * 4096;
-    let has_writes = found.has(Grid::Writing);
+    let has_writes = found.has_half(Grid::Writing);
     let measured_figures = Figures::from_grid(found);
     let template_name = find_value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
     let mut text = template
@@ -152,7 +152,7 @@ pub fn calibrate_model(
     }
     let mut predicted = run_grid(&text, false)?;
     if has_writes {
-        predicted = predicted.and(run_grid(&text, true)?);
+        predicted = predicted.combine_with(run_grid(&text, true)?);
     }
     let errors = model_errors(found, &predicted);
     let numbers: Vec<_> = steps
@@ -249,7 +249,7 @@ mod tests {
         let text = with_value(&text, "device", "capacity", &format!("\"{gib}GiB\""));
         let model = Model::read(&text, like, None).unwrap();
         let on = |grid| measure_grid(&mut ModelledDisk::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
-        let found = on(Grid::Reading).and(on(Grid::Writing));
+        let found = on(Grid::Reading).combine_with(on(Grid::Writing));
         let titled = Titled { name: "found", device: "/dev/sdx", date: "2026-01-01" };
         calibrate_model(&found, gib << 30, &titled, template).unwrap()
     }

@@ -81,14 +81,14 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
         for _ in 0..SAMPLES {
             times_ns.push(disk.time_read(middle, length)? as f64);
         }
-        findings.add(GridKind::Again, length as f64, times_ns);
+        findings.add_cell(GridKind::Again, length as f64, times_ns);
     }
     for length in cell_lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.time_read(random_offset(size - length, 4096), length)? as f64);
         }
-        findings.add(GridKind::Anywhere, length as f64, times_ns);
+        findings.add_cell(GridKind::Anywhere, length as f64, times_ns);
     }
     for place in 0..PLACES {
         let from = (size - PLACE) / (PLACES - 1) * place / MIB * MIB;
@@ -98,7 +98,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
         }
         // The first read includes a seek.
         times_ns.remove(0);
-        findings.add(GridKind::Onwards, from as f64 / size as f64, times_ns);
+        findings.add_cell(GridKind::Onwards, from as f64 / size as f64, times_ns);
     }
     for jump in 1..=JUMPS {
         let root = jump as f64 / (JUMPS + 1) as f64;
@@ -113,7 +113,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
             disk.time_read(from, 4096)?;
             times_ns.push(disk.time_read(to, 4096)? as f64);
         }
-        findings.add(GridKind::Jumps, root, times_ns);
+        findings.add_cell(GridKind::Jumps, root, times_ns);
     }
     for gap in GAPS {
         let mut times_ns = Vec::new();
@@ -146,7 +146,7 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             times_ns.push(disk.time_write(offset, length)? as f64);
             offset += length;
         }
-        findings.add(GridKind::WritesOn, length as f64, times_ns);
+        findings.add_cell(GridKind::WritesOn, length as f64, times_ns);
     }
     disk.time_flush()?;
     for burst in (1..=BURSTS).map(|number| 2 * number * MIB) {
@@ -159,7 +159,7 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             }
             times_ns.push((write_ns + disk.time_flush()?) as f64);
         }
-        findings.add(GridKind::Bursts, burst as f64, times_ns);
+        findings.add_cell(GridKind::Bursts, burst as f64, times_ns);
     }
     for number in 1..=BURSTS {
         let mut times_ns = Vec::new();
@@ -170,7 +170,7 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             }
             times_ns.push((write_ns + disk.time_flush()?) as f64);
         }
-        findings.add(GridKind::Scattered, number as f64, times_ns);
+        findings.add_cell(GridKind::Scattered, number as f64, times_ns);
     }
     // Once every unit holds data, a stream beyond the number of open units makes the device copy the rest of a unit
     // for each write.
@@ -188,7 +188,7 @@ fn measure_writes(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFindin
             }
             // The first write to each stream closes the units that were open before.
             let settled = times_ns.split_off(streams as usize);
-            findings.add(GridKind::Streams, streams as f64, settled);
+            findings.add_cell(GridKind::Streams, streams as f64, settled);
         }
     }
     disk.time_flush()?;

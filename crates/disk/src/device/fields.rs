@@ -50,14 +50,14 @@ pub(super) fn number_or(
     bounds: RangeInclusive<f64>,
     absent: f64,
 ) -> Option<f64> {
-    if section.has(key) { read_number(section, key, bounds) } else { Some(absent) }
+    if section.has_key(key) { read_number(section, key, bounds) } else { Some(absent) }
 }
 
 /// Reads a whole number within these bounds; the key must be there.
 pub(super) fn read_whole(section: &Section<'_>, key: &str, bounds: RangeInclusive<u64>) -> Option<u64> {
     let number = read_number(section, key, *bounds.start() as f64..=*bounds.end() as f64)?;
     if number.fract() != 0.0 {
-        section.wrong(key, &format!("a whole number is wanted here, not {number}"), "");
+        section.report_wrong(key, &format!("a whole number is wanted here, not {number}"), "");
     }
     Some(number as u64)
 }
@@ -69,7 +69,7 @@ pub(super) fn whole_or(
     bounds: RangeInclusive<u64>,
     absent: u64,
 ) -> Option<u64> {
-    if section.has(key) { read_whole(section, key, bounds) } else { Some(absent) }
+    if section.has_key(key) { read_whole(section, key, bounds) } else { Some(absent) }
 }
 
 /// Reads a size in bytes, which must be a multiple of `multiple` and at most `most`.
@@ -78,7 +78,11 @@ pub(super) fn read_size(section: &Section<'_>, key: &str, multiple: u64, most: u
     if bytes > most || !bytes.is_multiple_of(multiple) {
         let (multiple, most) = (Bytes(multiple), Bytes(most));
         let is = Bytes(bytes);
-        section.wrong(key, &format!("it must be a multiple of {multiple} up to {most}, but is {is}"), "");
+        section.report_wrong(
+            key,
+            &format!("it must be a multiple of {multiple} up to {most}, but is {is}"),
+            "",
+        );
     }
     Some(bytes)
 }

@@ -119,7 +119,7 @@ impl<'a> PowerCutting<'a> {
                 let some = |mask: u32| (0..calls).filter(|call| mask & (1 << call) > 0).collect::<Vec<u32>>();
                 let mut masks: Vec<u32> = (1..1 << calls.min(8)).collect();
                 masks.sort_by_key(|mask| (mask.count_ones(), *mask));
-                let of =
+                let narrowed_to =
                     |mask| Narrowed { only: Some(OneSequence { number, calls: some(mask) }), files: None };
                 let can_be_done = |narrowed: &Narrowed| {
                     SequencesRecord::can_be_done(&SequenceWork {
@@ -128,7 +128,7 @@ impl<'a> PowerCutting<'a> {
                         only: narrowed.only.clone(),
                     })
                 };
-                workloads.extend(masks.into_iter().map(of).filter(can_be_done));
+                workloads.extend(masks.into_iter().map(narrowed_to).filter(can_be_done));
             }
             return workloads;
         }
@@ -143,7 +143,7 @@ impl<'a> PowerCutting<'a> {
 
     /// The same run with less to do, in a folder of its own.
     fn narrowed_to(&self, narrowed: Narrowed) -> Result<PowerCutting<'a>, FaultError> {
-        let folder = self.folder.make_subfolder(TRIED_IN);
+        let folder = self.folder.open_or_create_subfolder(TRIED_IN);
         let folder = folder.map_err(|error| file_error(&self.folder.path_of(TRIED_IN), error))?;
         Ok(PowerCutting {
             plan: self.plan,

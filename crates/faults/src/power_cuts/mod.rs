@@ -99,7 +99,8 @@ impl<'a> PowerCutting<'a> {
             ))
         })?;
         let (choice, attachments) = claim()?;
-        let folder = run.make_subfolder(FOLDER).map_err(|error| file_error(&run.path_of(FOLDER), error))?;
+        let folder =
+            run.open_or_create_subfolder(FOLDER).map_err(|error| file_error(&run.path_of(FOLDER), error))?;
         let choice = Arc::new(choice);
         Ok(PowerCutting {
             plan,

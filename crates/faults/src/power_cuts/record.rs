@@ -184,11 +184,11 @@ impl PowerCutting<'_> {
 
     /// The promises to commands, in the order of the phases.
     fn rechecks(&self, mut promised: BTreeMap<String, Vec<ProgramPromise>>) -> Vec<Recheck> {
-        let of = |phase: &Phase| {
+        let recheck_of = |phase: &Phase| {
             let promises = promised.remove(&phase.name)?;
             Some(Recheck { phase: phase.name.clone(), line: phase.recheck.clone()?, promises })
         };
-        self.plan.phases.iter().filter_map(of).collect()
+        self.plan.phases.iter().filter_map(recheck_of).collect()
     }
 
     /// The log of a part, of the device of this number.

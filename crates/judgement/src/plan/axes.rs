@@ -215,7 +215,7 @@ fn words(node: &Node) -> Result<Vec<String>, Reason> {
         TomlValue::Text(line) => split_words(line),
         TomlValue::Array(nodes) => nodes.iter().map(text).collect(),
         other => Err(Reason::new(
-            format!("a string or an array of strings is wanted here, not {}", other.kind()),
+            format!("a string or an array of strings is wanted here, not {}", other.type_name()),
             "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
         )),
     }?;

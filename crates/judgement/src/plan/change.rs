@@ -65,21 +65,23 @@ pub(super) fn forget_models(tree: &mut Node) {
 fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, TextProblem> {
     let Some((key, value)) = setting.split_once('=') else {
         return Err(TextProblem {
-            at: texts.whole(text),
+            at: texts.whole_span(text),
             message: format!("\"{setting}\" is not KEY=VALUE"),
             hint: "for example: --set protocol.blocks=5".to_owned(),
         });
     };
-    let first =
-        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let first = |problems: Vec<TextProblem>| {
+        problems.into_iter().next().unwrap_or_else(|| texts.unreadable_text(text))
+    };
     let as_toml = parse(texts, text).map_err(first).and_then(table_of);
     if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
         return as_toml;
     }
     // Parses the same key with a valid value that is not longer than the given one, so that source positions stay correct.
     let stand_in = texts.add_text("--set", &format!("{key}=0"));
-    let first =
-        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let first = |problems: Vec<TextProblem>| {
+        problems.into_iter().next().unwrap_or_else(|| texts.unreadable_text(text))
+    };
     let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| {
         TextProblem { at: TextSpan { text, end: problem.at.end.min(setting.len()), ..problem.at }, ..problem }
     })?;
@@ -93,7 +95,7 @@ fn table_of(node: Node) -> Result<TomlTable, TextProblem> {
         TomlValue::Table(table) => Ok(table),
         other => Err(TextProblem {
             at: node.at,
-            message: format!("a table is wanted, not {}", other.kind()),
+            message: format!("a table is wanted, not {}", other.type_name()),
             hint: String::new(),
         }),
     }
@@ -208,10 +210,10 @@ pub(super) fn apply(
     }
     if !overrides.filesystems.is_empty() {
         let at = texts.add_option("--fs", &overrides.filesystems.join(","));
-        problems.note(at, keep_filesystems(plan, &overrides.filesystems));
+        problems.record_error(at, keep_filesystems(plan, &overrides.filesystems));
     }
     if let Some(lab) = overrides.lab {
-        problems.note(texts.add_option("--lab", &lab.to_string()), choose_lab(plan, lab));
+        problems.record_error(texts.add_option("--lab", &lab.to_string()), choose_lab(plan, lab));
     }
     let device_at = (!overrides.device.is_empty()).then(|| {
         if overrides.device.iter().any(|source| matches!(source, DeviceSource::Path(_))) {
@@ -227,13 +229,13 @@ pub(super) fn apply(
     plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
     plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
-        problems.note(texts.add_option("--scale", &factor.to_string()), scale(plan, factor));
+        problems.record_error(texts.add_option("--scale", &factor.to_string()), scale(plan, factor));
         if overrides.device.is_empty() {
             scale_image(plan, factor, vocabulary);
         }
     }
     if let Some(factor) = overrides.grown {
-        problems.note(texts.add_option("--settle-size", &factor.to_string()), grow(plan, factor));
+        problems.record_error(texts.add_option("--settle-size", &factor.to_string()), grow(plan, factor));
     }
     device_at
 }

@@ -8,7 +8,7 @@ use fsverdict_text::Reason;
 
 use super::limits;
 use super::{ArrayState, Blocks, ClockChoice, DeviceSource, StagingChoice};
-use fsverdict_text::{Bytes, choose};
+use fsverdict_text::{Bytes, choose_by_name};
 
 const STAGINGS: &[(&str, StagingChoice)] =
     &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];
@@ -23,7 +23,7 @@ macro_rules! chosen_by_word {
             type Err = Reason;
 
             fn from_str(word: &str) -> Result<Self, Reason> {
-                choose(word, $words, $wrong)
+                choose_by_name(word, $words, $wrong)
             }
         })*
     };
@@ -83,7 +83,7 @@ impl FromStr for ArrayState {
 
     fn from_str(word: &str) -> Result<Self, Reason> {
         let all = [ArrayState::Degraded, ArrayState::Rebuilding, ArrayState::Scrubbing];
-        choose(word, &all.map(|state| (state.word(), state)), "there is no state")
+        choose_by_name(word, &all.map(|state| (state.word(), state)), "there is no state")
     }
 }
 

@@ -32,7 +32,7 @@ impl Twice {
             TomlValue::Boolean(false) => Ok(None),
             TomlValue::Text(name) if !name.trim().is_empty() => Ok(Some(Self::Named(name.clone()))),
             other => Err(Reason::new(
-                format!("true or the name of a candidate is wanted here, not {}", other.kind()),
+                format!("true or the name of a candidate is wanted here, not {}", other.type_name()),
                 "aa = true enters the first candidate twice, aa = \"xfs\" the one of that name",
             )),
         }

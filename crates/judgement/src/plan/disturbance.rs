@@ -48,7 +48,7 @@ pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Distu
         other => {
             problems.add(
                 node.at,
-                format!("`disturbed`: a table of limits or false is wanted here, not {}", other.kind()),
+                format!("`disturbed`: a table of limits or false is wanted here, not {}", other.type_name()),
                 "disturbed = { foreign_cpu = 0.5 } bears more, disturbed = false lets every block count",
             );
             None

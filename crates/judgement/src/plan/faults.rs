@@ -55,7 +55,7 @@ const fn is_one(number: &u32) -> bool {
 
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
-    let section = top.inner("faults", "[faults]", FAULTS)?;
+    let section = top.inner_table("faults", "[faults]", FAULTS)?;
     let asked = |key| section.get(key, cuts).unwrap_or(0);
     let (power_cuts, rot) = (asked("power_cuts"), asked("rot"));
     if power_cuts == 0 && rot == 0 {
@@ -63,16 +63,20 @@ pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     }
     let trials = section.get("trials", trials).unwrap_or(1);
     if power_cuts == 0 {
-        section.forbid(&["trials"], "rot alone", "blocks rot on the device that one trial left");
+        section.forbid_keys(&["trials"], "rot alone", "blocks rot on the device that one trial left");
     }
     if rot == 0 {
-        section.forbid(&["refuses_writes"], "cuts of power alone", "it is rotten blocks that take no writes");
+        section.forbid_keys(
+            &["refuses_writes"],
+            "cuts of power alone",
+            "it is rotten blocks that take no writes",
+        );
     }
     let says = |key| section.get(key, boolean).unwrap_or(false);
     let refuses_writes = says("refuses_writes");
     let keeps_all = says("keeps_all");
     if keeps_all {
-        section.forbid(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
+        section.forbid_keys(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
     let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
     Some(Faults { power_cuts, trials, rot, refuses_writes, keeps_all, ignores_flushes, accept_loss })

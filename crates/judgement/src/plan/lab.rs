@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::Reason;
 
-use fsverdict_text::choose;
+use fsverdict_text::choose_by_name;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -108,7 +108,7 @@ impl FromStr for LabChoice {
 
     fn from_str(word: &str) -> Result<Self, Reason> {
         let words: Vec<_> = LabChoice::all().map(|lab| (lab.word(), lab)).collect();
-        choose(word, &words, "there is no lab")
+        choose_by_name(word, &words, "there is no lab")
     }
 }
 

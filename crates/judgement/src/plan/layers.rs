@@ -82,7 +82,7 @@ impl Layers {
     pub(super) fn read_list(node: &Node) -> Result<Self, Reason> {
         let TomlValue::Array(nodes) = &node.value else {
             return Err(Reason::new(
-                format!("an array of layers is wanted here, not {}", node.value.kind()),
+                format!("an array of layers is wanted here, not {}", node.value.type_name()),
                 "as in [\"luks2\"]: the first lies on the device, the last is under the filesystem",
             ));
         };

@@ -78,7 +78,7 @@ pub(super) fn read_own_metrics(
 ) -> Option<BTreeMap<String, OwnMetric>> {
     let mut found = BTreeMap::new();
     let TomlValue::Table(table) = &node.value else {
-        let message = format!("`metric` is a table of metrics, not {}", node.value.kind());
+        let message = format!("`metric` is a table of metrics, not {}", node.value.type_name());
         problems.add(node.at, message, "for example: [phase.metric.tps]");
         return None;
     };
@@ -88,7 +88,7 @@ pub(super) fn read_own_metrics(
         return None;
     }
     for entry in &table.entries {
-        if problems.note(entry.key_at, check_name(&entry.key, taken)).is_none() {
+        if problems.record_error(entry.key_at, check_name(&entry.key, taken)).is_none() {
             continue;
         }
         if let Some(metric) = read_own_metric(&entry.node, problems) {
@@ -138,7 +138,7 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
     let better = section.need("better", "better = \"more\"", |node| text(node)?.parse());
     let found = match (section.entry("match"), section.entry("json")) {
         (None, None) => {
-            section.lacks(
+            section.report_missing(
                 section.at,
                 "it does not say where the number stands",
                 "match = 'tps = ([-+0-9.,eE]+)', or json = \"/tps\"",

@@ -165,7 +165,7 @@ pub(super) fn read_published(
     phases: &Phases,
     vocabulary: &Vocabulary<'_>,
 ) -> Vec<Published> {
-    let Some((_, nodes)) = top.list("published", "published findings") else { return Vec::new() };
+    let Some((_, nodes)) = top.list_of_tables("published", "published findings") else { return Vec::new() };
     // A phase that could not be read has no name here; its own error is the one to report.
     let known: Option<Vec<&str>> = phases.complete.then(|| phases.names().into_iter().chain(STEPS).collect());
     let words = Words { phases: known, metrics: vocabulary.metrics };
@@ -181,7 +181,7 @@ struct Words<'a> {
 impl Words<'_> {
     fn phase(&self, section: &Section<'_>, key: &str) -> Option<String> {
         match &self.phases {
-            Some(known) => section.word(key, "phase", known),
+            Some(known) => section.get_word(key, "phase", known),
             None => section.get(key, filled_text),
         }
     }
@@ -195,16 +195,16 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
         section.need("phase", "phase = \"remove\"", filled_text);
     }
     let phase = words.phase(&section, "phase");
-    let metric = section.word("metric", "metric", words.metrics);
+    let metric = section.get_word("metric", "metric", words.metrics);
     let unit = section.get("unit", text).unwrap_or_default();
     let figures = table(&section, "figures", "{ ext4 = 552, btrfs = 553 }", number);
     if !figures.is_empty() && unit.is_empty() {
-        section.lacks(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
+        section.report_missing(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
     }
     let claim = section.entry("claim");
     if claim.is_none() {
         let hint = "for example: claim = { better = [\"ext4\"], than = [\"xfs\"] }";
-        section.lacks(section.at, "[[published]] lacks `claim`", hint);
+        section.report_missing(section.at, "[[published]] lacks `claim`", hint);
     }
     let claim = claim.and_then(|entry| read_claim(&entry.node, words, problems));
     Some(Published {
@@ -233,7 +233,7 @@ fn table<T>(
         return BTreeMap::new();
     };
     let read = |entry: &TomlEntry| {
-        Some((entry.key.clone(), section.problems.note(entry.node.at, read(&entry.node))?))
+        Some((entry.key.clone(), section.problems.record_error(entry.node.at, read(&entry.node))?))
     };
     table.entries.iter().filter_map(read).collect()
 }
@@ -253,8 +253,8 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
     let others: Vec<&str> = CLAIM.iter().copied().filter(|key| key != kind && !own.contains(key)).collect();
     let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
     let go_with = format!("it goes with {}", own.join(", "));
-    section.forbid(&others, &format!("`{kind}`"), &go_with);
-    let of_metric = section.word("of_metric", "metric", words.metrics);
+    section.forbid_keys(&others, &format!("`{kind}`"), &go_with);
+    let of_metric = section.get_word("of_metric", "metric", words.metrics);
     let of_phase = words.phase(&section, "of_phase");
     let of = table(&section, "of", "{ \"btrfs+luks2\" = \"btrfs\" }", filled_text);
     match *kind {
@@ -264,7 +264,7 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
             if section.entry("of_metric").is_none() && section.entry("of_phase").is_none() {
                 let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
                 let message = "`reach` needs `of_metric` or `of_phase`: a share of what?";
-                section.lacks(section.at, message, hint);
+                section.report_missing(section.at, message, hint);
             }
             Some(Assertion::Reach { reach: reach?, share: share?, of_metric, of_phase })
         }
@@ -292,7 +292,7 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
 fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
     let TomlValue::Array(nodes) = &node.value else {
-        return Err(Reason::new(format!("an array is wanted here, not {}", node.value.kind()), hint));
+        return Err(Reason::new(format!("an array is wanted here, not {}", node.value.type_name()), hint));
     };
     if nodes.len() < least {
         return Err(Reason::new(format!("it needs {least} or more candidates"), hint));

@@ -119,21 +119,22 @@ fn finish(
         Placed { at: texts.add_option("--aa", given), value: twice.clone() }
     });
     if let Some(Placed { at, value }) = asked.or(twice) {
-        problems.note(at, value.enter(&mut plan));
+        problems.record_error(at, value.enter(&mut plan));
     }
     if !plan.goal.one_ranking {
         assign_protection(&mut plan, vocabulary.protection);
     }
     if problems.is_empty() {
-        problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
-        problems.note(device_at.unwrap_or_default(), environment::check_cpus(&plan, vocabulary));
-        problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
-        problems.note(device_at.unwrap_or_default(), environment::check(&plan));
-        problems.note(device_at.unwrap_or_default(), folders::check(&plan));
-        problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
-        problems.note(device_at.unwrap_or_default(), faults::check(&plan));
-        problems.note(device_at.unwrap_or_default(), space::check(&plan));
-        problems.note(device_at.unwrap_or_default(), recorded::check_bounds(&plan));
+        problems.record_error(device_at.unwrap_or_default(), models(&plan, vocabulary));
+        problems.record_error(device_at.unwrap_or_default(), environment::check_cpus(&plan, vocabulary));
+        problems
+            .record_error(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
+        problems.record_error(device_at.unwrap_or_default(), environment::check(&plan));
+        problems.record_error(device_at.unwrap_or_default(), folders::check(&plan));
+        problems.record_error(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
+        problems.record_error(device_at.unwrap_or_default(), faults::check(&plan));
+        problems.record_error(device_at.unwrap_or_default(), space::check(&plan));
+        problems.record_error(device_at.unwrap_or_default(), recorded::check_bounds(&plan));
     }
     plan
 }
@@ -157,7 +158,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let top = Section::new("the plan", tree, TOP, problems)?;
     let title = top.need("title", "title = \"Backup to a USB disk\"", filled_text);
     let lab = top.get("lab", |node| text(node)?.parse());
-    let kernel = top.placed("kernel", kernel);
+    let kernel = top.get_placed("kernel", kernel);
     let clock = top.get("clock", |node| text(node)?.parse());
     let cpu = top.get("cpu", environment::known_cpu(vocabulary.cpu));
     let on_machine = |lab: &LabChoice| lab.offer().kernel == KernelOwner::Machine;
@@ -219,13 +220,13 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
     own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };
     if let TomlValue::Text(_) = entry.node.value {
-        goal.by = top.problems.note(entry.node.at, parse_aggregation(&entry.node))?;
+        goal.by = top.problems.record_error(entry.node.at, parse_aggregation(&entry.node))?;
         return Some(goal);
     }
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
     let own = phases.list.iter().flat_map(|phase| phase.metrics.keys()).map(String::as_str);
     let known: Vec<&str> = own.chain(vocabulary.metrics.iter().copied()).collect();
-    if let Some(metric) = section.placed("metric", filled_text) {
+    if let Some(metric) = section.get_placed("metric", filled_text) {
         let name = short_name(&metric.value).unwrap_or(&metric.value);
         // That of one of several groups of jobs (`fio_read_iops@NAME`) is known where that of one is; and it may be that of a phase
         // which is wrong.
@@ -245,12 +246,12 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
         goal.require = read_requirements(&entry.node, &context);
     }
     goal.one_ranking = section.get("groups", parse_grouping) == Some(Grouping::One);
-    let by = section.placed("by", parse_aggregation);
+    let by = section.get_placed("by", parse_aggregation);
     goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
     for key in ["frequency", "weights"] {
         let Some(entry) = section.entry(key) else { continue };
         let TomlValue::Table(table) = &entry.node.value else {
-            let message = format!("`{key}` must be a table, not {}", entry.node.value.kind());
+            let message = format!("`{key}` must be a table, not {}", entry.node.value.type_name());
             top.problems.add(
                 entry.node.at,
                 message,
@@ -336,7 +337,7 @@ fn read_weights(key: &str, node: &Node, phases: &Phases, problems: &Problems) ->
         }
         let result =
             number(&weight.node).map_err(|error| error.after(format!("the {noun} of `{}`: ", weight.key)));
-        if let Some(number) = problems.note(weight.node.at, result) {
+        if let Some(number) = problems.record_error(weight.node.at, result) {
             weights.insert(weight.key.clone(), number);
         }
     }

@@ -20,10 +20,14 @@ pub(super) fn read_age(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) 
         match work {
             Some(work) if operation == Some(of) => {
                 if section.entry(key).is_none() {
-                    section.lacks(work.at, &format!("`{of}` needs to know how long a history"), example);
+                    section.report_missing(
+                        work.at,
+                        &format!("`{of}` needs to know how long a history"),
+                        example,
+                    );
                 }
             }
-            _ => section.forbid(&[key], &format!("anything but `{of}`"), "only there it is a length"),
+            _ => section.forbid_keys(&[key], &format!("anything but `{of}`"), "only there it is a length"),
         }
         count
     };
@@ -35,7 +39,11 @@ pub(super) fn read_age(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) 
         && section.entry("changed").is_none()
     {
         let hint = "changed = 0.01: a hundredth of the files with each pull";
-        section.lacks(work.at, &format!("`{}` needs to know how much changes", Operation::AgePull), hint);
+        section.report_missing(
+            work.at,
+            &format!("`{}` needs to know how much changes", Operation::AgePull),
+            hint,
+        );
     }
     AgeSpan { pulls, rounds }
 }
@@ -50,7 +58,7 @@ pub(super) fn read_remake(
 ) -> Option<Remake> {
     if !operation_of(work).is_some_and(Operation::takes_remake) {
         let but = format!("anything but `{}` and `{}`", Operation::TreeRead, Operation::DirectoryList);
-        section.forbid(
+        section.forbid_keys(
             &["remake"],
             &but,
             "it is for what is read, once as it has become and once as a fresh copy",

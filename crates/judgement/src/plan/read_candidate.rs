@@ -57,8 +57,8 @@ const EXAMPLE: &str = "for example: [matrix] filesystem = [\"ext4\", \"xfs\"]";
 pub(super) fn read_candidates(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Vec<Candidate> {
     let (problems, before) = (top.problems, top.problems.count());
     let mut drafts: Vec<Placed<Candidate>> = Vec::new();
-    if let Some((entry, nodes)) = top.list("candidate", "candidates") {
-        problems.note(entry.key_at, check_length("candidates", Some(nodes.len()), CANDIDATES));
+    if let Some((entry, nodes)) = top.list_of_tables("candidate", "candidates") {
+        problems.record_error(entry.key_at, check_length("candidates", Some(nodes.len()), CANDIDATES));
         drafts.extend(nodes.iter().filter_map(|node| read_candidate(node, vocabulary, problems)));
     }
     if let Some(entry) = top.entry("matrix") {
@@ -68,7 +68,7 @@ pub(super) fn read_candidates(top: &Section<'_>, vocabulary: &Vocabulary<'_>) ->
     // What is wrong with candidates may be why there is none, or why two are alike.
     if problems.count() == before {
         if drafts.is_empty() {
-            top.lacks(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
+            top.report_missing(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
         }
         name_all(&mut drafts, problems);
     }
@@ -81,18 +81,18 @@ fn read_candidate(
     problems: &Problems,
 ) -> Option<Placed<Candidate>> {
     let section = Section::new("[[candidate]]", node, &candidate_keys(), problems)?;
-    let filesystem = section.needed("filesystem", "filesystem = \"ext4\"", filled_text);
+    let filesystem = section.need_placed("filesystem", "filesystem = \"ext4\"", filled_text);
     match &filesystem {
         Some(filesystem) if filesystem.value == DIRECTORY => {
             if section.entry("path").is_none() {
-                section.lacks(
+                section.report_missing(
                     filesystem.at,
                     "this directory has no path",
                     "for example: path = \"/mnt/share\"",
                 );
             }
             let hint = "a folder is worked in as it is: nothing is made, mounted or set there";
-            section.forbid(&keys_of_no_folder(), &format!("filesystem = \"{DIRECTORY}\""), hint);
+            section.forbid_keys(&keys_of_no_folder(), &format!("filesystem = \"{DIRECTORY}\""), hint);
         }
         Some(filesystem) => {
             let known = [vocabulary.filesystems, &[DIRECTORY]].concat();
@@ -100,19 +100,19 @@ fn read_candidate(
             let hint = format!(
                 "a folder to work in goes with filesystem = \"{DIRECTORY}\"; a device is named in [device]"
             );
-            section.forbid(&["path"], &format!("filesystem = \"{}\"", filesystem.value), &hint);
+            section.forbid_keys(&["path"], &format!("filesystem = \"{}\"", filesystem.value), &hint);
         }
         None => {}
     }
     let mut value = Candidate::plain("");
     for axis in AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Filesystem)) {
         let Some((spelling, node)) = said(&section, axis) else { continue };
-        if let Some(read) = section.placed(spelling.key, spelling.read) {
+        if let Some(read) = section.get_placed(spelling.key, spelling.read) {
             (read.value)(&mut value);
             must_be_known(spelling, node, vocabulary, problems);
         }
     }
-    let own_name = section.placed("name", name);
+    let own_name = section.get_placed("name", name);
     let at = own_name.as_ref().map_or(section.at, |name| name.at);
     value.name = own_name.map(|name| name.value).unwrap_or_default();
     value.filesystem = filesystem?.value;
@@ -126,7 +126,7 @@ fn said<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> 
     for (other, _) in said {
         let (short, list) = (first.0.key, other.key);
         let hint = format!("`{short}` is the short form of `{list}`, for one of them: write either");
-        section.forbid(&[list], &format!("`{short}`"), &hint);
+        section.forbid_keys(&[list], &format!("`{short}`"), &hint);
     }
     Some(first)
 }
@@ -143,10 +143,10 @@ fn must_be_known(spelling: Spelling, node: &Node, vocabulary: &Vocabulary<'_>, p
             .known
             .is_none_or(|known| problems.must_be_known(node.at, spelling.noun, name, &known(vocabulary)));
         if spelling.key == LIST && is_known {
-            problems.note(node.at, (vocabulary.layer)(name, options));
+            problems.record_error(node.at, (vocabulary.layer)(name, options));
         }
         if spelling.key == "model" {
-            problems.note(node.at, (vocabulary.model)(word, None));
+            problems.record_error(node.at, (vocabulary.model)(word, None));
         }
     }
 }
@@ -166,7 +166,7 @@ fn known_filesystem(at: TextSpan, name: &str, known: &[&str], problems: &Problem
 fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Vec<Candidate>> {
     let section = Section::new("[matrix]", node, &matrix_keys(), problems)?;
     if section.entry("filesystem").is_none() {
-        section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
+        section.report_missing(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
     let mut axes: Vec<(&Axis, Vec<MatrixValue<'_>>)> = Vec::new();
     for axis in in_matrix() {
@@ -193,7 +193,7 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     axes.iter().find(|(axis, _)| matches!(axis.role, AxisRole::Filesystem))?;
     let lengths = || axes.iter().map(|(_, choices)| choices.len());
     let product = lengths().try_fold(1_usize, usize::checked_mul);
-    problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
+    problems.record_error(section.at, check_length("candidates", product, CANDIDATES))?;
     let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
         all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
     };
@@ -221,7 +221,7 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
     let Spelling { key, read, .. } = spelling;
     let problems = section.problems;
     let TomlValue::Array(nodes) = &list.value else {
-        let found = list.value.kind();
+        let found = list.value.type_name();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
         problems.add(list.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
         return None;
@@ -230,11 +230,12 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
         let message = format!("`{key}` is empty, so [matrix] has no combination");
         problems.add(list.at, message, "list at least one value, or take the key out");
     }
-    problems.note(list.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
+    problems
+        .record_error(list.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
     let mut choices: Vec<MatrixValue<'_>> = Vec::new();
     for node in nodes {
         let result = read(node).map_err(|error| error.after(format!("`{key}`: ")));
-        let Some(set) = problems.note(node.at, result) else { continue };
+        let Some(set) = problems.record_error(node.at, result) else { continue };
         let mut alone = Candidate::plain("");
         set(&mut alone);
         if choices.iter().any(|earlier| earlier.alone == alone) {

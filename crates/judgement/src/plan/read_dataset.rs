@@ -135,7 +135,7 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
         Some(Dataset::Trace { calls: calls? })
     } else if has("flat") || has("file_size") {
         only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
-        let files = section.needed("flat", "flat = 60000", count);
+        let files = section.need_placed("flat", "flat = 60000", count);
         let file_size = section.need("file_size", "file_size = \"1KiB\"", size);
         let (files, file_size) = (files?, file_size?);
         if files.value.checked_mul(file_size.0).is_none() {
@@ -145,7 +145,7 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
     } else if has("profile") || has("files") || has("directories") {
         read_tree(&section, vocabulary)
     } else {
-        section.lacks(
+        section.report_missing(
             section.at,
             &format!("{title} does not say what it is"),
             "give it profile, files, directories and size (a generated tree), path (a real directory), \
@@ -156,7 +156,7 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
 }
 
 fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Dataset> {
-    let profile = section.needed("profile", "profile = \"mixed\"", filled_text);
+    let profile = section.need_placed("profile", "profile = \"mixed\"", filled_text);
     if let Some(profile) = &profile {
         section.problems.must_be_known(profile.at, "tree profile", &profile.value, vocabulary.profiles);
     }
@@ -164,7 +164,7 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
     let directories = section.need("directories", "directories = 400", count);
     let size = section.need("size", "size = \"200MiB\"", size);
     let duplicates = section.get("duplicates", share);
-    let hard_links = section.placed("hard_links", share);
+    let hard_links = section.get_placed("hard_links", share);
     if let (Some(duplicates), Some(hard_links)) = (duplicates, &hard_links)
         && duplicates + hard_links.value > 1.0
     {
@@ -190,10 +190,10 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
 fn read_form(section: &Section<'_>) -> TreeForm {
     let weights = |key, most| section.get(key, |node: &Node| weights(node, most)).unwrap_or_default();
     if section.entry("links").is_some() {
-        section.forbid(&["hard_links"], "`links`", "`links` says already how many names files have");
+        section.forbid_keys(&["hard_links"], "`links`", "`links` says already how many names files have");
     }
     if section.entry("symlinks").is_none() {
-        section.forbid(
+        section.forbid_keys(
             &["target_lengths"],
             "a tree without `symlinks`",
             "symlinks = 0.05: how many there are",
@@ -224,7 +224,7 @@ fn weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
     let hint = "how many there are of each, as `fsverdict capture` writes it: [1, 12, 40]";
     let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(
-            format!("a list of numbers is wanted here, not {}", node.value.kind()),
+            format!("a list of numbers is wanted here, not {}", node.value.type_name()),
             hint,
         ));
     };
@@ -244,7 +244,7 @@ fn sizes(node: &Node) -> Result<Vec<u64>, Reason> {
     let hint = "bytes at equally spaced places of the distribution, as `fsverdict capture` writes them: [0, 120, 5000]";
     let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(
-            format!("a list of numbers is wanted here, not {}", node.value.kind()),
+            format!("a list of numbers is wanted here, not {}", node.value.type_name()),
             hint,
         ));
     };
@@ -261,5 +261,5 @@ fn sizes(node: &Node) -> Result<Vec<u64>, Reason> {
 /// Notes every key that belongs to another kind of dataset.
 fn only(section: &Section<'_>, allowed: &[&str], with: &str) {
     let others: Vec<&str> = KEYS.iter().copied().filter(|key| !allowed.contains(key)).collect();
-    section.forbid(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
+    section.forbid_keys(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
 }

@@ -28,8 +28,8 @@ pub(super) fn read_device(
     }
     let Some(entry) = top.entry("device") else { return Some((device, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
-    let image = section.placed("image", size);
-    let paths = section.placed("path", |node| several(node, absolute_path));
+    let image = section.get_placed("image", size);
+    let paths = section.get_placed("path", |node| several(node, absolute_path));
     // Candidates may bring models of their own; then every one must, or there is nothing to try the others on.
     let brought = || {
         let first = candidates.first()?.under.model.clone()?;
@@ -38,20 +38,20 @@ pub(super) fn read_device(
     };
     let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
     let models = section
-        .placed("model", |node| several(node, environment::known_model(vocabulary.model)))
+        .get_placed("model", |node| several(node, environment::known_model(vocabulary.model)))
         .or_else(|| brought().filter(|_| none));
-    let model_size = section.placed("size", size);
-    let number = section.placed("count", devices);
+    let model_size = section.get_placed("size", size);
+    let number = section.get_placed("count", devices);
     device.folder = section.get("folder", absolute_path);
     device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
     device.fails = read_failure(&section);
     if section.entry("path").is_some() {
-        section.forbid(&["image", "folder", "model", "size", "count", "fails"], "`path`", ONE_OF);
+        section.forbid_keys(&["image", "folder", "model", "size", "count", "fails"], "`path`", ONE_OF);
     }
     if section.entry("model").is_some() {
-        section.forbid(&["image"], "`model`", ONE_OF);
+        section.forbid_keys(&["image"], "`model`", ONE_OF);
     } else if models.is_none() {
-        section.forbid(&["size", "fails"], "a device that is not modelled", ONE_OF);
+        section.forbid_keys(&["size", "fails"], "a device that is not modelled", ONE_OF);
     }
     let at = paths.as_ref().map(|paths| paths.at).or(image.as_ref().map(|image| image.at));
     let at = at.or(models.as_ref().map(|models| models.at));
@@ -67,7 +67,7 @@ pub(super) fn read_device(
         (Some(models), Some(size)) => {
             for model in &models.value {
                 let fits = (vocabulary.model)(model, Some(size.value));
-                top.problems.note(size.at, fits.map_err(|error| error.after("`size`: ")));
+                top.problems.record_error(size.at, fits.map_err(|error| error.after("`size`: ")));
             }
         }
         (None, _) => {}
@@ -113,7 +113,7 @@ fn too_many(number: u64) -> Reason {
 }
 
 fn read_failure(section: &Section<'_>) -> Option<DeviceFailure> {
-    let fails = section.inner("fails", "fails", FAILS)?;
+    let fails = section.inner_table("fails", "fails", FAILS)?;
     let example = "fails = { device = 2, after = \"30s\" }";
     let device = fails.get("device", devices).unwrap_or(1);
     Some(DeviceFailure { device, after: fails.need("after", example, time)? })

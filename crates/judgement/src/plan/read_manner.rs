@@ -10,7 +10,7 @@ use fsverdict_text::{Node, Placed, Reason, Section};
 pub(super) fn read_repeat(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<u32> {
     if !operation_of(work).is_some_and(Operation::leaves_all_as_it_was) {
         let hint = "only what reads or checks can be done again on the same files";
-        section.forbid(&["repeat"], "a phase that changes something, or may", hint);
+        section.forbid_keys(&["repeat"], "a phase that changes something, or may", hint);
     }
     section.get("repeat", repetitions)
 }
@@ -19,7 +19,7 @@ pub(super) fn read_repeat(section: &Section<'_>, work: Option<&Placed<PhaseWork>
 pub(super) fn read_changed(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<f64> {
     if !operation_of(work).is_some_and(Operation::takes_changed) {
         let but = anything_but([Operation::RotationNext, Operation::RotationClone, Operation::AgePull]);
-        section.forbid(&["changed"], &but, "only there a part of the files changes");
+        section.forbid_keys(&["changed"], &but, "only there a part of the files changes");
     }
     section.get("changed", share)
 }
@@ -31,12 +31,12 @@ pub(super) fn read_to(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -
             if section.entry("to").is_none() {
                 let hint =
                     "to = 0.95: of what df(1) says an ordinary user may fill; 1 is until no more goes in";
-                section.lacks(*at, &format!("`{operation}` needs to know how full"), hint);
+                section.report_missing(*at, &format!("`{operation}` needs to know how full"), hint);
             }
         }
         _ => {
             let but = anything_but([Operation::SpaceFill, Operation::SpaceFree, Operation::AgeChurn]);
-            section.forbid(&["to"], &but, "only they go on until so much of the filesystem is in use");
+            section.forbid_keys(&["to"], &but, "only they go on until so much of the filesystem is in use");
         }
     }
     section.get("to", share)
@@ -53,7 +53,7 @@ pub(super) fn read_sequences(
 ) -> (Option<u32>, Option<u32>) {
     /// Sequences of three calls are more than a million.
     const MOST: u32 = 200_000;
-    let steps = section.placed("steps", calls);
+    let steps = section.get_placed("steps", calls);
     let sequences = section.get("sequences", calls);
     let Some(Placed { value: PhaseWork::Operation(Operation::Sequences), at }) = work else {
         return (None, None);
@@ -61,7 +61,7 @@ pub(super) fn read_sequences(
     let hint = "steps = 2: of one call, two, or, drawn by the seed, three";
     match &steps {
         None if section.entry("steps").is_none() => {
-            section.lacks(*at, "`sequences` needs to know how many calls each has", hint);
+            section.report_missing(*at, "`sequences` needs to know how many calls each has", hint);
         }
         Some(steps) if !(1..=3).contains(&steps.value) => {
             section.problems.add(steps.at, format!("sequences have 1 to 3 calls, not {}", steps.value), hint);
@@ -103,7 +103,7 @@ pub(super) fn read_state(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
     };
     if !work.is_none_or(mounted) {
         let hint = "only a mounted one can lose a device";
-        section.forbid(&["state"], "a phase without the mounted filesystem", hint);
+        section.forbid_keys(&["state"], "a phase without the mounted filesystem", hint);
     }
     state
 }

@@ -73,13 +73,13 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     let (problems, mut phases) =
         (top.problems, Phases { list: Vec::new(), complete: false, network_at: None });
     if top.entry("phase").is_none() {
-        top.lacks(top.at, NONE, EXAMPLE);
+        top.report_missing(top.at, NONE, EXAMPLE);
     }
-    let Some((entry, nodes)) = top.list("phase", "phases") else { return phases };
+    let Some((entry, nodes)) = top.list_of_tables("phase", "phases") else { return phases };
     if nodes.is_empty() {
         problems.add(entry.node.at, NONE, EXAMPLE);
     }
-    if problems.note(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
+    if problems.record_error(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
         return phases;
     }
     for node in nodes {
@@ -122,7 +122,7 @@ fn read_phase(
     problems: &Problems,
 ) -> Option<Phase> {
     let section = Section::new("[[phase]]", node, PHASE, problems)?;
-    let name = section.needed("name", "name = \"write\"", name);
+    let name = section.need_placed("name", "name = \"write\"", name);
     if let Some(name) = &name {
         check_name(name, earlier, problems);
     }
@@ -134,7 +134,7 @@ fn read_phase(
     let work = read_work(&section, vocabulary);
     check_variables(work.as_ref(), section.entry("options"), datasets, problems);
     let around = |key| {
-        let line = section.placed(key, filled_text)?;
+        let line = section.get_placed(key, filled_text)?;
         check_line(&line.value, line.at, datasets, problems);
         Some(line.value)
     };

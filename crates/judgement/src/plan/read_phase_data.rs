@@ -12,7 +12,7 @@ use fsverdict_text::{Node, Placed, Problems, Section, suggest};
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 pub(super) fn read_dataset_name(section: &Section<'_>, datasets: &Datasets) -> Option<Placed<String>> {
-    let chosen = section.placed("dataset", filled_text)?;
+    let chosen = section.get_placed("dataset", filled_text)?;
     if datasets.contains_key(&chosen.value) {
         return Some(chosen);
     }
@@ -36,11 +36,11 @@ pub(super) fn check_dataset(
     let Some(Placed { value: PhaseWork::Operation(operation), at }) = work else { return };
     if operation.takes().is_empty() {
         let hint = "it works on the whole filesystem";
-        section.forbid(&["dataset", "into"], &format!("`{operation}`"), hint);
+        section.forbid_keys(&["dataset", "into"], &format!("`{operation}`"), hint);
     } else if let Some(chosen) = dataset {
         check_kind(*operation, chosen, datasets, section.problems);
     } else if section.entry("dataset").is_none() {
-        section.lacks(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
+        section.report_missing(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn one_file_one_thread(
     if appends {
         let hint =
             "give it a directory of files, of which each thread has its own: flat = 4, file_size = \"16MiB\"";
-        section.forbid(&["threads"], "`append.fsync` on one big file", hint);
+        section.forbid_keys(&["threads"], "`append.fsync` on one big file", hint);
     }
 }
 
@@ -152,6 +152,10 @@ pub(super) fn check_replay(
     }
     if !calls.only_moves_bytes() {
         let hint = "files come and go in it, so that its calls have an order";
-        section.forbid(&["threads"], "a trace that does more than read, write and sync open files", hint);
+        section.forbid_keys(
+            &["threads"],
+            "a trace that does more than read, write and sync open files",
+            hint,
+        );
     }
 }

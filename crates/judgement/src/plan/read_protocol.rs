@@ -8,7 +8,7 @@ use super::control::Twice;
 use super::disturbance::read_disturbance;
 use super::{Blocks, DevicesChoice, Disturbance, Legacy, NuisancesChoice, Protocol, Until};
 use fsverdict_text::value::{any_number, count, number, text, time, whole};
-use fsverdict_text::{Node, Placed, Section, TomlValue, choose};
+use fsverdict_text::{Node, Placed, Section, TomlValue, choose_by_name};
 
 pub(super) const PROTOCOL: &[&str] = &[
     "blocks",
@@ -56,7 +56,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     protocol.blocks = read_blocks(&section).unwrap_or(protocol.blocks);
     protocol.seed = section.get("seed", whole).unwrap_or(protocol.seed);
     protocol.order = section.get("order", whole);
-    let until = |node: &Node| choose(&text(node)?, UNTIL, "a run cannot go on until");
+    let until = |node: &Node| choose_by_name(&text(node)?, UNTIL, "a run cannot go on until");
     protocol.until = section.get("until", until).unwrap_or(protocol.until);
     protocol.tie = section.get("tie", tie).unwrap_or(protocol.tie);
     protocol.timeout = section.get("timeout", time).unwrap_or(protocol.timeout);
@@ -64,13 +64,13 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     if let Some(entry) = section.entry("disturbed") {
         protocol.disturbed = read_disturbance(&entry.node, top.problems);
     }
-    let legacy = |node: &Node| choose(&text(node)?, LEGACIES, "there is no legacy estimator");
+    let legacy = |node: &Node| choose_by_name(&text(node)?, LEGACIES, "there is no legacy estimator");
     protocol.legacy = section.get("legacy", legacy);
-    let circumstances = |node: &Node| choose(&text(node)?, CIRCUMSTANCES, "circumstances cannot be");
+    let circumstances = |node: &Node| choose_by_name(&text(node)?, CIRCUMSTANCES, "circumstances cannot be");
     protocol.circumstances = section.get("circumstances", circumstances).unwrap_or(protocol.circumstances);
-    let devices = |node: &Node| choose(&text(node)?, DEVICES, "devices cannot be");
+    let devices = |node: &Node| choose_by_name(&text(node)?, DEVICES, "devices cannot be");
     protocol.devices = section.get("devices", devices).unwrap_or(protocol.devices);
-    let twice = section.placed("aa", Twice::read);
+    let twice = section.get_placed("aa", Twice::read);
     let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
     Some((protocol, twice))
 }
@@ -91,7 +91,7 @@ fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
         let range = Section::new("blocks", node, BLOCKS, section.problems)?;
         let min = range.need("min", "blocks = { min = 3, max = 30 }", count);
         let max = range.need("max", "blocks = { min = 3, max = 30 }", count);
-        return section.problems.note(node.at, Blocks::new(min?, max?));
+        return section.problems.record_error(node.at, Blocks::new(min?, max?));
     }
     section.get("blocks", |node| match node.value {
         TomlValue::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
@@ -100,7 +100,7 @@ fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
                 TomlValue::Number(number) => {
                     format!("a whole number or a range is wanted here, not {number}")
                 }
-                other => format!("a whole number or a range is wanted here, not {}", other.kind()),
+                other => format!("a whole number or a range is wanted here, not {}", other.type_name()),
             },
             "write blocks = 5, or blocks = { min = 3, max = 30 }",
         )),

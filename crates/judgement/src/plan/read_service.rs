@@ -19,8 +19,12 @@ const WITHIN: Duration = Duration::from_secs(60);
 
 pub(super) fn read_services(top: &Section<'_>, phases: &Phases) -> Vec<Service> {
     let mut services: Vec<Service> = Vec::new();
-    let Some((entry, nodes)) = top.list("service", "services") else { return services };
-    if top.problems.note(entry.key_at, check_length("services", Some(nodes.len()), SERVICES)).is_none() {
+    let Some((entry, nodes)) = top.list_of_tables("service", "services") else { return services };
+    if top
+        .problems
+        .record_error(entry.key_at, check_length("services", Some(nodes.len()), SERVICES))
+        .is_none()
+    {
         return services;
     }
     for node in nodes {
@@ -47,7 +51,7 @@ fn read_service(node: &Node, top: &Section<'_>, phases: &Phases) -> Option<Servi
         }
     }
     let of_phase = |key: &str, usual: Option<&&str>| {
-        let Some(word) = section.placed(key, filled_text) else {
+        let Some(word) = section.get_placed(key, filled_text) else {
             return usual.map(|name| (*name).to_owned());
         };
         if phases.complete && !names.contains(&word.value.as_str()) {

@@ -14,7 +14,7 @@ pub(super) fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> O
     let hint =
         "a phase is one of operation (built in), command (a shell line) and adapter (a benchmark program)";
     if present.is_empty() {
-        section.lacks(section.at, "this phase does not say what is done", hint);
+        section.report_missing(section.at, "this phase does not say what is done", hint);
     }
     if let [first, second, ..] = present.as_slice() {
         let message = format!("this phase has both `{}` and `{}`", first.key, second.key);
@@ -22,11 +22,11 @@ pub(super) fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> O
     }
     if section.entry("adapter").is_none() {
         let hint = "options are for adapters; put them into the command line";
-        section.forbid(&["options"], "a phase without `adapter`", hint);
+        section.forbid_keys(&["options"], "a phase without `adapter`", hint);
     }
-    let operation = section.placed("operation", filled_text);
-    let command = section.placed("command", filled_text);
-    let adapter = section.placed("adapter", filled_text);
+    let operation = section.get_placed("operation", filled_text);
+    let command = section.get_placed("command", filled_text);
+    let adapter = section.get_placed("adapter", filled_text);
     let options = section.get("options", text).unwrap_or_default();
     if let Some(Placed { at, value }) = operation {
         let known: Vec<&str> = Operation::all().map(Operation::name).collect();
@@ -86,24 +86,24 @@ pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
     let Some(Placed { value: work, .. }) = work else { return };
     match work {
         PhaseWork::Operation(operation) => {
-            section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
-            section.forbid(&["network"], "an operation", "built-in operations need none");
-            section.forbid(&["metric"], "an operation", "built-in operations print nothing");
+            section.forbid_keys(&["verify"], "an operation", "built-in operations verify their own data");
+            section.forbid_keys(&["network"], "an operation", "built-in operations need none");
+            section.forbid_keys(&["metric"], "an operation", "built-in operations print nothing");
             if operation.needs() != Needs::Mounted {
                 let keys = ["before", "beside", "after"];
                 let hint = "there is nothing that they could work on";
-                section.forbid(&keys, "a phase without the mounted filesystem", hint);
+                section.forbid_keys(&keys, "a phase without the mounted filesystem", hint);
             }
         }
         PhaseWork::Command(_) => {
             let hint = "write the folder into the command line, below \"$MOUNT\"";
-            section.forbid(&["into"], "`command`", hint);
+            section.forbid_keys(&["into"], "`command`", hint);
         }
         PhaseWork::Adapter { .. } => {}
     }
     if !matches!(work, PhaseWork::Command(_)) {
         let hint = "what a `command` prints as `promised 1`, `promised 2` and so on is looked for by it";
-        section.forbid(&["recheck"], "anything but a command", hint);
+        section.forbid_keys(&["recheck"], "anything but a command", hint);
     }
 }
 
@@ -133,6 +133,6 @@ fn forbid_unless(
     if work.is_some() && !operation_of(work).is_some_and(takes) {
         let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
         let hint = "a command has its own options for that";
-        section.forbid(&[key], &format!("anything but {}", names.join(", ")), hint);
+        section.forbid_keys(&[key], &format!("anything but {}", names.join(", ")), hint);
     }
 }

@@ -174,7 +174,7 @@ fn flat<'a>(before: &str, table: &'a TomlTable, into: &mut Vec<RequireEntry<'a>>
 pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Requirements {
     let mut found = Requirements::default();
     let TomlValue::Table(table) = &node.value else {
-        let message = format!("`require` must be a table, not {}", node.value.kind());
+        let message = format!("`require` must be a table, not {}", node.value.type_name());
         let hint = "for example: require = { \"commit.p99\" = \"<= 10ms\", encryption = true }";
         context.problems.add(node.at, message, hint);
         return found;
@@ -183,7 +183,7 @@ pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Re
     flat("", table, &mut entries);
     for entry in entries {
         match RequiredProperty::called(&entry.key) {
-            Some(property) => match context.problems.note(entry.node.at, boolean(entry.node)) {
+            Some(property) => match context.problems.record_error(entry.node.at, boolean(entry.node)) {
                 Some(true) => found.properties.push(property),
                 Some(false) => context.problems.add(
                     entry.node.at,
@@ -243,7 +243,7 @@ impl RequireContext<'_> {
             self.problems.add(entry.key_at, message, hint);
             return None;
         }
-        let said = self.problems.note(
+        let said = self.problems.record_error(
             entry.node.at,
             filled_text(entry.node).map_err(|error| {
                 let number =
@@ -251,7 +251,7 @@ impl RequireContext<'_> {
                 Reason::new(error.what, format!("for example \"<= {number}\""))
             }),
         )?;
-        let bound = self.problems.note(entry.node.at, read_bound(&said, unit))?;
+        let bound = self.problems.record_error(entry.node.at, read_bound(&said, unit))?;
         let (phase, metric) = (phase.name.clone(), metric.to_owned());
         Some(Requirement { phase, metric, bound: bound.bound, value: bound.value, said: bound.said })
     }

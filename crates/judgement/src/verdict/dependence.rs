@@ -86,7 +86,7 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
     let (names, columns): (Vec<&String>, Vec<Vec<DrawnNumber>>) =
         names.into_iter().filter_map(|name| Some((name, column(&name)?))).unzip();
     let scaled: Vec<Vec<f64>> =
-        columns.iter().map(|column| column.iter().map(|number| number.scaled()).collect()).collect();
+        columns.iter().map(|column| column.iter().map(|number| number.to_scale()).collect()).collect();
     let behind: Vec<f64> = blocks.iter().map(|(_, behind)| *behind).collect();
     let dependence = |one: GoesWith| {
         let blocks: Vec<(DrawnNumber, f64)> =
@@ -106,15 +106,15 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
 
 /// Splits the blocks at the median of the number: those with smaller values, and those with larger ones.
 fn sides(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
-    let numbers: Vec<f64> = blocks.iter().map(|(number, _)| number.scaled()).collect();
+    let numbers: Vec<f64> = blocks.iter().map(|(number, _)| number.to_scale()).collect();
     let (least, most) = (smallest(&numbers)?, -smallest(&numbers.iter().map(|x| -x).collect::<Vec<_>>())?);
     // The median of flags may be one of the two values; then the midpoint of smallest and largest splits the blocks.
     let middle = median(&numbers).filter(|middle| *middle > least && *middle < most);
     let middle = middle.unwrap_or(f64::midpoint(least, most));
     let side = |large: bool| {
         let mut here: Vec<&(DrawnNumber, f64)> =
-            blocks.iter().filter(|(number, _)| (number.scaled() > middle) == large).collect();
-        here.sort_by(|one, other| one.0.scaled().total_cmp(&other.0.scaled()));
+            blocks.iter().filter(|(number, _)| (number.to_scale() > middle) == large).collect();
+        here.sort_by(|one, other| one.0.to_scale().total_cmp(&other.0.to_scale()));
         let ratio = Evidence::of(&here.iter().map(|(_, behind)| *behind).collect::<Vec<_>>())?.ratio();
         Some(DeviceSide { from: here.first()?.0, to: here.last()?.0, ratio })
     };

@@ -40,9 +40,9 @@ fn model(top: &Section<'_>) -> Option<CpuModel> {
         held_out_median: top.get("held_out_median", share),
         held_out_p90: top.get("held_out_p90", any_number),
     };
-    if about.measured && !(top.has("held_out_median") && top.has("held_out_p90")) {
+    if about.measured && !(top.has_key("held_out_median") && top.has_key("held_out_p90")) {
         let message = "a measured model lacks `held_out_median` or `held_out_p90`";
-        top.lacks(
+        top.report_missing(
             top.at,
             message,
             "they say how far its prices are off; without them, write measured = false",
@@ -55,7 +55,7 @@ fn model(top: &Section<'_>) -> Option<CpuModel> {
         Some(summary) => format!("{summary} ({basis})"),
         None => format!("{processors} {word} ({basis}): {}", about.source),
     };
-    let prices = top.needed_inner("picoseconds", "[picoseconds]", &CPU_CLASSES)?;
+    let prices = top.need_inner_table("picoseconds", "[picoseconds]", &CPU_CLASSES)?;
     // All of them are looked at, so that all problems are reported at once.
     let read: Vec<Option<f64>> = CPU_CLASSES.iter().map(|class| prices.need(class, "", price)).collect();
     let prices_ps =

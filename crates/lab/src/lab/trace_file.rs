@@ -49,9 +49,9 @@ impl TraceFile {
     /// # Errors
     /// When that folder is a link, say, or cannot be listed.
     pub fn list_traces(run: &FolderHandle) -> io::Result<Vec<TraceFile>> {
-        let names = match run.subfolder(FOLDER) {
+        let names = match run.open_subfolder(FOLDER) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            folder => folder?.names()?,
+            folder => folder?.list_names()?,
         };
         Ok(names.iter().filter_map(|name| parse_name(run, name.to_str()?)).collect())
     }
@@ -71,7 +71,7 @@ impl TraceFile {
     /// # Errors
     /// When it is not there, or is anything but a regular file that this user or the owner of the run made.
     pub fn open(&self) -> io::Result<File> {
-        self.in_folder(&self.run.subfolder(FOLDER)?).open()
+        self.in_folder(&self.run.open_subfolder(FOLDER)?).open()
     }
 
     /// Reads its requests.
@@ -95,7 +95,7 @@ impl TraceFile {
     /// Creates the file empty for writing, replacing an earlier one; creates its folder if missing. Never writes
     /// through a link or a special file at its path.
     pub(super) fn create(&self) -> io::Result<File> {
-        let file = self.in_folder(&self.run.make_subfolder(FOLDER)?);
+        let file = self.in_folder(&self.run.open_or_create_subfolder(FOLDER)?);
         file.remove()?;
         file.create_new()
     }

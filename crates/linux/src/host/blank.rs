@@ -107,8 +107,8 @@ fn backing_file(device: &File, about: &BlockDevice) -> Option<(File, u64)> {
     let status = syscall::loop_status(device).ok()?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let found = file.metadata().ok()?;
-    (found.is_file() && (found.dev(), found.ino()) == (status.device, status.inode))
+    let metadata = file.metadata().ok()?;
+    (metadata.is_file() && (metadata.dev(), metadata.ino()) == (status.device, status.inode))
         .then_some((file, status.offset))
 }
 

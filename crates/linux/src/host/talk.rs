@@ -6,7 +6,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use fsverdict_text::{DisplayForm, DisplayWriter, displayable, wrap_hanging};
+use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable, wrap_hanging};
 use rustix::termios::tcgetwinsize;
 
 /// Lines of a screen, and columns of a line that is folded a few times.
@@ -15,7 +15,7 @@ const COLUMNS: usize = 400;
 
 /// Prints a line. Control sequences are shown, not executed: they may be of foreign origin.
 pub fn print_line(text: &str) {
-    say_styled(&displayable(text));
+    say_styled(&make_displayable(text));
 }
 
 /// Says a text of ours, with the end of line; styled where there is a terminal that shows it.

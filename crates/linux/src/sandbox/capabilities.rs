@@ -82,8 +82,8 @@ pub(super) fn keep_only(capabilities: Capabilities) -> Result<(), SandboxError> 
     let had = rustix::thread::capabilities(None).map_err(system("look at the capabilities"))?;
     // In a container some may be missing from the start.
     let kept_set = kept.intersection(had.permitted);
-    let kept =
+    let remaining =
         CapabilitySets { effective: kept_set, permitted: kept_set, inheritable: CapabilitySet::empty() };
-    set_capabilities(None, kept).map_err(system("give up capabilities"))?;
+    set_capabilities(None, remaining).map_err(system("give up capabilities"))?;
     set_no_new_privs(true).map_err(system("give up gaining privileges"))
 }

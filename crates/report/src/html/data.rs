@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use fsverdict_text::displayable_json;
+use fsverdict_text::make_json_displayable;
 use serde::Serialize;
 
 use super::thinning;
@@ -142,7 +142,7 @@ fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError
 
 /// Escapes JSON so that it can neither end its script element nor hide characters.
 fn harmless(json: &str) -> String {
-    displayable_json(json).replace('<', "\\u003c")
+    make_json_displayable(json).replace('<', "\\u003c")
 }
 
 /// Every metric that the trials have, in the order of first appearance.

@@ -49,7 +49,7 @@ fn picture(one: &Dependence) -> Markup {
 }
 
 fn marks(one: &Dependence, title: &str) -> Markup {
-    let across = Reach::of(one.blocks.iter().map(|(number, _)| number.scaled()));
+    let across = Reach::of(one.blocks.iter().map(|(number, _)| number.to_scale()));
     // Every picture includes the line of equality.
     let up = Reach::of(one.blocks.iter().map(|(_, behind)| *behind).chain([0.0]));
     let x = |number: f64| MARGIN + across.share(number) * (WIDTH - 2.0 * MARGIN);
@@ -59,7 +59,7 @@ fn marks(one: &Dependence, title: &str) -> Markup {
             title { (one_line(title)) }
             path.equal d=(format!("M0 {:.1}H{WIDTH}", y(0.0))) {}
             @for (number, behind) in &one.blocks {
-                circle cx=(format!("{:.1}", x(number.scaled()))) cy=(format!("{:.1}", y(*behind))) r="4" {
+                circle cx=(format!("{:.1}", x(number.to_scale()))) cy=(format!("{:.1}", y(*behind))) r="4" {
                     title { (number) ": " (times(libm::exp(*behind))) "×" }
                 }
             }

@@ -16,7 +16,7 @@ use super::page::{
     FoldedPart, For, MatrixBlock, Missing, PageBlock, PageTable, Remark, ReportPage, Sign, Text, Tone,
 };
 use super::text::{one_line, shorten, wrap};
-use fsverdict_text::{width, wrap_command};
+use fsverdict_text::{display_width, wrap_command};
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -78,7 +78,7 @@ impl Sheet {
         let room = self.look.columns.saturating_sub(labelled);
         for (at, line) in wrap(&one_line(text), room).iter().enumerate() {
             let label = if at == 0 { label } else { "" };
-            let gap = " ".repeat(labelled.saturating_sub(width(label)));
+            let gap = " ".repeat(labelled.saturating_sub(display_width(label)));
             let line = tone.map_or(line.clone(), |tone| toned(tone, line));
             self.lines.push(format!("{label}{gap}{line}"));
         }
@@ -202,7 +202,8 @@ impl Sheet {
             let line = format!("{label:LABEL$}{}", one_line(command));
             let whole = purpose.map(|purpose| format!("{line}   {purpose}"));
             let broken = || wrap_command(&line, self.look.columns, LABEL + 4);
-            let shown = whole.filter(|whole| width(whole) <= self.look.columns).unwrap_or_else(broken);
+            let shown =
+                whole.filter(|whole| display_width(whole) <= self.look.columns).unwrap_or_else(broken);
             self.lines.extend(shown.lines().map(str::to_owned));
         }
     }

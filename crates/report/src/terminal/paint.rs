@@ -79,14 +79,14 @@ fn in_ascii(character: char) -> &'static str {
 mod tests {
     use super::{TerminalLook, Tone, finished, toned};
     use crate::text::one_line;
-    use fsverdict_text::width;
+    use fsverdict_text::display_width;
 
     const PLAIN: TerminalLook = TerminalLook { columns: 80, colour: false, unicode: true, detail: false };
 
     #[test]
     fn marks_take_no_room_and_become_colour_or_nothing() {
         let marked = toned(Tone::Good, "best");
-        assert_eq!(width(&marked), 4);
+        assert_eq!(display_width(&marked), 4);
         assert_eq!(finished(&marked, PLAIN), "best");
         assert_eq!(
             finished(&marked, TerminalLook { colour: true, ..PLAIN }),

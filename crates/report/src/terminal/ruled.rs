@@ -6,7 +6,7 @@ use super::table::aligned;
 use crate::page::Tone;
 use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
-use fsverdict_text::width;
+use fsverdict_text::display_width;
 
 /// A name or a value is shown in this many columns at most.
 const LONGEST: usize = 24;
@@ -35,11 +35,11 @@ pub(super) fn ruled(
         last = name;
     }
     let whole = aligned(&table, usize::MAX, words, KEYS);
-    let lines = match whole.iter().all(|line| width(line) <= look.columns) {
+    let lines = match whole.iter().all(|line| display_width(line) <= look.columns) {
         true => whole,
         false => aligned(&broken(&table), look.columns, words, KEYS),
     };
-    let across = |part: &[String]| part.iter().map(|line| width(line)).max().unwrap_or(0);
+    let across = |part: &[String]| part.iter().map(|line| display_width(line)).max().unwrap_or(0);
     let mut ruled = Vec::new();
     for part in lines.chunks(table.rows.len() + 1) {
         if !ruled.is_empty() {

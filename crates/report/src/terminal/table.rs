@@ -10,7 +10,7 @@ use crate::page::Tone;
 use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
-use fsverdict_text::{width, wrap_hanging};
+use fsverdict_text::{display_width, wrap_hanging};
 
 /// Longer names are cut, because they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
@@ -30,7 +30,13 @@ struct TextColumn {
 
 impl TextColumn {
     fn width(&self) -> usize {
-        self.header.iter().chain(&self.cells).flat_map(|text| text.lines()).map(width).max().unwrap_or(0)
+        self.header
+            .iter()
+            .chain(&self.cells)
+            .flat_map(|text| text.lines())
+            .map(display_width)
+            .max()
+            .unwrap_or(0)
     }
 
     /// A column of sentences that is wider than `room`, with its cells in several lines each, to the left.
@@ -45,8 +51,9 @@ impl TextColumn {
     /// Both as one column, the other to the right of this.
     fn beside(self, other: &TextColumn) -> TextColumn {
         let columns = self.width();
-        let join =
-            |one: &String, other: &String| format!("{one}{}{other}", " ".repeat(columns + GAP - width(one)));
+        let join = |one: &String, other: &String| {
+            format!("{one}{}{other}", " ".repeat(columns + GAP - display_width(one)))
+        };
         let all = |one: &[String], other: &[String]| one.iter().zip(other).map(|(a, b)| join(a, b)).collect();
         TextColumn {
             header: all(&self.header, &other.header),
@@ -58,7 +65,7 @@ impl TextColumn {
 
 /// The width of the column of names, so that rows of text can be aligned with it.
 pub(super) fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
-    names.map(|name| width(&one_line(name))).max().unwrap_or(0).clamp("candidate".len(), LONGEST_NAME)
+    names.map(|name| display_width(&one_line(name))).max().unwrap_or(0).clamp("candidate".len(), LONGEST_NAME)
 }
 
 pub(super) fn shown_name(name: &str, signs: Signs) -> String {
@@ -149,7 +156,7 @@ fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
     let line = |of: &dyn Fn(&TextColumn) -> Option<&str>| {
         let cells = columns().zip(&widths).map(|(column, columns)| {
             let text = of(column).unwrap_or_default();
-            let gap = " ".repeat(columns - width(text));
+            let gap = " ".repeat(columns - display_width(text));
             if column.right { gap + text } else { format!("{text}{gap}") }
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
@@ -167,7 +174,7 @@ fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
 
 fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<String> {
     let mut lines = in_line(first, group);
-    let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
+    let across = lines.iter().map(|line| display_width(line)).max().unwrap_or(0);
     let mut headers = group.iter().map(|column| column.header.len()).max().unwrap_or(1);
     // Removes the line of units where no phase has one.
     if headers > 1 && lines.get(headers - 1).is_some_and(String::is_empty) {
@@ -227,15 +234,19 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
         Some(spread) if !steady => format!(" {}", spread.shown(signs.plus_minus)),
         _ => String::new(),
     };
-    let widest = cells.iter().flatten().map(|cell| width(&spread(cell))).max().unwrap_or(0);
+    let widest = cells.iter().flatten().map(|cell| display_width(&spread(cell))).max().unwrap_or(0);
     let shown = |cell: &Option<MatrixCell>| {
         let Some(cell) = cell else { return format!("{}{}", signs.none, " ".repeat(deepest + widest)) };
         // A zero is written without a fraction, however many decimals it would carry.
         let number = fixed(cell.value, cell.decimals);
         let missing = deepest - if number.contains('.') { fraction(cell) } else { 0 };
         let behind = spread(cell);
-        let padded =
-            format!("{number}{}{}{}", " ".repeat(missing), " ".repeat(widest - width(&behind)), behind);
+        let padded = format!(
+            "{number}{}{}{}",
+            " ".repeat(missing),
+            " ".repeat(widest - display_width(&behind)),
+            behind
+        );
         match cell.mark {
             Mark::Best => toned(Tone::Good, &format!("{} {padded}", signs.best)),
             Mark::Tied => toned(Tone::Strong, &format!("{} {padded}", signs.tied)),

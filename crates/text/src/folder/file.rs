@@ -1,7 +1,7 @@
 //! A file in an open folder, by its name there.
 //!
-//! What is opened is a regular file with one name that belongs to a user who is trusted with the folder; it is neither waited
-//! for nor followed. What is written gets its name only when all of it is on disk.
+//! Only a regular file with one name is opened, which must belong to a user who is trusted with the folder; opening neither
+//! blocks nor follows links. A written file gets its name only when all of it is on disk.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use super::handle::{FolderHandle, check_name, kind_of};
 use super::lookup::open_below;
 use super::new_file::{NewFile, PRIVATE, SHARED};
-use super::refusal::refuse;
+use super::refusal::refusal_error;
 
-/// A name in an open folder, whether a file has it or not.
+/// A name in an open folder. A file of this name may exist or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderFile {
     folder: FolderHandle,
@@ -24,37 +24,37 @@ pub struct FolderFile {
 }
 
 impl FolderHandle {
-    /// A file of this name in the folder, whether it is there or not.
+    /// The file of this name in the folder, which may exist or not.
     pub fn file(&self, name: impl Into<OsString>) -> FolderFile {
         FolderFile { folder: self.clone(), name: name.into() }
     }
 }
 
 impl FolderFile {
-    /// The path for messages, and for programs that take nothing but a path.
+    /// The path, for messages and for programs that accept only a path.
     pub fn path(&self) -> PathBuf {
         self.folder.path_of(&self.name)
     }
 
-    /// Its folder.
+    /// The folder of the file.
     pub fn folder(&self) -> &FolderHandle {
         &self.folder
     }
 
-    /// Its name in the folder.
+    /// The name in the folder.
     pub fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// Opens it to be read.
+    /// Opens the file for reading.
     ///
     /// # Errors
-    /// When it is not there, or is anything but a regular file with one name and a trusted owner.
+    /// Fails if the file does not exist, or is not a regular file with one name and a trusted owner.
     pub fn open(&self) -> io::Result<File> {
         self.open_with(OFlags::RDONLY)
     }
 
-    /// Opens it to be read and appended to, as an append-only file (chattr(1)) must be opened.
+    /// Opens the file for reading and appending, as an append-only file (chattr(1)) must be opened.
     ///
     /// # Errors
     /// As [`FolderFile::open`].
@@ -62,14 +62,14 @@ impl FolderFile {
         self.open_with(OFlags::RDWR | OFlags::APPEND)
     }
 
-    /// Reads all of it, at most so many bytes.
+    /// Reads the whole file, which may have at most `most` bytes.
     ///
     /// # Errors
-    /// As [`FolderFile::open`], and when it is longer.
+    /// As [`FolderFile::open`]; also fails if the file is longer.
     pub fn read(&self, most: u64) -> io::Result<Vec<u8>> {
         let file = self.open()?;
         let mut bytes = Vec::new();
-        // It may grow while it is read.
+        // The file may grow while it is read.
         if file.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64 > most {
             return Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
@@ -79,7 +79,7 @@ impl FolderFile {
         Ok(bytes)
     }
 
-    /// Creates it empty, to be read and written.
+    /// Creates an empty file for reading and writing.
     ///
     /// # Errors
     /// When anything has its name.
@@ -87,7 +87,7 @@ impl FolderFile {
         self.create_with(OFlags::empty())
     }
 
-    /// Creates it empty, to be read and appended to.
+    /// Creates an empty file for reading and appending.
     ///
     /// # Errors
     /// When anything has its name.
@@ -95,15 +95,16 @@ impl FolderFile {
         self.create_with(OFlags::APPEND)
     }
 
-    /// Puts what `write` writes in its place in one step, once that is on disk.
+    /// Replaces the file atomically by one with the content that `write` writes, as soon as that content is on disk.
     ///
     /// # Errors
-    /// When it cannot be written, or what lies in its place could not have been opened either. All stays as it was then.
+    /// Fails if the content cannot be written, or if [`FolderFile::open`] would refuse the existing file. The existing file
+    /// then remains.
     pub fn replace(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         self.replace_with(SHARED, write)
     }
 
-    /// The same, of a file that only its owner can read.
+    /// Like [`FolderFile::replace`], with a file that only its owner can read.
     ///
     /// # Errors
     /// As [`FolderFile::replace`].
@@ -111,20 +112,20 @@ impl FolderFile {
         self.replace_with(PRIVATE, |file| file.write_all(bytes))
     }
 
-    /// Puts a file with these bytes there unless its name is taken; whether it was put there.
+    /// Creates a file with these bytes unless the name is taken. Returns whether the file was created.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Fails if the file cannot be written.
     pub fn put_new(&self, bytes: &[u8]) -> io::Result<bool> {
         let new = NewFile::create(&self.folder, check_name(&self.name)?, SHARED)?;
         new.write(|file| file.write_all(bytes))?;
         new.put_new(&self.name)
     }
 
-    /// Removes it; whether it was there.
+    /// Removes the file. Returns whether it existed.
     ///
     /// # Errors
-    /// When it cannot be removed, or what lies in its place could not have been opened either.
+    /// Fails if the file cannot be removed, or if [`FolderFile::open`] would refuse it.
     pub fn remove(&self) -> io::Result<bool> {
         if !self.check_in_place()? {
             return Ok(false);
@@ -136,10 +137,10 @@ impl FolderFile {
         }
     }
 
-    /// Gives it this name in the same folder, in the place of what had it.
+    /// Renames the file within its folder, and replaces an existing file of the new name.
     ///
     /// # Errors
-    /// As rename(2), and when what has either name could not have been opened.
+    /// As rename(2); also fails if [`FolderFile::open`] would refuse a file of either name.
     pub fn rename_to(&self, name: &OsStr) -> io::Result<()> {
         let to = self.folder.file(name);
         self.check_in_place()?;
@@ -148,31 +149,31 @@ impl FolderFile {
         self.folder.sync()
     }
 
-    /// Whether a regular file has its name.
+    /// Whether a regular file has this name.
     pub fn is_there(&self) -> bool {
-        self.look().is_ok_and(|found| found.is_some_and(|found| kind_of(found.st_mode).is_none()))
+        self.read_stat().is_ok_and(|found| found.is_some_and(|found| kind_of(found.st_mode).is_none()))
     }
 
-    /// Whether anything at all has its name.
+    /// Whether anything at all has this name.
     pub fn is_taken(&self) -> bool {
-        self.look().is_ok_and(|found| found.is_some())
+        self.read_stat().is_ok_and(|found| found.is_some())
     }
 
-    /// Whether its name still is that of this open file.
+    /// Whether this name still belongs to the open file `file`.
     pub fn is_name_of(&self, file: &File) -> bool {
-        let (Ok(Some(named)), Ok(own)) = (self.look(), fstat(file)) else { return false };
+        let (Ok(Some(named)), Ok(own)) = (self.read_stat(), fstat(file)) else { return false };
         (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)
     }
 
     fn open_with(&self, access: OFlags) -> io::Result<File> {
         let name = check_name(&self.name)?;
-        // Before it is opened to be read: that alone can do something to a device.
+        // The kind is checked before opening, because opening alone can affect a device.
         if !self.check_in_place()? {
             return Err(Errno::NOENT.into());
         }
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = File::from(open_below(&self.folder, name.as_ref(), flags, Mode::empty())?);
-        self.check(&fstat(&file)?)?;
+        self.check_stat(&fstat(&file)?)?;
         Ok(file)
     }
 
@@ -195,7 +196,7 @@ impl FolderFile {
         new.replace(name)
     }
 
-    fn look(&self) -> io::Result<Option<Stat>> {
+    fn read_stat(&self) -> io::Result<Option<Stat>> {
         match statat(&self.folder, check_name(&self.name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
@@ -203,24 +204,24 @@ impl FolderFile {
         }
     }
 
-    /// Whether a file is there; an error where something is that is not to be touched.
+    /// Whether the file exists. Fails if [`FolderFile::open`] would refuse it.
     fn check_in_place(&self) -> io::Result<bool> {
-        let found = self.look()?;
-        found.as_ref().map_or(Ok(()), |found| self.check(found))?;
-        Ok(found.is_some())
+        let stat = self.read_stat()?;
+        stat.as_ref().map_or(Ok(()), |found| self.check_stat(found))?;
+        Ok(stat.is_some())
     }
 
-    fn check(&self, found: &Stat) -> io::Result<()> {
+    fn check_stat(&self, found: &Stat) -> io::Result<()> {
         if let Some(kind) = kind_of(found.st_mode) {
-            return Err(refuse(
+            return Err(refusal_error(
                 format!("it is {kind} and no regular file"),
                 "remove it, or move it elsewhere",
             ));
         }
         if found.st_nlink > 1 {
-            let what =
+            let statement =
                 format!("it has {} names (hard links), of which others may be elsewhere", found.st_nlink);
-            return Err(refuse(what, "put a copy in its place (cp FILE COPY; mv COPY FILE)"));
+            return Err(refusal_error(statement, "put a copy in its place (cp FILE COPY; mv COPY FILE)"));
         }
         self.folder.check_owner(found.st_uid)
     }

@@ -1,8 +1,8 @@
-//! The descriptor of a folder that others may own or write to: the only way to what lies below it.
+//! The descriptor of a folder that other users may own or write to. All files below the folder are opened through it.
 //!
-//! Each name is looked up below the descriptor, through no symbolic link and across no mount (openat2(2)), so that nobody can
-//! lead the program elsewhere by what is swapped in after a check. What is opened belongs to a user who is trusted with the
-//! folder: root, the user of this program, or the owner of the folder.
+//! Each name is resolved below the descriptor, without following symbolic links or crossing mounts (openat2(2)), so that
+//! another user cannot redirect the program by replacing a folder after a check. Files are opened only if they belong to a
+//! user who is trusted with the folder: root, the user of this program, or the owner of the folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -17,20 +17,20 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::lookup::{LISTED_FOLDER, list_folder, open_below};
-use super::refusal::refuse;
+use super::refusal::refusal_error;
 use super::remove::remove_folder;
 
 /// An open folder. Clones share the descriptor.
 #[derive(Debug, Clone)]
 pub struct FolderHandle {
     folder: Arc<OwnedFd>,
-    /// What it was called when it was opened, for messages alone.
+    /// The path by which it was opened, for messages alone.
     path: PathBuf,
-    /// The users whose files and folders are used.
+    /// The trusted users: only their files and folders are used.
     owners: Arc<[u32]>,
 }
 
-/// Two handles are the same where they are called the same.
+/// Two handles are equal if they were opened by the same path.
 impl PartialEq for FolderHandle {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path
@@ -40,7 +40,8 @@ impl PartialEq for FolderHandle {
 impl Eq for FolderHandle {}
 
 impl FolderHandle {
-    /// Opens the folder that a user named, wherever the path leads. From here on the descriptor counts, whatever the path leads to.
+    /// Opens the folder that a user named, and follows links in its path. From here on the descriptor is used, even if the
+    /// path leads elsewhere later.
     ///
     /// # Errors
     /// As open(2).
@@ -51,11 +52,11 @@ impl FolderHandle {
         Ok(FolderHandle { folder: Arc::new(folder), path: path.to_owned(), owners })
     }
 
-    /// Opens the folder that a user named, or makes it where there is none.
+    /// Opens the folder that a user named, or creates it if it does not exist.
     ///
     /// # Errors
-    /// As mkdir(2) and open(2), and when something else gets its name before it is opened.
-    pub fn make(path: &Path) -> io::Result<Self> {
+    /// As mkdir(2) and open(2); also fails if the path names something else by the time it is opened.
+    pub fn open_or_create(path: &Path) -> io::Result<Self> {
         match Self::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
@@ -63,29 +64,29 @@ impl FolderHandle {
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(above)?;
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let made = Self::open(above)?.make_subfolder(name)?;
+        let made = Self::open(above)?.open_or_create_subfolder(name)?;
         Ok(FolderHandle { path: path.to_owned(), ..made })
     }
 
-    /// What the folder was called when it was opened. For messages, and for programs that take nothing but a path.
+    /// The path by which the folder was opened, for messages and for programs that accept only a path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the folder is now, as the kernel knows it.
+    /// The folder's current path according to the kernel.
     ///
     /// # Errors
-    /// When `/proc` is not mounted.
+    /// Fails if `/proc` is not mounted.
     pub fn real_path(&self) -> io::Result<PathBuf> {
         std::fs::read_link(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
     }
 
-    /// What the file or folder of this name in it is called, for messages alone.
+    /// The path of the file or folder of this name in the folder, for messages alone.
     pub fn path_of(&self, name: impl AsRef<OsStr>) -> PathBuf {
         self.path.join(name.as_ref())
     }
 
-    /// Owner, inode and the like of the folder itself.
+    /// The metadata of the folder itself, such as its owner and inode.
     ///
     /// # Errors
     /// As fstat(2).
@@ -93,44 +94,46 @@ impl FolderHandle {
         File::from(self.folder.as_fd().try_clone_to_owned()?).metadata()
     }
 
-    /// Opens the folder of this name in it.
+    /// Opens the subfolder of this name.
     ///
     /// # Errors
-    /// When it is not there, is no folder but a link, say, or belongs to a user who is not trusted with this one.
-    pub fn subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+    /// Fails if it does not exist, is not a folder (but a link, for example), or belongs to a user who is not trusted.
+    pub fn open_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = check_name(name.as_ref())?;
         let path = self.path.join(name);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let folder =
             open_below(&self.folder, name.as_ref(), flags, Mode::empty()).map_err(|errno| match errno {
-                Errno::LOOP | Errno::NOTDIR => refuse("it is a link or a file, and no folder", "remove it"),
-                Errno::XDEV => refuse("something else is mounted there", "unmount it"),
+                Errno::LOOP | Errno::NOTDIR => {
+                    refusal_error("it is a link or a file, and no folder", "remove it")
+                }
+                Errno::XDEV => refusal_error("something else is mounted there", "unmount it"),
                 errno => errno.into(),
             })?;
         self.check_owner(fstat(&folder)?.st_uid)?;
         Ok(FolderHandle { folder: Arc::new(folder), path, owners: Arc::clone(&self.owners) })
     }
 
-    /// Opens the folder of this name in it, which is made where there is none.
+    /// Opens the subfolder of this name, or creates it if it does not exist.
     ///
     /// # Errors
     /// As [`FolderHandle::subfolder`], and when it cannot be made.
-    pub fn make_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+    pub fn open_or_create_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = check_name(name.as_ref())?;
         let mode = Mode::RWXU | Mode::RWXG | Mode::RWXO;
         match mkdirat(&self.folder, name, mode) {
-            Ok(()) | Err(Errno::EXIST) => self.subfolder(name),
+            Ok(()) | Err(Errno::EXIST) => self.open_subfolder(name),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Removes the folder of this name in it, with all that is in it, through no link; whether there was one.
+    /// Removes the subfolder of this name with its content, without following links. Returns whether it existed.
     ///
     /// # Errors
-    /// When something else has that name, or something in it cannot be removed.
+    /// Fails if the name is not that of a folder, or if a part of the content cannot be removed.
     pub fn remove_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<bool> {
         let name = check_name(name.as_ref())?;
-        match self.subfolder(name) {
+        match self.open_subfolder(name) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
@@ -139,45 +142,45 @@ impl FolderHandle {
         Ok(true)
     }
 
-    /// The names of what lies in it, sorted.
+    /// The names of all entries of the folder, sorted.
     ///
     /// # Errors
     /// As getdents64(2).
-    pub fn names(&self) -> io::Result<Vec<OsString>> {
-        let listed = list_folder(self.listed()?)?;
+    pub fn list_names(&self) -> io::Result<Vec<OsString>> {
+        let listed = list_folder(self.open_for_listing()?)?;
         let mut names: Vec<OsString> =
             listed.into_iter().map(|(name, _)| OsString::from_vec(name.into_bytes())).collect();
         names.sort();
         Ok(names)
     }
 
-    /// A file for reading and writing that has no name and is gone when it is closed.
+    /// Creates a file for reading and writing that has no name and disappears when it is closed.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
+    /// Fails if the folder cannot be written to.
     pub fn nameless_file(&self) -> io::Result<File> {
         let new = super::NewFile::create(&self.folder, OsStr::new("nameless"), super::PRIVATE)?;
         new.file().try_clone()
     }
 
-    /// Puts the names in it on disk.
+    /// Syncs the folder, so that the names in it are on disk.
     ///
     /// # Errors
     /// As fsync(2).
     pub fn sync(&self) -> io::Result<()> {
-        Ok(fsync(self.listed()?)?)
+        Ok(fsync(self.open_for_listing()?)?)
     }
 
-    fn listed(&self) -> Result<OwnedFd, Errno> {
+    fn open_for_listing(&self) -> Result<OwnedFd, Errno> {
         openat(&self.folder, c".", LISTED_FOLDER, Mode::empty())
     }
 
-    /// Whether a file or folder of this user is used.
+    /// Fails unless the owner of a file or folder is trusted.
     pub(super) fn check_owner(&self, owner: u32) -> io::Result<()> {
         if self.owners.contains(&owner) {
             return Ok(());
         }
-        Err(refuse(
+        Err(refusal_error(
             format!("it belongs to user {owner}, who is neither you nor the owner of the folder"),
             "look at it; `chown` makes it yours, or remove it",
         ))
@@ -194,19 +197,19 @@ impl AsFd for FolderHandle {
     }
 }
 
-/// Root, the user of this program, and the user who became root by sudo(8).
+/// Root, the user of this program, and the user who called sudo(8).
 fn trusted_users() -> impl Iterator<Item = u32> {
     let user = geteuid();
     let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
     [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root()))
 }
 
-/// A name that is one component of a path. Names come from plans, too.
+/// Checks that a name is a single component of a path. Names may come from plans.
 pub(super) fn check_name(name: &OsStr) -> io::Result<&OsStr> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {
         (Some(Component::Normal(only)), None) if only == name => Ok(name),
-        _ => Err(refuse(format!("{name:?} is no name of a file"), "")),
+        _ => Err(refusal_error(format!("{name:?} is no name of a file"), "")),
     }
 }
 

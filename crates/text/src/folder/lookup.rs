@@ -1,4 +1,4 @@
-//! Opens names below an open folder, through no symbolic link and across no mount, and lists what a folder holds.
+//! Opens names below an open folder, without following symbolic links or crossing mounts, and lists the entries of a folder.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,12 +7,12 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
 use rustix::io::Errno;
 
-/// How a folder is opened to be listed or emptied.
+/// The flags for opening a folder to list or empty it.
 pub const LISTED_FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens what `name` leads to below `folder`. A symbolic link, a mount point or `..` on the way is an error, as is an absolute
-/// path. `mode` counts only where the file is made.
+/// Opens `name` below `folder`. A symbolic link, a mount point or `..` in the path is an error, as is an absolute path.
+/// `mode` is used only if the file is created.
 ///
 /// # Errors
 /// As openat2(2) with `RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS` and `RESOLVE_NO_XDEV`.
@@ -20,13 +20,13 @@ pub fn open_below(folder: impl AsFd, name: &Path, flags: OFlags, mode: Mode) -> 
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     let flags = flags | OFlags::CLOEXEC;
     match openat2(&folder, name, flags, mode, resolve) {
-        // Kernels before 5.6 do not have the call; filters of system calls that do not know it answer with EPERM.
+        // Kernels before 5.6 do not have the call; filters of system calls that do not know it return EPERM.
         Err(Errno::NOSYS | Errno::PERM) => open_by_components(folder.as_fd(), name, flags, mode),
         opened => opened,
     }
 }
 
-/// Does the same with one openat(2) for each component, none of which follows a link.
+/// Does the same with one openat(2) for each component; none of these calls follows a link.
 fn open_by_components(
     folder: BorrowedFd<'_>,
     name: &Path,
@@ -56,7 +56,7 @@ fn open_by_components(
     }
     let from = at.as_ref().map_or(folder, AsFd::as_fd);
     let opened = openat(from, *last, flags | OFlags::NOFOLLOW, mode)?;
-    // A file of an overlay may have another device than its folder, and be no mount.
+    // A file of an overlay may have another device number than its folder although it is no mount.
     if FileType::from_raw_mode(fstat(&opened)?.st_mode) == FileType::Directory {
         check(opened)
     } else {
@@ -64,7 +64,8 @@ fn open_by_components(
     }
 }
 
-/// Lists what a folder that is open for reading holds, by name and kind. It is read to its end before anything can be changed.
+/// Lists the names and kinds of all entries of a folder that is open for reading. The folder is read to its end before the
+/// caller can change it.
 ///
 /// # Errors
 /// As getdents64(2).
@@ -76,10 +77,10 @@ pub fn list_folder(folder: impl AsFd) -> Result<Vec<(CString, FileType)>, Errno>
             continue;
         }
         let kind = match entry.file_type() {
-            // Some filesystems do not say.
+            // Some filesystems do not report the kind.
             FileType::Unknown => {
-                let found = statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(found.st_mode)
+                let stat = statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(stat.st_mode)
             }
             kind => kind,
         };

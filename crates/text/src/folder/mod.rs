@@ -1,4 +1,4 @@
-//! Folders and files that others may own, write to or swap for something else, reached through descriptors alone.
+//! Safe access, through descriptors, to folders and files that other users may own, write to or replace.
 
 mod file;
 mod handle;

@@ -1,4 +1,4 @@
-//! A file that has no name until all of it is on disk. Whatever ends the program before that leaves nothing behind.
+//! Creates files that have no name until all of their content is on disk. If the program ends before that, no file remains.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,26 +11,26 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// A file of a run may be read by everybody whom the user's mask allows.
+/// The mode of a run's file: readable by all users that the umask permits.
 pub const SHARED: Mode =
     Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP).union(Mode::WGRP).union(Mode::ROTH).union(Mode::WOTH);
-/// A file that only its owner can read.
+/// The mode of a file that only its owner can read.
 pub const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// How many temporary names are tried before the program gives up.
+/// The maximum number of temporary names that are tried.
 const TRIES: u32 = 1000;
 
-/// A new file in an open folder, not yet under its name.
+/// A new file in an open folder that does not have its final name yet.
 #[derive(Debug)]
 pub struct NewFile {
     folder: OwnedFd,
     file: File,
-    /// The temporary name, where the filesystem has no files without a name (`O_TMPFILE`).
+    /// The temporary name, if the filesystem does not support files without a name (`O_TMPFILE`).
     temporary: Option<OsString>,
 }
 
 impl NewFile {
-    /// Creates an empty file in `folder`; `name` is what it is to be called in the end.
+    /// Creates an empty file in `folder`; `name` is its final name.
     ///
     /// # Errors
     /// When the folder cannot be written to.
@@ -39,7 +39,7 @@ impl NewFile {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match openat(&folder, c".", flags | OFlags::TMPFILE, mode) {
             Ok(file) => return Ok(NewFile { folder, file: file.into(), temporary: None }),
-            // What open(2) answers where the filesystem, or the kernel, does not know the flag.
+            // The errors of open(2) if the filesystem or the kernel does not know the flag.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -54,20 +54,20 @@ impl NewFile {
         &self.file
     }
 
-    /// Writes through a buffer.
+    /// Writes the content through a buffer.
     ///
     /// # Errors
-    /// As `write`, and when the last bytes cannot be written.
+    /// As `write`; also fails if the last bytes cannot be written.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut buffered = BufWriter::new(&self.file);
         write(&mut buffered)?;
         buffered.flush()
     }
 
-    /// Syncs the file and gives it its name in the place of what had that name before.
+    /// Syncs the file and gives it its name; an existing file of that name is replaced.
     ///
     /// # Errors
-    /// When it cannot be synced or renamed; nothing of it stays then.
+    /// Fails if the file cannot be synced or renamed; no new file remains then.
     pub fn replace(mut self, name: &OsStr) -> io::Result<()> {
         self.file.sync_all()?;
         if self.temporary.is_none() {
@@ -75,7 +75,7 @@ impl NewFile {
                 if error != Errno::EXIST {
                     return Err(error.into());
                 }
-                // A link cannot replace a name, and a rename can.
+                // A link cannot replace an existing name, but a rename can.
                 let link = |temporary: &OsStr| self.link_as(temporary);
                 let (_, temporary) = with_temporary_name(name, link)?;
                 self.temporary = Some(temporary);
@@ -90,10 +90,10 @@ impl NewFile {
         self.sync_name()
     }
 
-    /// Syncs the file and gives it its name, unless something has that name; whether it got it.
+    /// Syncs the file and gives it its name, unless that name is taken. Returns whether it got the name.
     ///
     /// # Errors
-    /// When it cannot be synced or named; nothing of it stays then.
+    /// Fails if the file cannot be synced or named; no new file remains then.
     pub fn put_new(mut self, name: &OsStr) -> io::Result<bool> {
         self.file.sync_all()?;
         let named = match &self.temporary {
@@ -111,12 +111,12 @@ impl NewFile {
     }
 
     fn link_as(&self, name: &OsStr) -> Result<(), Errno> {
-        // open(2) has it so: a link to a descriptor itself takes a capability.
+        // The method that open(2) describes: linking the descriptor itself would need a capability.
         let descriptor = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         linkat(CWD, descriptor, &self.folder, name, AtFlags::SYMLINK_FOLLOW)
     }
 
-    /// Some filesystems (NFS) cannot rename without replacing; there the name is a second link for a moment.
+    /// Renames without replacing. Some filesystems (NFS) cannot do that; there the new name is a second link for a moment.
     fn rename_to_new(&self, temporary: &OsStr, name: &OsStr) -> Result<(), Errno> {
         match renameat_with(&self.folder, temporary, &self.folder, name, RenameFlags::NOREPLACE) {
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -127,13 +127,13 @@ impl NewFile {
         }
     }
 
-    /// The name must survive a crash, too.
+    /// Syncs the folder, so that the name survives a crash.
     fn sync_name(&self) -> io::Result<()> {
         let listed =
             openat(&self.folder, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         match listed {
             Ok(folder) => Ok(fsync(folder)?),
-            // A folder that may be written to and not be listed has no descriptor to sync.
+            // A folder that may be written to but not listed cannot be opened for syncing.
             Err(Errno::ACCESS) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
@@ -154,7 +154,7 @@ fn with_temporary_name<T>(
     mut make: impl FnMut(&OsStr) -> Result<T, Errno>,
 ) -> io::Result<(T, OsString)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    // The name may be as long as names can be.
+    // The final name may have the maximum length, so it cannot be a part of the temporary name.
     let shown: String = name.to_string_lossy().chars().take(40).collect();
     for _ in 0..TRIES {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

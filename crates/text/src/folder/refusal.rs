@@ -1,8 +1,8 @@
-//! Why a file or folder of a run is not used, and what to do about it, as an error of input and output.
+//! Refusals to use a file or folder of a run, with a hint, as errors of type `io::Error`.
 
 use std::{fmt, io};
 
-/// What [`crate::Hinted`] finds in an error of input and output that was made here.
+/// The inner error of an `io::Error` that was created here, in which [`crate::Hinted`] finds the hint.
 #[derive(Debug)]
 pub(crate) struct FolderRefusal {
     what: String,
@@ -17,7 +17,7 @@ impl fmt::Display for FolderRefusal {
 
 impl std::error::Error for FolderRefusal {}
 
-/// An error that says what is wrong and what to do.
-pub(super) fn refuse(what: impl Into<String>, hint: impl Into<String>) -> io::Error {
+/// Creates an error with a statement and a hint.
+pub(super) fn refusal_error(what: impl Into<String>, hint: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, FolderRefusal { what: what.into(), hint: hint.into() })
 }

@@ -1,4 +1,4 @@
-//! Removes folders with all that is in them, through descriptors.
+//! Removes folders with their content, through descriptors.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::lookup::{LISTED_FOLDER, list_folder, open_below};
 
-/// Removes a folder with all that is in it, across no link and no mount.
+/// Removes a folder with its content, without following links or crossing mounts.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
     let name = folder.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -20,17 +20,17 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     Ok(remove_folder(above.as_fd(), &name)?)
 }
 
-/// Removes the folder of this name with all that is in it, across no link and no mount.
+/// Removes the folder of this name with its content, without following links or crossing mounts.
 ///
 /// # Errors
 /// When something in it cannot be removed.
 pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    empty_folder(enter(above, name)?.as_fd())?;
+    empty_folder(open_to_empty(above, name)?.as_fd())?;
     unlinkat(above, name, AtFlags::REMOVEDIR)
 }
 
-/// Removes all that is in a folder, across no link and no mount. However deep a stranger nests folders, two are open at once: each
-/// folder's folders are moved up to the first, and go from there.
+/// Removes the content of a folder, without following links or crossing mounts. At most two folders are open at once,
+/// independently of the depth of the tree: subfolders are moved up to the first folder, and removed from there.
 ///
 /// # Errors
 /// When something in it cannot be removed.
@@ -46,14 +46,14 @@ pub fn empty_folder(first: BorrowedFd<'_>) -> Result<(), Errno> {
                 unlinkat(first, &name, AtFlags::empty())?;
                 continue;
             }
-            let folder = enter(first, &name)?;
+            let folder = open_to_empty(first, &name)?;
             for (inner, kind) in list_folder(folder.as_fd())? {
                 if kind != FileType::Directory {
                     unlinkat(&folder, &inner, AtFlags::empty())?;
                     continue;
                 }
-                // To give a folder another parent is to write to it.
-                drop(enter(folder.as_fd(), &inner)?);
+                // Moving a folder to another parent needs permission to write to it.
+                drop(open_to_empty(folder.as_fd(), &inner)?);
                 moved = move_up(folder.as_fd(), &inner, first, moved)?;
             }
             unlinkat(first, &name, AtFlags::REMOVEDIR)?;
@@ -61,7 +61,7 @@ pub fn empty_folder(first: BorrowedFd<'_>) -> Result<(), Errno> {
     }
 }
 
-/// Moves a folder to where no other of its new name is; the number of the next name.
+/// Moves a folder to a new, free name. Returns the number of the next name.
 fn move_up(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, mut number: u64) -> Result<u64, Errno> {
     loop {
         let new = format!(".moved-{number}");
@@ -73,13 +73,13 @@ fn move_up(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, mut number: u6
     }
 }
 
-/// Opens a folder to empty it, also where its maker took away the right to.
-fn enter(above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+/// Opens a folder to empty it, even if its mode does not permit that.
+fn open_to_empty(above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let name = Path::new(OsStr::from_bytes(name.to_bytes()));
     let open = |flags| open_below(above, name, flags, Mode::empty());
     let opened = open(LISTED_FOLDER).or_else(|errno| match errno {
         Errno::ACCESS => {
-            // By its descriptor: by its name, a link that was put there meanwhile would be followed.
+            // The mode is changed through the descriptor: by name, a link that replaced the folder would be followed.
             let folder = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
             chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)?;
             open(LISTED_FOLDER)

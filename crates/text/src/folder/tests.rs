@@ -1,4 +1,4 @@
-//! Whatever others put in the place of a file or a folder is neither followed, written to, waited for nor read.
+//! Tests that links, pipes and devices in the place of a file or folder are neither followed, written to, waited for nor read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use super::{FolderFile, FolderHandle};
 use crate::Hinted;
 
-/// What can lie in the place of a file: how it is put there, and what is said of it.
+/// The obstacles that can lie in the place of a file, each with the expected message.
 const OBSTACLES: [(&str, &str); 5] = [
     ("link", "it is a link"),
     ("hard link", "it has 2 names"),
@@ -78,7 +78,7 @@ fn what_is_written_is_whole_or_not_there() {
         Err(std::io::ErrorKind::StorageFull.into())
     });
     assert!(failed.unwrap_err().hint().unwrap().contains("make room"));
-    assert!(folder.names().unwrap().is_empty());
+    assert!(folder.list_names().unwrap().is_empty());
     file.replace(|out| out.write_all(b"first")).unwrap();
     file.replace(|out| out.write_all(b"second")).unwrap();
     assert_eq!(file.read(6).unwrap(), b"second");
@@ -88,10 +88,10 @@ fn what_is_written_is_whole_or_not_there() {
     file.replace_private(b"third").unwrap();
     assert!(!file.is_name_of(&before));
     assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(folder.names().unwrap(), ["file"]);
+    assert_eq!(folder.list_names().unwrap(), ["file"]);
     assert!(file.remove().unwrap() && !file.remove().unwrap());
     drop(folder.nameless_file().unwrap());
-    assert!(folder.names().unwrap().is_empty());
+    assert!(folder.list_names().unwrap().is_empty());
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_folder_is_entered_and_removed_through_no_link() {
     for obstacle in ["link", "pipe"] {
         put(obstacle, &victim, &run.join("cuts"));
         for refused in [
-            folder.subfolder("cuts").map(drop),
-            folder.make_subfolder("cuts").map(drop),
+            folder.open_subfolder("cuts").map(drop),
+            folder.open_or_create_subfolder("cuts").map(drop),
             folder.remove_subfolder("cuts").map(drop),
         ] {
             let error = refused.unwrap_err();
@@ -131,10 +131,10 @@ fn a_folder_is_entered_and_removed_through_no_link() {
         fs::remove_file(run.join("cuts")).unwrap();
     }
     assert!(!folder.remove_subfolder("cuts").unwrap());
-    let cuts = folder.make_subfolder("cuts").unwrap();
+    let cuts = folder.open_or_create_subfolder("cuts").unwrap();
     cuts.file("log").put_new(b"log").unwrap();
     symlink(&victim, run.join("cuts/link")).unwrap();
-    // Whatever its name leads to by now, the folder is the one that was opened.
+    // The handle still leads to the folder that was opened, although its name leads elsewhere.
     fs::rename(run.join("cuts"), run.join("moved")).unwrap();
     symlink(&victim, run.join("cuts")).unwrap();
     assert_eq!(cuts.file("log").read(3).unwrap(), b"log");
@@ -154,7 +154,10 @@ fn a_name_is_one_component_and_nothing_else() {
         for (using, result) in USES.map(|(using, call)| (using, call(&folder.file(name)))) {
             assert!(result.unwrap_err().to_string().contains("no name of a file"), "{name:?}, {using}");
         }
-        assert!(folder.make_subfolder(name).is_err() && folder.file(name).put_new(b"").is_err(), "{name:?}");
+        assert!(
+            folder.open_or_create_subfolder(name).is_err() && folder.file(name).put_new(b"").is_err(),
+            "{name:?}"
+        );
     }
-    assert!(folder.names().unwrap().is_empty());
+    assert!(folder.list_names().unwrap().is_empty());
 }

@@ -138,7 +138,7 @@ impl AgedTree {
         file
     }
 
-    /// The path of a file from the root, in place of what `path` holds.
+    /// Replaces the content of `path` by the path of a file from the root.
     pub(crate) fn path_into(&self, file: &AgedFile, path: &mut Vec<u8>) {
         path.clear();
         path.extend_from_slice(self.directory_path(file.directory));

@@ -97,18 +97,18 @@ impl AgedTree {
 
     /// Draws so many distinct files: about half of the draws fall on a tenth of all files.
     fn choose_files(&self, changed: f64, stream: &mut RandomStream) -> Vec<usize> {
-        let all = self.files.len();
-        let count = (libm::round(changed * all as f64) as usize).clamp(1.min(all), all);
+        let total = self.files.len();
+        let count = (libm::round(changed * total as f64) as usize).clamp(1.min(total), total);
         let mut chosen = Vec::with_capacity(count);
-        let mut seen = HashSet::with_capacity(count);
+        let mut chosen_before = HashSet::with_capacity(count);
         // With a great share, the last are hard to come by: they are not waited for.
         for _ in 0..count.saturating_mul(8) {
             if chosen.len() == count {
                 break;
             }
             let drawn = stream.unit();
-            let at = (drawn * drawn * drawn * all as f64) as usize;
-            if seen.insert(at) {
+            let at = (drawn * drawn * drawn * total as f64) as usize;
+            if chosen_before.insert(at) {
                 chosen.push(at);
             }
         }
@@ -142,12 +142,13 @@ impl AgedTree {
         let of_directories = touched.iter().filter_map(|number| self.directories.get(*number as usize));
         let of_directories = of_directories.map(|one| u64::from(one.files + one.directories) * NAMED);
         let sizes: Vec<u64> = of_files.chain(of_directories).chain([COMMIT]).collect();
-        let own = self.find_or_create_directory(0, ".git", pull);
-        let all = self.find_or_create_directory(own, "objects", pull);
+        let git_directory = self.find_or_create_directory(0, ".git", pull);
+        let objects_directory = self.find_or_create_directory(git_directory, "objects", pull);
         for size in sizes {
             let identity = self.next_identity();
             let number = mix_bits(self.seed ^ u64::from(identity));
-            let directory = self.find_or_create_directory(all, &format!("{:02x}", number & 255), pull);
+            let directory =
+                self.find_or_create_directory(objects_directory, &format!("{:02x}", number & 255), pull);
             let name =
                 format!("{number:016x}{:016x}{:06x}", mix_bits(number), identity & 0xff_ffff).into_bytes();
             let file = AgedFile { directory, name, size: size.max(LEAST_OBJECT), identity };
@@ -159,9 +160,9 @@ impl AgedTree {
 
     fn write_index(&mut self, pull: &mut Pull) {
         let directory = self.find_or_create_directory(0, ".git", pull);
-        let of =
+        let entry_size =
             |file: &AgedFile| INDEXED + (self.directory_path(file.directory).len() + file.name.len()) as u64;
-        let size = INDEX + self.files.iter().map(of).sum::<u64>();
+        let size = INDEX + self.files.iter().map(entry_size).sum::<u64>();
         let identity = self.next_identity();
         let file = AgedFile { directory, name: b"index".to_vec(), size, identity };
         pull.index = Some(file.clone());

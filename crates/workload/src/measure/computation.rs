@@ -1,4 +1,4 @@
-//! What a counting kernel counted and charged between two moments, from its `/proc/cpu_price`.
+//! Reads the computation that a counting kernel counted and charged between two moments from its `/proc/cpu_price`.
 //!
 //! The file has one line: nanoseconds charged so far, those of them in which other threads could run, and how often each class of
 //! computation occurred. Other kernels have no such file, and are not asked.
@@ -52,7 +52,7 @@ impl ComputationProbe {
         Ok(ComputationSample(numbers))
     }
 
-    /// What was counted between two samples.
+    /// The counts between two samples.
     pub(super) fn between(
         &self,
         before: &ComputationSample,

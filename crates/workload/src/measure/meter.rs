@@ -35,7 +35,7 @@ pub struct Meter {
     root: Root,
     probe: SampleProbe,
     idle_load: f64,
-    /// Of a kernel that counts what it computes.
+    /// The counters of a kernel that counts its computation.
     computation: Option<ComputationProbe>,
     /// Cautions for the reader of this meter's numbers.
     pub cautions: Vec<Caution>,
@@ -61,7 +61,7 @@ impl Meter {
         Ok(Meter { root: root.clone(), probe, idle_load, computation: None, cautions })
     }
 
-    /// Also records what the kernel counts of these classes.
+    /// Also records the kernel's counts of these classes.
     ///
     /// # Errors
     /// When it does not count, its counts cannot be read, or are of other classes.

@@ -25,22 +25,22 @@ pub(crate) fn list_names(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
         return list_by_hands(site, &target);
     }
     let mut latency = LatencyRecorder::new("statx")?;
-    let mut seen = LastSeen::default();
+    let mut listed = LastSeen::default();
     let read = Listing::new().for_each_entry(target.as_fd(), identity, |name, _| {
         let start = Instant::now();
         let status = stat_entry(target.as_fd(), name)?;
         latency.record_since(start);
         if type_of(&status) == FileType::RegularFile {
-            seen.files += 1;
-            seen.bytes += status.stx_size;
+            listed.files += 1;
+            listed.bytes += status.stx_size;
         }
         Ok(())
     });
     read.map_err(|errno| site.io_failure("list", errno))?;
-    site.note_seen(seen);
+    site.note_seen(listed);
     Ok(OperationResult {
         logical_bytes: 0,
-        files: seen.files,
+        files: listed.files,
         held: None,
         read_besides: 0,
         calls: to_recorded_calls(&[&latency]),
@@ -51,9 +51,9 @@ pub(crate) fn list_names(site: &mut Workplace<'_>) -> Result<OperationResult, Wo
 /// As many files and bytes were seen as there must be, and they are the right ones.
 pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
     let expected = site.expected_tree()?.totals();
-    let seen = site.last_seen();
-    if (seen.files, seen.bytes) != (expected.files, expected.bytes) {
-        let saw = format!("{} files of {} bytes", seen.files, seen.bytes);
+    let listed = site.last_seen();
+    if (listed.files, listed.bytes) != (expected.files, expected.bytes) {
+        let saw = format!("{} files of {} bytes", listed.files, listed.bytes);
         return Err(site.miscount_error(saw, format!("{} of {}", expected.files, expected.bytes)));
     }
     site.compare_with_expected()

@@ -30,10 +30,10 @@ pub struct PromiseListener {
 impl PromiseListener {
     /// The callback for the program's lines.
     pub fn line_hearer(&self) -> LineHearer {
-        let heard = Arc::clone(&self.heard);
+        let promises = Arc::clone(&self.heard);
         LineHearer::new(move |line| {
             let at_ns = now_ns();
-            let (Some(number), Ok(mut heard)) = (parse_promise(line), heard.lock()) else { return };
+            let (Some(number), Ok(mut heard)) = (parse_promise(line), promises.lock()) else { return };
             // A number that does not grow promises nothing new.
             if heard.len() < MOST && heard.last().is_none_or(|last| last.number < number) {
                 heard.push(ProgramPromise { number, at_ns });

@@ -26,7 +26,7 @@ use super::save::BESIDE;
 #[path = "saved_tests.rs"]
 mod saved_tests;
 
-/// A folder whose files were saved, with the time of each save.
+/// A folder of saved files, with the time of each save.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedFolder {
     /// The path relative to the mount point.

@@ -206,12 +206,12 @@ pub(crate) fn read_tree(site: &mut Workplace<'_>) -> Result<OperationResult, Wor
 
 /// Verifies the data that were read on the way.
 pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
-    let seen = site.last_seen();
+    let read = site.last_seen();
     let mut expected = None;
     for manifest in site.possible_manifests()? {
         let (bytes, digests) = manifest.sum_digests();
         let must = LastSeen { files: manifest.totals().files, bytes, digests };
-        if must == seen {
+        if must == read {
             return Ok(());
         }
         expected = expected.or(Some(must));
@@ -221,7 +221,7 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let shown = |seen: LastSeen| {
         format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
     };
-    Err(site.miscount_error(shown(seen), shown(expected.unwrap_or_default())))
+    Err(site.miscount_error(shown(read), shown(expected.unwrap_or_default())))
 }
 
 struct Remover {

@@ -31,7 +31,7 @@ struct IdealParameters {
 }
 
 fn read_parameters(source: &ModelSource<'_, '_>) -> Option<IdealParameters> {
-    let section = &source.top.inner("ideal", "[ideal]", &["access_us"])?;
+    let section = &source.top.inner_table("ideal", "[ideal]", &["access_us"])?;
     Some(IdealParameters { access_ns: (read_number(section, "access_us", TIME)? * US) as u64 })
 }
 

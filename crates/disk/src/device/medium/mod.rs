@@ -72,26 +72,26 @@ pub(super) fn medium_sections() -> impl Iterator<Item = &'static str> {
 
 /// Reads the one medium that a model's file must have.
 pub(super) fn read_medium(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
-    let is_given = |kind: &&MediumKind| source.top.has(kind.section);
+    let is_given = |kind: &&MediumKind| source.top.has_key(kind.section);
     let independent_kinds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
     let names = independent_kinds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
     let mut chosen = independent_kinds().filter(is_given);
     let base = chosen.next();
     match (base, chosen.next()) {
         (None, _) => {
-            source.top.wrong("name", "the model has no medium", format!("add one of [{names}]"));
+            source.top.report_wrong("name", "the model has no medium", format!("add one of [{names}]"));
         }
         (_, None) => {}
         (_, Some(second)) => {
             let hint = format!("keep one of [{names}]");
-            source.top.wrong(second.section, "there is another medium already", hint);
+            source.top.report_wrong(second.section, "there is another medium already", hint);
         }
     }
     let mut kind = base;
     for (layer, below) in KINDS.iter().filter(is_given).filter_map(|kind| Some((kind, kind.lies_on?))) {
-        if !source.top.has(below) {
+        if !source.top.has_key(below) {
             let message = format!("they lie on a {below}, and there is none");
-            source.top.wrong(layer.section, &message, format!("add [{below}]"));
+            source.top.report_wrong(layer.section, &message, format!("add [{below}]"));
         } else if base.is_some_and(|base| base.section == below) {
             kind = Some(layer);
         }

@@ -42,7 +42,8 @@ pub(super) struct ShinglesParameters {
 }
 
 fn read_parameters(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
-    let section = &source.top.inner("shingles", "[shingles]", &split_keys("cache extents band idle_ms"))?;
+    let section =
+        &source.top.inner_table("shingles", "[shingles]", &split_keys("cache extents band idle_ms"))?;
     Some(ShinglesParameters {
         platter: platter::parameters::read(source)?,
         cache_sectors: read_size(section, "cache", SECTOR, source.capacity_bytes / 2)? / SECTOR,

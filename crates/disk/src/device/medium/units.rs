@@ -61,7 +61,7 @@ pub(super) struct UnitsParameters {
 }
 
 fn read_parameters(source: &ModelSource<'_, '_>) -> Option<UnitsParameters> {
-    let section = &source.top.inner("units", "[units]", &split_keys(KEYS))?;
+    let section = &source.top.inner_table("units", "[units]", &split_keys(KEYS))?;
     let page_bytes = read_size(section, "page", SECTOR, 1 << 24)?;
     Some(UnitsParameters {
         unit_sectors: read_size(section, "unit", page_bytes, 1 << 32)? / SECTOR,

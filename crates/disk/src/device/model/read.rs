@@ -37,15 +37,15 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
     let name = top.need("name", "", filled_text)?;
     if let Some(letter) = name.chars().find(|letter| !letter.is_ascii_alphanumeric() && *letter != '-') {
         let hint = "letters, digits and hyphens: a state may follow a colon where the model is named";
-        top.wrong("name", &format!("it may not contain {letter:?}"), hint);
+        top.report_wrong("name", &format!("it may not contain {letter:?}"), hint);
     }
     let version = read_whole(top, "version", 1..=1_000_000)?;
     let summary = top.need("summary", "", filled_text)?;
     let known = split_keys("capacity rotational logical_block physical_block discard write_zeroes");
     let words = read_words(top);
-    let device = top.needed_inner("device", "[device]", &known)?;
-    let discard = device.inner("discard", "discard", &["granularity", "maximum"]);
-    let cache = top.inner("cache", "[cache]", &split_keys(CACHE_KEYS));
+    let device = top.need_inner_table("device", "[device]", &known)?;
+    let discard = device.inner_table("discard", "discard", &["granularity", "maximum"]);
+    let cache = top.inner_table("cache", "[cache]", &split_keys(CACHE_KEYS));
     let built_in = cache.as_ref().and_then(cache_of);
     let write_cache = built_in.is_some_and(|cache| cache.announced && !cache.protected);
     let cache = built_in.filter(|_| !(state.write_through && write_cache));
@@ -77,14 +77,14 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {
     let bytes = read_size(section, key, SECTOR, 1 << 16)?;
     if !bytes.is_power_of_two() {
-        section.wrong(key, "no power of two", "");
+        section.report_wrong(key, "no power of two", "");
     }
     Some(bytes as u32)
 }
 
 fn link(top: &Section<'_>) -> Option<LinkParameters> {
     let section =
-        &top.needed_inner("link", "[link]", &split_keys("mb_s full_duplex command_us read_us write_us"))?;
+        &top.need_inner_table("link", "[link]", &split_keys("mb_s full_duplex command_us read_us write_us"))?;
     Some(LinkParameters {
         byte_ns: byte_ns(read_number(section, "mb_s", RATE)?),
         full_duplex: read_flag(section, "full_duplex"),
@@ -95,7 +95,8 @@ fn link(top: &Section<'_>) -> Option<LinkParameters> {
 }
 
 fn queue(top: &Section<'_>) -> Option<Queue> {
-    let section = &top.needed_inner("queue", "[queue]", &split_keys("depth largest window flush_queued"))?;
+    let section =
+        &top.need_inner_table("queue", "[queue]", &split_keys("depth largest window flush_queued"))?;
     let depth = read_whole(section, "depth", 1..=1024)?;
     Some(Queue {
         depth: depth as u32,

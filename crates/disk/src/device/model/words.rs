@@ -19,7 +19,7 @@ pub struct DeviceWords {
 }
 
 pub(super) fn read_words(top: &Section<'_>) -> Option<DeviceWords> {
-    let section = top.inner("ask", "[ask]", KEYS)?;
+    let section = top.inner_table("ask", "[ask]", KEYS)?;
     Some(DeviceWords {
         shown: section.need("shown", "shown = \"hdd: a desktop disk\"", filled_text)?,
         words: section.need("words", "words = [\"hdd\", \"hard-disk\"]", filled_texts)?,

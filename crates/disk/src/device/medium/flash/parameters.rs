@@ -102,7 +102,7 @@ impl MediumParameters for FlashParameters {
 }
 
 fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
-    let section = &source.top.inner("flash", "[flash]", &split_keys(KEYS))?;
+    let section = &source.top.inner_table("flash", "[flash]", &split_keys(KEYS))?;
     let flash = FlashParameters {
         channels: read_whole(section, "channels", 1..=64)? as usize,
         dies_per_channel: read_whole(section, "dies_per_channel", 1..=64)? as usize,
@@ -131,7 +131,7 @@ fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
     };
     if source.cache.is_some_and(|cache| cache.sectors * SECTOR < 2 * flash.page_bytes) {
         let hint = "without [cache] each write is programmed by itself, as cards do it";
-        source.top.wrong("flash", "a [cache] that gathers pages holds two of them at least", hint);
+        source.top.report_wrong("flash", "a [cache] that gathers pages holds two of them at least", hint);
     }
     Some(flash)
 }

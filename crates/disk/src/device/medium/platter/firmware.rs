@@ -77,7 +77,7 @@ pub(super) fn read_firmware(section: &Section<'_>) -> Option<Firmware> {
     };
     let hit_ns = pair("hit_ms", "hit_after_write_ms")?;
     let segment =
-        if section.has("segment") { Some(read_size(section, "segment", SECTOR, 1 << 32)?) } else { None };
+        if section.has_key("segment") { Some(read_size(section, "segment", SECTOR, 1 << 32)?) } else { None };
     Some(Firmware {
         through: read_flag(section, "through"),
         on_arrival: read_flag(section, "on_arrival"),
@@ -86,7 +86,7 @@ pub(super) fn read_firmware(section: &Section<'_>) -> Option<Firmware> {
         ahead_tracks: whole_or(section, "ahead_tracks", 0..=1024, 0)?,
         ahead_after_crossing: read_flag(section, "ahead_after_crossing"),
         stops_at_cylinder: read_flag(section, "stops_at_cylinder"),
-        ahead_after_hit: !section.has("ahead_after_hit") || read_flag(section, "ahead_after_hit"),
+        ahead_after_hit: !section.has_key("ahead_after_hit") || read_flag(section, "ahead_after_hit"),
         breaks_off: number_or(section, "breaks_off", 0.0..=1.0, 0.0)?,
         turn_ns: ms("turn_ms", 0.0)?,
         hit_ns,

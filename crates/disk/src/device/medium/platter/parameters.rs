@@ -136,10 +136,10 @@ impl MediumParameters for PlatterParameters {
 /// Reads the `[platter]` section of a model, which other media may be built on.
 pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterParameters> {
     let known = [KEYS, SMOOTH_KEYS, LAID_KEYS, super::firmware::KEYS].map(split_keys).concat();
-    let section = &source.top.inner("platter", "[platter]", &known)?;
+    let section = &source.top.inner_table("platter", "[platter]", &known)?;
     let heads = read_whole(section, "heads", 1..=64)? as u32;
-    let surface = if section.has("zone") {
-        section.forbid(
+    let surface = if section.has_key("zone") {
+        section.forbid_keys(
             &split_keys(SMOOTH_KEYS),
             "[[platter.zone]]",
             "zones say where sectors lie, and rates follow",
@@ -166,7 +166,7 @@ pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterPara
 }
 
 fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[LaidZone]>> {
-    let tables = section.tables("zone", "[[platter.zone]]", &split_keys(ZONE_KEYS), MOST_ZONES)?;
+    let tables = section.read_tables("zone", "[[platter.zone]]", &split_keys(ZONE_KEYS), MOST_ZONES)?;
     let mut zones: Vec<LaidZone> = Vec::new();
     for table in &tables {
         let next = zones.last().map_or(0, |last| last.first + last.cylinders);
@@ -185,7 +185,7 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
         };
         let cylinder = u64::from(heads) * (zone.track_sectors - zone.track_spares);
         if cylinder <= zone.cylinder_spares || zone.sectors(heads) == 0 {
-            table.wrong("sectors", "spares leave nothing of the zone", "");
+            table.report_wrong("sectors", "spares leave nothing of the zone", "");
             return None;
         }
         zones.push(zone);
@@ -193,7 +193,7 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
     let held: u64 = zones.iter().map(|zone| zone.sectors(heads)).sum();
     if held < capacity {
         let message = format!("the zones hold {held} sectors of 512 bytes, and the device has {capacity}");
-        section.wrong("zone", &message, "lower `capacity`, or add what is missing");
+        section.report_wrong("zone", &message, "lower `capacity`, or add what is missing");
     }
     Some(zones.into())
 }
@@ -201,14 +201,14 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
 fn read_seek(section: &Section<'_>) -> Option<Seek> {
     let forms =
         [split_keys("minimum_ms average_ms"), split_keys("a_ms b_ms knee c_ms e_ms"), split_keys("table")];
-    let seek = section.needed_inner("seek", "seek", &forms.concat())?;
-    let form = match (seek.has("minimum_ms"), seek.has("table")) {
+    let seek = section.need_inner_table("seek", "seek", &forms.concat())?;
+    let form = match (seek.has_key("minimum_ms"), seek.has_key("table")) {
         (true, _) => 0,
         (_, true) => 2,
         _ => 1,
     };
     for (_, keys) in forms.iter().enumerate().filter(|(other, _)| *other != form) {
-        seek.forbid(keys, "the other way to give the curve", "give it in one way");
+        seek.forbid_keys(keys, "the other way to give the curve", "give it in one way");
     }
     Some(match form {
         0 => {
@@ -232,7 +232,7 @@ fn read_seek(section: &Section<'_>) -> Option<Seek> {
 fn read_table(seek: &Section<'_>) -> Option<Arc<[(f64, f64)]>> {
     let table = seek.need("table", "table = [[1, 0.8], [100, 2.5], [5000, 9.0]]", pairs)?;
     let wrong = |message: &str| {
-        seek.wrong("table", message, "pairs of cylinders and milliseconds, the nearest first");
+        seek.report_wrong("table", message, "pairs of cylinders and milliseconds, the nearest first");
     };
     if table.is_empty() || table.len() > MOST_SEEKS {
         wrong(&format!("it must have 1 to {MOST_SEEKS} pairs, but has {}", table.len()));

@@ -210,7 +210,7 @@ impl StraceReader {
         if has_flag(flags, "RENAME_EXCHANGE") || has_flag(flags, "RENAME_WHITEOUT") {
             return Ok(settled_not_kept("renames that exchange", CallWeight::NONE));
         }
-        // Both names are numbered, whatever becomes of the first.
+        // Both names are numbered, even if the first is not kept.
         let (from, to) = (self.number_of(&pair.from), self.number_of(&pair.to));
         let (from, to) = (from?, to?);
         if from == 0 || to == 0 || self.calls.files.is_known_directory(from) {
