@@ -144,7 +144,7 @@ pub fn calibrate_model(
     for (section, key, kind) in POLICIES.into_iter().filter(|_| is_rotating) {
         let with = |value: bool| with_value(&text, section, key, &value.to_string());
         let (on, off) = (run_grid(&with(true), false)?, run_grid(&with(false), false)?);
-        let known = found_policy([found, &on, &off].map(|findings| mean_log(findings.of(kind))));
+        let known = found_policy([found, &on, &off].map(|findings| mean_log(findings.cells_of(kind))));
         if let Some(value) = known {
             text = with_value(&text, section, key, &value.to_string());
             policies.push((section, key, value));

@@ -123,7 +123,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
             disk.time_read(from + gap, 4096)?;
             times_ns.push(disk.time_read(from + gap / 2, 4096)? as f64);
         }
-        findings.add(GridKind::Gap, gap as f64, times_ns);
+        findings.add_cell(GridKind::Gap, gap as f64, times_ns);
     }
     for distance in DISTANCES_BEHIND {
         let mut times_ns = Vec::new();
@@ -132,7 +132,7 @@ fn measure_reads(disk: &mut dyn TimedDisk, size: u64, findings: &mut GridFinding
             disk.time_read(from, 4096)?;
             times_ns.push(disk.time_read(from - distance, 4096)? as f64);
         }
-        findings.add(GridKind::Behind, distance as f64, times_ns);
+        findings.add_cell(GridKind::Behind, distance as f64, times_ns);
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ impl Dependence {
     /// The two values of a number that has no third in these blocks; `None` for any other number.
     pub(super) fn two_values(&self) -> Option<[DrawnNumber; 2]> {
         let mut values = once_each(self.blocks.iter().map(|(value, _)| *value));
-        values.sort_by(|one, other| one.scaled().total_cmp(&other.scaled()));
+        values.sort_by(|one, other| one.to_scale().total_cmp(&other.to_scale()));
         <[DrawnNumber; 2]>::try_from(values).ok()
     }
 }

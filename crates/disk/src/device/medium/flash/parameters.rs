@@ -120,7 +120,7 @@ fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
             Some("steady") => FlashState::Steady,
             _ => FlashState::Fresh,
         },
-        elsewhere: match section.has("elsewhere") {
+        elsewhere: match section.has_key("elsewhere") {
             true => Some(read_number(section, "elsewhere", 0.0..=1.0)?),
             false => None,
         },
@@ -138,15 +138,15 @@ fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
 
 /// Reads a size that may be absent.
 fn size_or_none(section: &Section<'_>, key: &str, most: u64) -> Option<Option<u64>> {
-    if section.has(key) { read_size(section, key, 4096, most).map(Some) } else { Some(None) }
+    if section.has_key(key) { read_size(section, key, 4096, most).map(Some) } else { Some(None) }
 }
 
 /// Reads the fast cells, which a device has if it has a time to program them.
 fn read_fast_cells(section: &Section<'_>) -> Option<Option<FastCellParameters>> {
     let has_some = ["fast_size", "fast_share", "fast_read_us", "fold_delay_ms", "fold_first"];
-    if !section.has("fast_program_us") {
-        if let Some(key) = has_some.into_iter().find(|key| section.has(key)) {
-            section.wrong(key, "there are no fast cells", "add fast_program_us and fast_read_us");
+    if !section.has_key("fast_program_us") {
+        if let Some(key) = has_some.into_iter().find(|key| section.has_key(key)) {
+            section.report_wrong(key, "there are no fast cells", "add fast_program_us and fast_read_us");
         }
         return Some(None);
     }
