@@ -153,7 +153,7 @@ mod tests {
         let data = data_of(&story(8, 0.5, 0));
         assert_eq!(data["verdict"]["depends"][0]["number"], "platter.through");
         // By blocks it is half as long again, or half as long: the interval of the mean tells neither.
-        let told = "On one device of this class, nine times in ten, beside xfs: ext4 takes 0.";
+        let told = "On nine devices of ten in this class, compared with xfs: ext4 takes 0.";
         assert!(shown.contains(told), "{shown}");
         assert!(
             shown.contains("so that ext4 may be the better choice for yours (predicted from 8 devices)"),
@@ -161,11 +161,11 @@ mod tests {
         );
         assert!(
             shown.contains(
-                "It is two answers, by platter.through: where it is false (4 devices) take ext4, then "
+                "The answer depends on platter.through of the device: where it is false (4 devices), take ext4, then "
             ),
             "{shown}"
         );
-        assert!(shown.contains("; where it is true (4 devices) take xfs, then ext4 1.9"), "{shown}");
+        assert!(shown.contains("; where it is true (4 devices), take xfs, then ext4 1.9"), "{shown}");
         assert!(page.contains("id=\"one-device\""), "no picture of single devices");
         let strata = data["verdict"]["device_strata"].as_array().unwrap();
         assert_eq!((strata[0]["leader"].as_str(), strata[1]["leader"].as_str()), (Some("ext4"), Some("xfs")));
@@ -193,7 +193,7 @@ mod tests {
     fn where_no_kind_of_device_decides_there_is_one_answer() {
         let shown =
             page_of(&story(8, 0.0, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
-        assert!(!shown.contains("It is two answers"), "{shown}");
+        assert!(!shown.contains("The answer depends on"), "{shown}");
         assert!(data_of(&story(8, 0.0, 0))["verdict"].get("device_strata").is_none());
     }
 

@@ -51,7 +51,7 @@ fn about(judged: &Judgement<'_>, leader: &str, all: &[&DevicePrediction]) -> Opt
         .filter_map(|one| Some(format!("{} {}", one.candidate, range(one.low?, one.high?))))
         .collect();
     Some(format!(
-        "On one device of this class, nine times in ten, beside {leader}: {}{conclusion} (predicted from {}).",
+        "On nine devices of ten in this class, compared with {leader}: {}{conclusion} (predicted from {}).",
         each.join("; "),
         count(known.iter().map(|one| one.devices).max()?, "device")
     ))
@@ -88,7 +88,12 @@ fn strata(judged: &Judgement<'_>) -> Option<String> {
         true => "`fsverdict calibrate DEVICE` finds out which of them yours is, in two minutes, by reading",
         false => "no data sheet tells which of them yours is",
     };
-    Some(format!("It is two answers, by {}: {}; {}; {found_out}.", one.number, stratum(one), stratum(other)))
+    Some(format!(
+        "The answer depends on {} of the device: {}; {}; {found_out}.",
+        one.number,
+        stratum(one),
+        stratum(other)
+    ))
 }
 
 fn stratum(one: &DeviceStratum) -> String {
@@ -96,8 +101,11 @@ fn stratum(one: &DeviceStratum) -> String {
         format!(", then {} {} times", rival.candidate, times_with_ends(&rival.ratio))
     });
     let devices = count(one.devices, "device");
-    let take = if one.recommended { "take" } else { "not decided, in front is" };
-    format!("where it is {} ({devices}) {take} {}{next}", one.value, one.leader)
+    let leads = match one.recommended {
+        true => format!("take {}", one.leader),
+        false => format!("{} leads, undecided", one.leader),
+    };
+    format!("where it is {} ({devices}), {leads}{next}", one.value)
 }
 
 /// One row for each rival; `None` where every block had the same device.

@@ -1,6 +1,7 @@
 //! How much of the times is computation where it has a price.
 
 use crate::page::{PageBlock, PageTable};
+use crate::text::capitalize;
 use crate::{Report, charged};
 
 /// The section; nothing where computation had no price.
@@ -9,7 +10,8 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     tables.first()?;
     let said = charged::sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
-        said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
-    blocks.extend(tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table))));
+        said.map(|what| PageBlock::Lead(format!("{}.", capitalize(&what)).into())).collect();
+    let tables = tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table)));
+    blocks.push(PageBlock::fold(None, "Computation of each phase", tables.collect()));
     Some(PageBlock::section("computation", "Computation", blocks))
 }
