@@ -20,7 +20,7 @@ build: ## build the program and print where it is
 	@scripts/setup build
 	@scripts/binary
 
-demo: ## compare sixteen filesystem configurations on a modelled USB disk, without root: some minutes, and once the kernel
+demo: ## compare four filesystems for daily backups on a modelled USB disk, without root: some minutes, and once the kernel
 	@scripts/setup demo
 	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 

@@ -82,7 +82,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
 const STARTS: &[(&str, &str)] = &[
     ("fsverdict ask", "asks for the work and the device, and answers"),
     ("fsverdict doctor", "shows what can run here and what to install"),
-    ("fsverdict run demo", "compares sixteen candidates on a modelled disk, without root"),
+    ("fsverdict run demo", "compares four filesystems on a modelled disk, without root"),
 ];
 
 /// What stands below the options in `--help`.

@@ -31,10 +31,8 @@ pub(super) fn with_answer(judged: &Judgement<'_>, answer: Option<String>) -> Opt
 fn tried(judged: &Judgement<'_>) -> String {
     let measured = match judged.plan.goal.metric.as_str() {
         "durable" => "how long each took until its data were safe on the device".to_owned(),
-        name => metric(name).map_or_else(
-            || format!("{name}, as the program reports it"),
-            |known| known.title.to_owned(),
-        ),
+        name => metric(name)
+            .map_or_else(|| format!("{name}, as the program reports it"), |known| known.title.to_owned()),
     };
     let often = match judged.sample_sizes() {
         Some((1, 1)) => "once each".to_owned(),

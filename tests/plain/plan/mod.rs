@@ -296,12 +296,8 @@ fn presets_are_right_and_unique() {
     }
     assert!(preset("nonsense").is_none());
     let study = read(preset("usb-backup").unwrap().toml, "usb-backup").unwrap();
-    let demo = read(preset("demo").unwrap().toml, "demo").unwrap();
     // The study's own, without what was asked for since.
-    let own: Vec<_> =
-        study.candidates.iter().filter(|candidate| candidate.mount.is_empty()).cloned().collect();
-    assert_eq!(own.len(), 16);
-    assert_eq!((&demo.candidates, &demo.phases, &demo.goal), (&own, &study.phases, &study.goal));
+    assert_eq!(study.candidates.iter().filter(|candidate| candidate.mount.is_empty()).count(), 16);
 }
 
 #[test]

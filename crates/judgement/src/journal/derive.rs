@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::open_trial::{OpenTrial, OpenTrials, of};
+use super::open_trial::{OpenTrial, OpenTrials, find_open};
 use super::reader::{opened_in_folder, read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
 use super::{
-    Beginning, CommandRecord, DeviceEvent, Event, Journal, JournalError, PowerCuts, Record, RottenBlocks,
-    Status, TrialId,
+    Beginning, Caution, CommandRecord, DeviceEvent, Event, Journal, JournalError, Observation, PowerCuts,
+    Record, RottenBlocks, Status, TrialId,
 };
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
@@ -57,7 +57,7 @@ impl Run {
         fold.end(path, torn)
     }
 
-    fn take(&mut self, record: Record, open: &mut OpenTrials, places: &mut LatencyPlaces) {
+    fn apply_record(&mut self, record: Record, open: &mut OpenTrials, places: &mut LatencyPlaces) {
         let Record { at, trial: id, event } = record;
         match event {
             Event::TrialStarted {} => {
@@ -66,7 +66,7 @@ impl Run {
                 }
             }
             Event::Command(command) => {
-                if let Some(open) = of(open, id.as_ref()) {
+                if let Some(open) = find_open(open, id.as_ref()) {
                     open.commands.push(command);
                 }
             }
@@ -74,44 +74,26 @@ impl Run {
                 // A trial's end counts only if the trial is open; otherwise its observations are lost.
                 if let Some(mut open) = id.and_then(|id| open.remove(&id)) {
                     open.begin_step("", at);
-                    let OpenTrial { mut trial, commands, .. } = open;
-                    trial.status = status;
-                    (trial.reason, trial.hint) = (reason, hint);
-                    trial.wall = wall;
-                    trial.observations.shrink_to_fit();
-                    self.keep_commands(&trial, commands);
-                    self.end(trial);
+                    let OpenTrial { trial, commands, .. } = open;
+                    self.keep_commands(&trial.id, status, commands);
+                    self.add_ended_trial(Trial { status, reason, hint, wall, ..trial });
                 }
             }
             Event::Observation(observation) => {
-                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
-                    let known = trial.observations.iter_mut().find(|known| known.phase == observation.phase);
-                    match known {
-                        Some(known) => known.add(observation),
-                        None => trial.observations.push(observation),
-                    }
+                if let Some(OpenTrial { trial, .. }) = find_open(open, id.as_ref()) {
+                    add_observation(trial, observation);
                 }
             }
             Event::Facts { facts, learnt } => {
-                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
+                if let Some(OpenTrial { trial, .. }) = find_open(open, id.as_ref()) {
                     trial.learnt.add(learnt.or_told(&facts));
                     trial.facts.extend(facts);
                 }
             }
-            Event::Caution(caution) => {
-                // A caution that the conductor records after a trial's end still belongs to that trial.
-                let owner = match of(open, id.as_ref()) {
-                    Some(open) => Some(&mut open.trial),
-                    None => {
-                        let mut latest = self.trials.iter_mut().rev().take(RECENT_TRIALS);
-                        latest.find(|trial| id.as_ref() == Some(&trial.id))
-                    }
-                };
-                match owner {
-                    Some(trial) => trial.cautions.push(caution),
-                    None => self.cautions.push(caution),
-                }
-            }
+            Event::Caution(caution) => match find_open(open, id.as_ref()) {
+                Some(open) => open.trial.cautions.push(caution),
+                None => self.add_late_caution(id.as_ref(), caution),
+            },
             Event::CandidateSkipped { candidate, reason, hint } => {
                 let state = self.candidate(&candidate);
                 state.status = CandidateStatus::Skipped;
@@ -132,7 +114,7 @@ impl Run {
                 invalid: None,
             }),
             Event::Surroundings(seen) => {
-                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
+                if let Some(OpenTrial { trial, .. }) = find_open(open, id.as_ref()) {
                     trial.surroundings = Some(seen);
                 }
             }
@@ -144,24 +126,16 @@ impl Run {
                 }
             }
             Event::RunResumed { more } => {
-                if let Some(more) = more {
-                    let complete = u32::try_from(self.complete_blocks()).unwrap_or(u32::MAX);
-                    self.extended_to = Some(complete.saturating_add(more));
-                }
-                self.resumed += 1;
-                self.foreign_write = None;
                 // Trials that were in progress ended with the conductor, and start again.
                 open.clear();
-                self.reopen();
-                self.finished = None;
-                self.ending = None;
+                self.resume(more);
             }
             Event::RunFinished { reason, ending } => {
                 self.finished = Some(reason);
                 self.ending = ending;
             }
             Event::StepStarted { step } => {
-                if let Some(open) = of(open, id.as_ref()) {
+                if let Some(open) = find_open(open, id.as_ref()) {
                     open.begin_step(&step, at);
                 }
             }
@@ -185,6 +159,29 @@ impl Run {
             | Event::AfterCut(_)
             | Event::AfterRot(_) => {}
         }
+    }
+
+    /// Adds a caution that the conductor recorded outside of a trial: it belongs to the trial `id` if that ended lately,
+    /// and to the run otherwise.
+    fn add_late_caution(&mut self, id: Option<&TrialId>, caution: Caution) {
+        let mut latest = self.trials.iter_mut().rev().take(RECENT_TRIALS);
+        match latest.find(|trial| id == Some(&trial.id)) {
+            Some(trial) => trial.cautions.push(caution),
+            None => self.cautions.push(caution),
+        }
+    }
+
+    /// Continues the run, by so many `more` blocks if that is said.
+    fn resume(&mut self, more: Option<u32>) {
+        if let Some(more) = more {
+            let complete = u32::try_from(self.complete_blocks()).unwrap_or(u32::MAX);
+            self.extended_to = Some(complete.saturating_add(more));
+        }
+        self.resumed += 1;
+        self.foreign_write = None;
+        self.reopen();
+        self.finished = None;
+        self.ending = None;
     }
 
     /// Trials that were killed in the last block are tried again in it. Those in earlier blocks are not, because a
@@ -239,16 +236,17 @@ impl Run {
     }
 
     /// Keeps the commands of one trial per candidate: commands are many, and much alike between trials.
-    fn keep_commands(&mut self, trial: &Trial, commands: Vec<CommandRecord>) {
-        let own = TrialCommands { trial: trial.id.clone(), status: trial.status, commands };
-        match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.id.candidate) {
+    fn keep_commands(&mut self, trial: &TrialId, status: Status, commands: Vec<CommandRecord>) {
+        let own = TrialCommands { trial: trial.clone(), status, commands };
+        match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.candidate) {
             None => self.commands.push(own),
             Some(kept) if kept.status == Status::Ok && own.status == Status::Failed => *kept = own,
             Some(_) => {}
         }
     }
 
-    fn end(&mut self, trial: Trial) {
+    fn add_ended_trial(&mut self, mut trial: Trial) {
+        trial.observations.shrink_to_fit();
         let id = &trial.id;
         if let Some(block) = self.blocks.iter_mut().rfind(|state| state.is(id.block, id.attempt))
             && !block.done.contains(&id.candidate)
@@ -352,10 +350,18 @@ impl Run {
                 if let Some(reason) = why {
                     state.status = CandidateStatus::Failed;
                     state.reason = reason;
-                    state.hint = "`accept_loss = true` in [faults] takes it all the same".to_owned();
+                    state.hint = "`accept_loss = true` in [faults] keeps it in the comparison".to_owned();
                 }
             }
         }
+    }
+}
+
+/// Adds an observation to those of its trial; a phase that is observed in several records has one.
+fn add_observation(trial: &mut Trial, observation: Observation) {
+    match trial.observations.iter_mut().find(|known| known.phase == observation.phase) {
+        Some(known) => known.add(observation),
+        None => trial.observations.push(observation),
     }
 }
 
@@ -398,7 +404,7 @@ impl Fold {
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }
             run.last = record.at;
-            run.take(record, &mut self.open, &mut self.latency_places);
+            run.apply_record(record, &mut self.open, &mut self.latency_places);
         }
     }
 

@@ -58,6 +58,7 @@ impl OpenTrial {
 
 pub(super) type OpenTrials = BTreeMap<TrialId, OpenTrial>;
 
-pub(super) fn of<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
+/// The trial with this id, if it has started and not ended.
+pub(super) fn find_open<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
     open.get_mut(id?)
 }

@@ -75,9 +75,9 @@ fn rate(times: &[u64], from: usize, to: usize) -> f64 {
 fn writes_before_cliff(times: &[u64]) -> f64 {
     let fast_ns = (times[200] - times[100]) as f64 / 100.0;
     let step = 32;
-    let slow = times.windows(step + 1).position(|window| {
-        (window[step] - window[0]) as f64 / step as f64 > 2.0 * fast_ns
-    });
+    let slow = times
+        .windows(step + 1)
+        .position(|window| (window[step] - window[0]) as f64 / step as f64 > 2.0 * fast_ns);
     slow.map_or(times.len() as f64, |index| (index + step / 2) as f64)
 }
 
@@ -123,7 +123,8 @@ pub(super) fn map_cache() -> Checked {
     // 16 segments of 4 KiB, for 64 MiB of 1 GiB.
     let mean_us = |lines: &str, size: u64| {
         let reads = places(7, 4000, size, 8).map(|sector| (Action::Read, sector, 8));
-        seconds(&carry_out(&mut device(&flash("1GiB", lines), Some("filled"), 1 << 30), 1, reads)) / 4000.0 * 1e6
+        seconds(&carry_out(&mut device(&flash("1GiB", lines), Some("filled"), 1 << 30), 1, reads)) / 4000.0
+            * 1e6
     };
     let lines = "map_cache = \"64KiB\"";
     let miss_us = 50.0 + 4096.0 / 1600.0;
@@ -142,7 +143,8 @@ pub(super) fn map_cache() -> Checked {
 pub(super) fn page_registers() -> Checked {
     let mean_us = |lines: &str| {
         let reads = sequence(Action::Read, 4000, 8);
-        seconds(&carry_out(&mut device(&flash("1GiB", lines), Some("filled"), 1 << 30), 1, reads)) / 4000.0 * 1e6
+        seconds(&carry_out(&mut device(&flash("1GiB", lines), Some("filled"), 1 << 30), 1, reads)) / 4000.0
+            * 1e6
     };
     within("reads in order, µs", mean_us("page_registers = true"), READ_US - 50.0 * 3.0 / 4.0, 0.01)?;
     within("reads in order without registers, µs", mean_us(""), READ_US, 0.01)

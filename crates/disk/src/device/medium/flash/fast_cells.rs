@@ -34,7 +34,8 @@ impl FastCells {
 
     /// Whether one more page fits, if so many pages of flash are free.
     pub(super) fn has_room(&self, page_bytes: u64, free_pages: u64) -> bool {
-        is_planted(Bug::FastCellsNeverFull) || (self.held.len() as u64) < self.capacity(page_bytes, free_pages)
+        is_planted(Bug::FastCellsNeverFull)
+            || (self.held.len() as u64) < self.capacity(page_bytes, free_pages)
     }
 
     pub(super) fn insert(&mut self, page: u64) {

@@ -65,7 +65,10 @@ mod tests {
     fn the_least_recently_used_segment_is_dropped_and_written_if_it_was_changed() {
         let mut cache = MapCache::new(2);
         let (hit, miss) = (MapLookup::default(), MapLookup { is_miss: true, writes_segment: false });
-        assert_eq!([(1, false), (2, true), (1, false)].map(|(at, write)| cache.look_up(at, write)), [miss, miss, hit]);
+        assert_eq!(
+            [(1, false), (2, true), (1, false)].map(|(at, write)| cache.look_up(at, write)),
+            [miss, miss, hit]
+        );
         // 2 is the older one, and was changed.
         assert_eq!(cache.look_up(3, false), MapLookup { is_miss: true, writes_segment: true });
         assert_eq!(cache.look_up(1, false), hit);

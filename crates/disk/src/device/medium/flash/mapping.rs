@@ -106,8 +106,7 @@ impl Mapping {
 
     /// Length of the chunk that begins at this unit if no unit of it is mapped: there is nothing to discard in it.
     pub(super) fn empty_chunk(&self, logical: u64) -> Option<u64> {
-        let empty =
-            logical.is_multiple_of(CHUNK) && self.chunks[(logical / CHUNK) as usize] == ALL_NOWHERE;
+        let empty = logical.is_multiple_of(CHUNK) && self.chunks[(logical / CHUNK) as usize] == ALL_NOWHERE;
         empty.then_some(CHUNK)
     }
 
