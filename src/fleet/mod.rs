@@ -11,6 +11,7 @@ mod error;
 mod ignored_file;
 mod inventory;
 mod merge;
+mod merged_records;
 mod plausibility;
 mod roster;
 mod run_key;

@@ -3,6 +3,7 @@
 //!
 //! This room does not know how a lab runs a trial or how a phase does its work.
 
+mod abilities;
 mod budget;
 mod calibration;
 mod cipher;
@@ -12,6 +13,7 @@ mod conclusion;
 mod conduct;
 mod cpu_calibration;
 mod disturbance;
+mod earlier_tries;
 mod environment;
 mod error;
 mod folder;
@@ -34,6 +36,7 @@ mod trials;
 mod unchanged;
 mod watcher;
 
+pub use abilities::{find_missing_ability, has_property};
 pub use budget::fault_deadline;
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};
@@ -46,7 +49,7 @@ pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use power_cutting::prepare_power_cutting;
 pub use price::measure_prices;
-pub use prospect::{Prospect, find_missing_ability, has_property};
+pub use prospect::Prospect;
 pub use schedule::draw_order;
 pub use session::{Resumed, Session};
 pub use unchanged::Changes;

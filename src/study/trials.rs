@@ -7,11 +7,12 @@ use std::thread::scope;
 
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
 use fsverdict_judgement::plan::{Candidate, DeviceSource};
-use fsverdict_lab::lab::{ATTEMPTS, Interruption, LabError, TrialEnd, describe_interruptions};
+use fsverdict_lab::lab::{Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_lab::trial::{Drawn, Repeats, TrialSpec};
 use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;
+use super::earlier_tries::EarlierTries;
 use super::error::SessionError;
 use super::repeats::decide_repeats;
 
@@ -34,35 +35,6 @@ struct TrialTask<'a> {
     earlier: EarlierTries,
     /// An upper bound on the bytes that this trial has moved so far.
     own_bytes: u64,
-}
-
-/// The results of a trial's tries before the current one.
-#[derive(Debug, Default)]
-struct EarlierTries {
-    /// The interruptions of tries that were ended from outside.
-    interruptions: Vec<Interruption>,
-    /// Whether an earlier try crashed; after a second crash the trial has failed.
-    crashed: bool,
-    /// Why the most recent try ended; `None` before the first end.
-    reason: Option<String>,
-}
-
-impl EarlierTries {
-    /// Adds the end of one more try. Returns whether the trial is to be tried again.
-    fn add_try(&mut self, end: &TrialEnd) -> bool {
-        let tried_before = self.reason.replace(end.reason.clone()).is_some();
-        match end.interrupted {
-            Some(interruption) => {
-                self.interruptions.push(interruption);
-                interruption.can_pass()
-                    && self.interruptions.len() < ATTEMPTS
-                    && !(end.unheard && tried_before)
-            }
-            None => {
-                end.killed && !std::mem::replace(&mut self.crashed, true) && !(end.unheard && tried_before)
-            }
-        }
-    }
 }
 
 impl Study<'_> {
@@ -113,9 +85,9 @@ impl Study<'_> {
                     );
                     underway.insert(job, task);
                     scope.spawn(move || {
-                        let mut watch = |event| tell(&sender, job, LabMessage::Event(event));
+                        let mut watch = |event| send_message(&sender, job, LabMessage::Event(event));
                         let end = lab.run_trial(&spec, &attachments, job, &mut watch);
-                        tell(&sender, job, LabMessage::End(end));
+                        send_message(&sender, job, LabMessage::End(end));
                     });
                 }
                 if underway.is_empty() {
@@ -301,7 +273,7 @@ fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
 }
 
 /// Sends a message to the conducting thread, which receives until every lab has ended.
-fn tell(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
+fn send_message(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
     let _ = sender.send((job, said));
 }
 

@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use fsverdict_judgement::journal::DATASET_FACT;
 
-use super::names::{HiddenKind, NameReplacer, is_public};
+use super::hidden_kind::HiddenKind;
+use super::name_patterns::is_public;
+use super::names::NameReplacer;
 use fsverdict_judgement::plan::{Tells, axis};
 
 /// Words of the schemas besides those of axes: fixed words, which no user chose.

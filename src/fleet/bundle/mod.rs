@@ -3,7 +3,9 @@
 
 mod archive;
 mod error;
+mod hidden_kind;
 mod hide_names;
+mod name_patterns;
 mod names;
 
 use std::path::Path;
@@ -15,8 +17,10 @@ use fsverdict_judgement::journal::{Record, Run, read_in_folder};
 use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
 use fsverdict_linux::host::root::Root;
 
+use hidden_kind::HiddenKind;
 use hide_names::{hide_names, leave_out, register_names};
-use names::{HiddenKind, NameReplacer, is_public};
+use name_patterns::is_public;
+use names::NameReplacer;
 
 pub use archive::open_bundle;
 pub use error::BundleError;

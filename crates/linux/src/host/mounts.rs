@@ -180,7 +180,7 @@ pub fn restrict_mounts(
             continue;
         }
         match rustix::mount::mount_remount(target, MountFlags::BIND | wanted, "") {
-            // A mount hidden beneath another, or below an inaccessible folder, cannot be written either.
+            // A mount that another mount hides, or below an inaccessible folder, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
             }
             Err(errno) => return Err(mount_error("make read-only", target)(errno)),

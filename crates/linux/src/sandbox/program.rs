@@ -5,8 +5,10 @@
 
 mod alarm;
 mod error;
+mod find;
 mod line_hearer;
 mod output;
+mod running;
 mod stops;
 
 use std::ffi::OsString;
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Pid;
 
 use super::{Gate, Sandbox, Workshop, make_inheritable};
 use fsverdict_judgement::journal::CommandRecord;
@@ -27,11 +29,10 @@ use alarm::Alarm;
 use output::{OutputTail, collect_output, tail_of};
 
 pub use error::ProgramError;
+pub use find::find_program;
 pub use line_hearer::LineHearer;
+pub use running::RunningProgram;
 pub use stops::report_stops_to;
-
-/// Folders searched after `$PATH`: an ordinary user's often lacks the ones mkfs and fsck lie in.
-const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
 
 /// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
 const KEPT_OUTPUT: usize = 16 * 1024;
@@ -248,13 +249,6 @@ impl PreparedProgram {
     }
 }
 
-/// A program that goes on by itself, and ends with this value at the latest.
-#[derive(Debug)]
-pub struct RunningProgram {
-    ready: Option<PreparedProgram>,
-    started: Instant,
-}
-
 impl PreparedProgram {
     /// Lets it go, and does not wait. The limit of the program does not count.
     pub fn start(mut self) -> RunningProgram {
@@ -266,85 +260,9 @@ impl PreparedProgram {
     }
 }
 
-impl RunningProgram {
-    /// How often it is looked whether it has ended.
-    const LOOKS: Duration = Duration::from_millis(10);
-
-    /// The process that is waited for.
-    pub fn process(&self) -> Option<Pid> {
-        self.ready.as_ref().map(|ready| Pid::from_child(&ready.child))
-    }
-
-    /// Whether it has ended by itself.
-    pub fn has_ended(&mut self) -> Result<bool, ProgramError> {
-        let Some(ready) = &mut self.ready else { return Ok(true) };
-        stops::report_stops(&ready.child);
-        match ready.child.try_wait() {
-            Ok(status) => Ok(status.is_some()),
-            Err(source) => Err(ProgramError::Wait { program: ready.program_name(), source }),
-        }
-    }
-
-    /// Closes its standard input, which asks it to stop, and waits; after `within` it is killed, and its record has
-    /// neither exit status nor signal.
-    pub fn stop_within(mut self, step: &str, within: Duration) -> Result<CommandRecord, ProgramError> {
-        if let Some(ready) = &mut self.ready {
-            ready.line = None;
-        }
-        let asked_at = Instant::now();
-        while !self.has_ended()? && asked_at.elapsed() < within {
-            std::thread::sleep(Self::LOOKS);
-        }
-        let seconds = self.started.elapsed().as_secs_f64();
-        let Some(mut ready) = self.ready.take() else {
-            return Err(ProgramError::Missing { program: step.to_owned() });
-        };
-        let too_late = !matches!(ready.child.try_wait(), Ok(Some(_)));
-        if too_late {
-            let _ = kill_process_group(ready.group, Signal::KILL);
-        }
-        let program = ready.program_name();
-        let status = ready.child.wait().map_err(|source| ProgramError::Wait { program, source })?;
-        Ok(CommandRecord {
-            step: step.to_owned(),
-            argv: ready.argv,
-            exit: status.code().filter(|_| !too_late),
-            signal: status.signal().filter(|_| !too_late),
-            seconds,
-            stdout: collect_output(ready.stdout),
-            stderr: collect_output(ready.stderr),
-        })
-    }
-}
-
-impl Drop for RunningProgram {
-    fn drop(&mut self) {
-        if let Some(ready) = &mut self.ready {
-            let _ = kill_process_group(ready.group, Signal::KILL);
-            let _ = ready.child.wait();
-        }
-    }
-}
-
 /// Turns a record of anything but exit status 0 into an error.
 pub fn require_success(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
     if record.exit == Some(0) { Ok(record) } else { Err(ProgramError::Failed(Box::new(record))) }
-}
-
-/// The absolute path of a program: `$PATH` first, then the system's folders.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| path.exists());
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(SYSTEM_FOLDERS.iter().map(PathBuf::from))
-        .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
 /// Removes the folder of this name with its content, without following links or crossing mounts.
 ///
 /// # Errors
-/// When something in it cannot be removed.
+/// Fails if a part of the content cannot be removed.
 pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     empty_folder(open_to_empty(above, name)?.as_fd())?;
     unlinkat(above, name, AtFlags::REMOVEDIR)
@@ -33,7 +33,7 @@ pub fn remove_folder(above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
 /// independently of the depth of the tree: subfolders are moved up to the first folder, and removed from there.
 ///
 /// # Errors
-/// When something in it cannot be removed.
+/// Fails if a part of the content cannot be removed.
 pub fn empty_folder(first: BorrowedFd<'_>) -> Result<(), Errno> {
     let mut moved = 0_u64;
     loop {

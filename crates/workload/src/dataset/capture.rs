@@ -14,8 +14,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::descriptor::{Listing, open_directory, open_path, stat_entry, type_of};
 use super::form::TEN;
+use super::transfer::read_some;
 use super::tree::PATH_LIMIT;
-use super::write::read_some;
 
 /// So many numbers stand for the distribution of sizes: its hundredths.
 const QUANTILES: usize = 101;

@@ -5,59 +5,17 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, Timespec, Timestamps};
+use rustix::fs::{AtFlags, FileType, Mode, Statx, Timespec, Timestamps};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
-use super::descriptor::{Listing, open_directory, stat_entry, type_of};
+use super::descriptor::{Listing, open_directory};
 use super::error::IoFailure;
 use super::folder::Selection;
+use super::skipped::Skipped;
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
-use super::write::{read_some, write_fully};
-
-/// The entries that were left out of a copy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
-    /// Files and directories that this user may not read, or that the disk failed to return.
-    pub unreadable: u64,
-    /// Sockets, pipes and devices.
-    pub special: u64,
-    /// Things that disappeared during the copy.
-    pub vanished: u64,
-    /// Directories on which another filesystem is mounted.
-    pub mounts: u64,
-}
-
-impl Skipped {
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            (self.unreadable, "unreadable"),
-            (self.special, "sockets, pipes or devices"),
-            (self.vanished, "gone during the copy"),
-            (self.mounts, "other filesystems mounted inside"),
-        ];
-        let parts: Vec<String> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        if parts.is_empty() {
-            return formatter.write_str("nothing left out");
-        }
-        write!(formatter, "left out: {}", parts.join(", "))
-    }
-}
 
 pub(super) struct Copied {
     /// The target, as listing it would show it.
@@ -97,37 +55,37 @@ pub(super) fn copy_folder(
     Ok(copier.copied)
 }
 
-fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
+pub(super) fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
     rustix::fs::statx(open, c"", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
 }
 
-type InodeIdentity = (u32, u32, u64);
+pub(super) type InodeIdentity = (u32, u32, u64);
 
 fn device_number(status: &Statx) -> (u32, u32) {
     (status.stx_dev_major, status.stx_dev_minor)
 }
 
-fn inode_identity(status: &Statx) -> InodeIdentity {
+pub(super) fn inode_identity(status: &Statx) -> InodeIdentity {
     (status.stx_dev_major, status.stx_dev_minor, status.stx_ino)
 }
 
-fn timestamps_of(status: &Statx) -> Timestamps {
+pub(super) fn timestamps_of(status: &Statx) -> Timestamps {
     let time =
         |stamp: rustix::fs::StatxTimestamp| Timespec { tv_sec: stamp.tv_sec, tv_nsec: stamp.tv_nsec.into() };
     Timestamps { last_access: time(status.stx_atime), last_modification: time(status.stx_mtime) }
 }
 
-struct Copier<'a> {
-    selection: &'a Selection,
-    root: BorrowedFd<'a>,
-    device: (u32, u32),
-    target: InodeIdentity,
+pub(super) struct Copier<'a> {
+    pub(super) selection: &'a Selection,
+    pub(super) root: BorrowedFd<'a>,
+    pub(super) device: (u32, u32),
+    pub(super) target: InodeIdentity,
     /// Where the first name of each file that has several was put, and the number of its entry.
-    linked: HashMap<InodeIdentity, (CString, u32)>,
-    copied: Copied,
-    listing: Listing,
-    buffer: Vec<u8>,
-    mask: Mode,
+    pub(super) linked: HashMap<InodeIdentity, (CString, u32)>,
+    pub(super) copied: Copied,
+    pub(super) listing: Listing,
+    pub(super) buffer: Vec<u8>,
+    pub(super) mask: Mode,
 }
 
 /// Reads this process's umask (umask(2) returns it only by setting another one).
@@ -138,7 +96,7 @@ fn read_umask() -> Mode {
 }
 
 /// Why one thing was not copied.
-enum Trouble {
+pub(super) enum Trouble {
     Source(Errno),
     Target(&'static str, Errno),
     /// Something in it could not be, for the target's sake.
@@ -237,7 +195,7 @@ impl Copier<'_> {
         }
     }
 
-    fn record_name(&mut self, name: &CStr) -> Result<u32, Trouble> {
+    pub(super) fn record_name(&mut self, name: &CStr) -> Result<u32, Trouble> {
         self.copied
             .tree
             .add_name(name.to_bytes())
@@ -245,7 +203,7 @@ impl Copier<'_> {
     }
 
     /// Remembers an entry of the directory that is being copied.
-    fn record_entry(
+    pub(super) fn record_entry(
         &mut self,
         name: &CStr,
         what: Option<u32>,
@@ -285,106 +243,6 @@ impl Copier<'_> {
             .and_then(|()| open_directory(target, name))
             .map_err(|errno| Trouble::Target("make the directory", errno))?;
         self.copy_directory(from.as_fd(), to.as_fd(), &status, path, place).map_err(Trouble::Inside)
-    }
-
-    /// Copies an entry that is not, or not known to be, a regular file; returns whether it is a directory.
-    fn copy_special(
-        &mut self,
-        source: BorrowedFd<'_>,
-        target: BorrowedFd<'_>,
-        name: &CStr,
-        taken: bool,
-        path: &[u8],
-        length: usize,
-    ) -> Result<bool, Trouble> {
-        let status = stat_entry(source, name).map_err(Trouble::Source)?;
-        match type_of(&status) {
-            FileType::Directory => return Ok(true),
-            _ if !taken => {}
-            FileType::RegularFile => self.copy_file(source, target, name, path, length)?,
-            FileType::Symlink => {
-                let to = rustix::fs::readlinkat(source, name, Vec::new()).map_err(Trouble::Source)?;
-                rustix::fs::symlinkat(&to, target, name)
-                    .and_then(|()| {
-                        rustix::fs::utimensat(
-                            target,
-                            name,
-                            &timestamps_of(&status),
-                            AtFlags::SYMLINK_NOFOLLOW,
-                        )
-                    })
-                    .map_err(|errno| Trouble::Target("make the symbolic link", errno))?;
-                let target_name = self.record_name(&to)?;
-                self.record_entry(name, Some(target_name), EntryKind::Symlink, 0, 0o777)?;
-            }
-            _ => self.copied.skipped.special += 1,
-        }
-        Ok(false)
-    }
-
-    fn copy_file(
-        &mut self,
-        source: BorrowedFd<'_>,
-        target: BorrowedFd<'_>,
-        name: &CStr,
-        path: &[u8],
-        length: usize,
-    ) -> Result<(), Trouble> {
-        let Some(most) = self.selection.bytes_of(&path[..length], path) else { return Ok(()) };
-        // O_NONBLOCK: the file may have become a pipe meanwhile. The file is opened before it is examined: two lookups
-        // by name would take a guest twice as long.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let from = rustix::fs::openat(source, name, flags, Mode::empty()).map_err(Trouble::Source)?;
-        let status = &status_of(from.as_fd()).map_err(Trouble::Source)?;
-        if type_of(status) != FileType::RegularFile {
-            return Err(Trouble::Source(Errno::NOENT));
-        }
-        let mode = status.stx_mode & 0o777;
-        if let Some((first, number)) = self.linked.get(&inode_identity(status)) {
-            let number = *number;
-            rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
-                .map_err(|errno| Trouble::Target("make the hard link", errno))?;
-            let size = self.copied.tree.entries[number as usize].size;
-            return self.record_entry(name, Some(number), EntryKind::HardLink, size, mode).map(drop);
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let wanted = Mode::from_raw_mode(mode.into());
-        let to = rustix::fs::openat(target, name, flags, wanted)
-            .map_err(|errno| Trouble::Target("create", errno))?;
-        let (mut digest, mut size) = (Xxh3::new(), 0);
-        loop {
-            match read_some(from.as_fd(), &mut self.buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    let wanted = usize::try_from(most - size).map_or(count, |left| count.min(left));
-                    let bytes = &self.buffer[..wanted];
-                    write_fully(to.as_fd(), bytes).map_err(|errno| Trouble::Target("write", errno))?;
-                    digest.update(bytes);
-                    size += wanted as u64;
-                    // End of file, without another read; some network filesystems return short reads elsewhere.
-                    if size == most || count < self.buffer.len() && size == status.stx_size {
-                        break;
-                    }
-                }
-                Err(errno) => {
-                    rustix::fs::unlinkat(target, name, AtFlags::empty())
-                        .map_err(|errno| Trouble::Target("remove the half-copied", errno))?;
-                    return Err(Trouble::Source(errno));
-                }
-            }
-        }
-        let number = self.record_entry(name, None, EntryKind::File, size, mode)?;
-        self.copied.digests[number as usize] = digest.digest();
-        let masked = if wanted.intersects(self.mask) { rustix::fs::fchmod(&to, wanted) } else { Ok(()) };
-        masked
-            .and_then(|()| rustix::fs::futimens(&to, &timestamps_of(status)))
-            .map_err(|errno| Trouble::Target("set mode and times of", errno))?;
-        if status.stx_nlink > 1 {
-            // A path cannot hold a NUL: it was put together from names the kernel gave.
-            let first = CString::new(path).map_err(|_| Trouble::Source(Errno::INVAL))?;
-            self.linked.insert(inode_identity(status), (first, number));
-        }
-        Ok(())
     }
 }
 

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::content::TRANSFER;
 use super::descriptor::{open_directory_quietly, open_path_quietly, open_quietly};
 use super::error::IoFailure;
+use super::transfer::read_some;
 use super::tree::{EntryKind, Tree};
-use super::write::read_some;
 
 /// Reads every file of the tree, which lies at `path`.
 pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFailure> {

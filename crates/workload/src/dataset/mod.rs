@@ -8,8 +8,10 @@ mod aged;
 mod capture;
 mod churn;
 mod compare;
+mod compare_entries;
 mod content;
 mod copy;
+mod copy_file;
 mod descriptor;
 mod digest;
 mod error;
@@ -28,15 +30,17 @@ mod random;
 mod readable;
 mod recorded;
 mod sizes;
+mod skipped;
 mod stage;
 mod traced;
+mod transfer;
 mod tree;
 mod write;
+mod write_probe;
 mod write_shared;
 
 pub use capture::{CapturedShape, capture_shape};
 pub use compare::{CompareError, HardLinks};
-pub use copy::Skipped;
 pub use descriptor::{open_directory_below, open_path};
 pub use error::{DatasetError, IoFailure};
 pub use folder::{FolderTotals, PartialDirectory, Selection, holds_data, select_for_dataset};
@@ -48,6 +52,7 @@ pub use recorded::{
     Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
     STRACE_COMMAND, WARNING_SHARE, read_record, recorded_file,
 };
+pub use skipped::Skipped;
 pub use stage::{Staged, StagingRecord, adopt_staged, room_for, stage_dataset};
 pub use tree::Totals;
 
@@ -60,8 +65,8 @@ pub(crate) use manifest::SharedFiles;
 pub(crate) use prepare::DatasetOrigin;
 pub(crate) use pull::{Pull, Pulled};
 pub(crate) use random::{RandomStream, mix_bits};
+pub(crate) use transfer::read_some;
 pub(crate) use tree::{Tree, TreeEntry};
-pub(crate) use write::{
-    Call, Manner, NewTree, Sharing, TreeSource, Untimed, WriteProbe, read_some, write_tree,
-};
+pub(crate) use write::{Manner, NewTree, Sharing, TreeSource, write_tree};
+pub(crate) use write_probe::{Call, Untimed, WriteProbe};
 pub(crate) use write_shared::{ThreadPart, write_directories, write_files, write_links};

@@ -10,15 +10,17 @@ use serde::{Deserialize, Serialize};
 use fsverdict_judgement::plan::{Dataset, OperationKind, least_space};
 
 use super::content::Body;
-use super::copy::{Copied, Skipped, copy_folder};
+use super::copy::{Copied, copy_folder};
 use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, open_source, select_files};
 use super::list::list_tree;
 use super::prepare::{DatasetOrigin, Prepared};
+use super::skipped::Skipped;
 use super::tree::{Totals, Tree};
-use super::write::{Manner, TreeSource, Untimed, write_tree};
+use super::write::{Manner, TreeSource, write_tree};
+use super::write_probe::Untimed;
 
 /// The maximum overhead of a file beyond its bytes: its last block, half empty, and its inode.
 const BLOCK: u64 = 4096;

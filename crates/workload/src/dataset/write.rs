@@ -11,28 +11,9 @@ use rustix::io::Errno;
 use super::content::{Body, Content, TRANSFER};
 use super::descriptor::open_directory;
 use super::error::IoFailure;
+use super::transfer::copy_file;
 use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree, TreeEntry};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
-    MakeDirectory,
-    WriteFile,
-    Link,
-    Clone,
-}
-
-/// A clock around calls, or none.
-pub(crate) trait WriteProbe {
-    fn begin(&mut self);
-    fn end(&mut self, call: Call);
-}
-
-pub(crate) struct Untimed;
-
-impl WriteProbe for Untimed {
-    fn begin(&mut self) {}
-    fn end(&mut self, _: Call) {}
-}
+use super::write_probe::{Call, WriteProbe};
 
 #[derive(Clone, Copy)]
 pub(crate) enum TreeSource<'a> {
@@ -306,50 +287,4 @@ fn clone_file(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let to = rustix::fs::openat(here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;
     rustix::fs::ioctl_ficlone(to, from)
-}
-
-/// Copies exactly `size` bytes of the file `name` of a staged directory; `buffer` has a length.
-pub(crate) fn copy_file(
-    from: BorrowedFd<'_>,
-    name: &CStr,
-    file: BorrowedFd<'_>,
-    size: u64,
-    buffer: &mut [u8],
-) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let source = rustix::fs::openat(from, name, flags, Mode::empty())?;
-    let source = source.as_fd();
-    let mut bytes_left = size;
-    while bytes_left > 0 {
-        let want = bytes_left.min(buffer.len() as u64) as usize;
-        let got = read_some(source, &mut buffer[..want])?;
-        if got == 0 {
-            return Err(Errno::STALE); // the staged file has shrunk under us
-        }
-        write_fully(file, &buffer[..got])?;
-        bytes_left -= got as u64;
-    }
-    Ok(())
-}
-
-/// Reads once, again when a signal came between.
-pub(crate) fn read_some(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
-    loop {
-        match rustix::io::read(file, &mut *buffer) {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
-}
-
-pub(crate) fn write_fully(file: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(file, bytes) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
 }

@@ -8,9 +8,9 @@ use rustix::fs::Mode;
 use super::descriptor::open_directory;
 use super::error::IoFailure;
 use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree};
-use super::write::{
-    Call, DirectoryPlace, Manner, NewTree, TreeSource, WriteProbe, WrittenTotals, write_entries,
-};
+use super::write::{DirectoryPlace, Manner, NewTree, TreeSource, WrittenTotals, write_entries};
+
+use super::write_probe::{Call, WriteProbe};
 
 /// One of several threads, counted from 0.
 #[derive(Debug, Clone, Copy)]

@@ -22,6 +22,7 @@ mod json;
 mod latency;
 mod layout;
 mod ledger;
+mod mover;
 mod operation;
 mod own_metric;
 mod page_buffer;
@@ -34,11 +35,13 @@ mod remake;
 mod replace;
 mod replay;
 mod replay_files;
+mod replay_names;
 mod replayed;
 mod rotation;
 mod save;
 mod saved;
 mod saved_blocks;
+mod saved_check;
 mod sequence;
 mod shared_walk;
 mod site;
@@ -63,7 +66,8 @@ pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use promised::{PROMISED, PromiseListener, Recheck};
 pub use remake::write_again;
-pub use saved::{SavedFolder, SavedPhase, SavedReading};
+pub use saved::{SavedFolder, SavedPhase};
+pub use saved_check::SavedReading;
 pub use sequence::{
     OneSequence, SequenceBounds, SequenceWindow, SequenceWork, SequencesDone, SequencesLooking,
     SequencesRecord, carry_out,

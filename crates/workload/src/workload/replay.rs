@@ -8,30 +8,21 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Body, Content, IoFailure, Listing, open_directory, stat_entry};
+use crate::dataset::{Content, IoFailure, Listing};
 use fsverdict_judgement::plan::{CallTrace, CallWork, OpenFlags, Pace, TracedCall};
 
 use super::hands::with_hands;
 use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LedgerEntry, Remains};
-use super::page_buffer::PageBuffer;
+use super::mover::{CallFailure, Mover};
 use super::pieces::content_of;
-use super::positioned::{read_at, write_at};
 use super::{OperationResult, WorkError, Workplace};
 
 /// The alignment of direct I/O: a page, which suffices for every device here.
 const PAGE: u64 = 4096;
-/// Contents of a file do not depend on how large it is.
-pub(super) const ENDLESS: u64 = 1 << 60;
-/// Directories that are kept open at once.
-const KEPT_OPEN: usize = 256;
-
-/// Why a call of a trace could not be made.
-pub(super) type CallFailure = (&'static str, Errno);
-
 pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let known = site.known_entry();
     if known.remains != Remains::Everything || known.generation > 0 {
@@ -140,84 +131,14 @@ fn pause_before(pace: Pace, call: &TracedCall) {
     }
 }
 
-/// Calls that move bytes, and their latencies.
-pub(super) struct Mover<'a> {
-    content: &'a Content,
-    buffer: PageBuffer,
-    reads: LatencyRecorder,
-    writes: LatencyRecorder,
-    pub(super) syncs: LatencyRecorder,
-    pub(super) read: u64,
-    pub(super) written: u64,
-}
-
-impl<'a> Mover<'a> {
-    fn new(content: &'a Content) -> Result<Self, WorkError> {
-        Ok(Mover {
-            content,
-            buffer: PageBuffer::default(),
-            reads: LatencyRecorder::new("read")?,
-            writes: LatencyRecorder::new("write")?,
-            syncs: LatencyRecorder::new("sync")?,
-            read: 0,
-            written: 0,
-        })
-    }
-
-    /// A call on an open file of these contents, if it is one.
-    fn apply_to_file(
-        &mut self,
-        file: BorrowedFd<'_>,
-        identity: u32,
-        work: CallWork,
-    ) -> Result<(), CallFailure> {
-        match work {
-            CallWork::Read { offset, length, .. } => {
-                let wanted = self.buffer.with_length(length as usize);
-                let start = Instant::now();
-                read_at(file, wanted, offset).map_err(|errno| ("read", errno))?;
-                self.reads.record_since(start);
-                self.read += length;
-            }
-            CallWork::Write { offset, length, .. } => {
-                let bytes = self.buffer.with_length(length as usize);
-                self.content.fill_range(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
-                let start = Instant::now();
-                write_at(file, bytes, offset).map_err(|errno| ("write", errno))?;
-                self.writes.record_since(start);
-                self.written += length;
-            }
-            CallWork::Fsync { .. } => {
-                let start = Instant::now();
-                rustix::fs::fsync(file).map_err(|errno| ("fsync", errno))?;
-                self.syncs.record_since(start);
-            }
-            CallWork::Fdatasync { .. } => {
-                let start = Instant::now();
-                rustix::fs::fdatasync(file).map_err(|errno| ("fdatasync", errno))?;
-                self.syncs.record_since(start);
-            }
-            CallWork::Truncate { size, .. } => {
-                rustix::fs::ftruncate(file, size).map_err(|errno| ("truncate a file in", errno))?;
-            }
-            CallWork::Reserve { offset, length, .. } => {
-                rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length)
-                    .map_err(|errno| ("set bytes aside in", errno))?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
 /// Makes the calls of a trace in a folder.
 pub(super) struct Replayer<'a> {
     pub(super) trace: &'a CallTrace,
-    content: &'a Content,
+    pub(super) content: &'a Content,
     pub(super) root: BorrowedFd<'a>,
-    pace: Pace,
-    direct: bool,
-    texts: Vec<CString>,
+    pub(super) pace: Pace,
+    pub(super) direct: bool,
+    pub(super) texts: Vec<CString>,
     /// Open files, with the number of their contents.
     pub(super) open: HashMap<u32, (OwnedFd, u32)>,
     pub(super) folders: HashMap<u32, OwnedFd>,
@@ -225,7 +146,7 @@ pub(super) struct Replayer<'a> {
     pub(super) stand_ins: HashMap<u32, (u32, CString)>,
     /// The numbers of contents of the files that are yet to be opened, in order.
     pub(super) contents: std::slice::Iter<'a, u32>,
-    listing: Listing,
+    pub(super) listing: Listing,
     pub(super) mover: Mover<'a>,
     pub(super) calls: LatencyRecorder,
     pub(super) names: LatencyRecorder,
@@ -337,103 +258,6 @@ impl<'a> Replayer<'a> {
         let identity = self.contents.next().copied().unwrap_or_default();
         self.open.insert(file, (opened, identity));
         Ok(())
-    }
-
-    /// A call on names.
-    fn change_name(&mut self, work: CallWork) -> Result<(), CallFailure> {
-        let (name, second) = match work {
-            CallWork::MakeDirectory { name }
-            | CallWork::RemoveFile { name }
-            | CallWork::RemoveDirectory { name }
-            | CallWork::Look { name }
-            | CallWork::List { name } => (name, None),
-            CallWork::Rename { from, to } | CallWork::Link { from, to } => (from, Some(to)),
-            _ => return Ok(()),
-        };
-        if let CallWork::Look { .. } = work {
-            let parent =
-                self.trace.names().get((name as usize).wrapping_sub(1)).map_or(0, |name| name.parent);
-            // A directory is not opened for it, which may not be there.
-            if parent != 0 && !self.folders.contains_key(&parent) {
-                return self.look_by_path(name);
-            }
-        }
-        let parent = self.open_parent(name)?;
-        let other = second.map(|second| self.open_parent(second)).transpose()?;
-        if let CallWork::List { name } = work {
-            self.keep_open(name)?;
-            self.folders.remove(&name);
-        }
-        if let CallWork::RemoveDirectory { name } = work {
-            self.folders.remove(&name);
-        }
-        let (folder, text) = (self.folder_descriptor(parent), self.name_text(name));
-        let start = Instant::now();
-        let outcome = match work {
-            CallWork::MakeDirectory { .. } => rustix::fs::mkdirat(folder, text, Mode::from_raw_mode(0o755))
-                .map_err(|errno| ("make a directory in", errno)),
-            CallWork::RemoveFile { .. } => rustix::fs::unlinkat(folder, text, AtFlags::empty())
-                .map_err(|errno| ("remove a file from", errno)),
-            CallWork::RemoveDirectory { .. } => rustix::fs::unlinkat(folder, text, AtFlags::REMOVEDIR)
-                .map_err(|errno| ("remove a directory from", errno)),
-            CallWork::Look { .. } => match stat_entry(folder, text) {
-                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
-                Err(errno) => Err(("look at a file in", errno)),
-            },
-            CallWork::List { .. } => open_directory(folder, text)
-                .and_then(|listed| self.listing.for_each_entry(listed.as_fd(), |errno| errno, |_, _| Ok(())))
-                .map_err(|errno| ("list a directory in", errno)),
-            CallWork::Rename { to, .. } => {
-                let (there, other) = (self.name_text(to), self.folder_descriptor(other.unwrap_or(parent)));
-                rustix::fs::renameat(folder, text, other, there).map_err(|errno| ("rename a file in", errno))
-            }
-            CallWork::Link { to, .. } => {
-                let (there, other) = (self.name_text(to), self.folder_descriptor(other.unwrap_or(parent)));
-                rustix::fs::linkat(folder, text, other, there, AtFlags::empty())
-                    .map_err(|errno| ("link a file in", errno))
-            }
-            _ => Ok(()),
-        };
-        outcome?;
-        self.calls.record_since(start);
-        self.names.record_since(start);
-        Ok(())
-    }
-
-    /// The number of the directory that a name is in, which is open then.
-    pub(super) fn open_parent(&mut self, name: u32) -> Result<u32, CallFailure> {
-        let number = (name as usize).checked_sub(1).and_then(|at| self.trace.names().get(at));
-        let parent = number.map_or(0, |name| name.parent);
-        self.keep_open(parent)?;
-        Ok(parent)
-    }
-
-    /// Opens a directory and its parents outside the timed calls: the recorded program had them open already.
-    pub(super) fn keep_open(&mut self, folder: u32) -> Result<(), CallFailure> {
-        let mut wanted = Vec::new();
-        let mut at = folder;
-        while at != 0 && !self.folders.contains_key(&at) {
-            wanted.push(at);
-            at = self.trace.names().get(at as usize - 1).map_or(0, |name| name.parent);
-        }
-        for number in wanted.into_iter().rev() {
-            let parent = self.trace.names().get(number as usize - 1).map_or(0, |name| name.parent);
-            let opened = open_directory(self.folder_descriptor(parent), self.name_text(number))
-                .map_err(|errno| ("open a directory of", errno))?;
-            self.folders.insert(number, opened);
-        }
-        if self.folders.len() > KEPT_OPEN {
-            self.folders.retain(|number, _| *number == folder);
-        }
-        Ok(())
-    }
-
-    pub(super) fn folder_descriptor(&self, number: u32) -> BorrowedFd<'_> {
-        self.folders.get(&number).map_or(self.root, |folder| folder.as_fd())
-    }
-
-    pub(super) fn name_text(&self, name: u32) -> &std::ffi::CStr {
-        (name as usize).checked_sub(1).and_then(|at| self.texts.get(at)).map_or(c".", |text| text.as_c_str())
     }
 }
 

@@ -9,7 +9,8 @@ use rustix::io::Errno;
 
 use crate::dataset::stat_entry;
 
-use super::replay::{CallFailure, Replayer};
+use super::mover::CallFailure;
+use super::replay::Replayer;
 
 /// The errors of a filesystem without unnamed files (open(2), O_TMPFILE).
 const NO_UNNAMED: [Errno; 4] = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::NOENT, Errno::INVAL];

@@ -12,8 +12,8 @@ use crate::dataset::{
 use fsverdict_judgement::plan::{CallTrace, SegmentOrigin, TracedFile};
 
 use super::WorkError;
+use super::mover::ENDLESS;
 use super::positioned::read_at;
-use super::replay::ENDLESS;
 
 /// Compares all that lies in the folder.
 pub(super) fn verify_replayed_files(

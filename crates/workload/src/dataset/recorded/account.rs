@@ -8,38 +8,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::record_line::RecordLine;
+
 /// Reasons that are counted apart. A recording cannot make the account grow beyond them.
 const MOST_REASONS: usize = 200;
 /// The reason under which further reasons are counted together.
 const OTHER_REASONS: &str = "other reasons";
-/// Characters of a recorded line that are shown.
-const SHOWN_CHARACTERS: usize = 120;
 /// Shares of bytes, syncs or requests not kept above which a capture warns …
 pub const WARNING_SHARE: f64 = 0.01;
 /// … and above which it is refused, unless a part is asked for.
 pub const REFUSAL_SHARE: f64 = 0.20;
 /// The reason for calls that come after the trace is full: the kept part is complete up to there.
 pub(super) const BEYOND: &str = "beyond the calls that a plan has room for";
-
-/// A line of a recording: its number, from 1, and its text without names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordLine {
-    pub number: u64,
-    /// A plan shows this text, so that it must not hold a path, a process name or a file's content.
-    pub text: String,
-}
-
-impl RecordLine {
-    /// The reader takes names out of the text before (see `mask_names`).
-    pub fn new(number: u64, text: &str) -> Self {
-        let mut shown: String =
-            text.chars().take(SHOWN_CHARACTERS).map(|one| if one.is_control() { ' ' } else { one }).collect();
-        if text.chars().nth(SHOWN_CHARACTERS).is_some() {
-            shown.push('…');
-        }
-        Self { number, text: shown }
-    }
-}
 
 /// The I/O that a call caused, as far as the recording shows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -298,54 +278,10 @@ impl Account {
     }
 }
 
-/// Replaces quoted strings and text between angle brackets (paths, names of programs) by `…`. Old versions of strace
-/// print `>` in a path unescaped: a bracketed text ends at the last `>` before the next bracket or quote.
-pub(super) fn mask_names(line: &str) -> String {
-    let (mut shown, mut rest) = (String::new(), line);
-    while let Some(at) = rest.find(['"', '<']) {
-        let (before, hidden) = rest.split_at(at);
-        shown.push_str(before);
-        let (opens, closes, end) = match hidden.starts_with('"') {
-            true => ("\"…", "\"", end_of_string(hidden)),
-            false => ("<…", ">", end_of_path(hidden)),
-        };
-        shown.push_str(opens);
-        let Some(end) = end else { return shown };
-        shown.push_str(closes);
-        rest = &hidden[end..];
-    }
-    shown.push_str(rest);
-    shown
-}
-
-/// Where a text goes on behind the string that it begins with.
-fn end_of_string(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    text.char_indices().skip(1).find_map(|(at, letter)| {
-        let ends = letter == '"' && !escaped;
-        escaped = letter == '\\' && !escaped;
-        ends.then_some(at + 1)
-    })
-}
-
-/// Where a text goes on behind the brackets that it begins with.
-fn end_of_path(text: &str) -> Option<usize> {
-    let mut from = 1;
-    loop {
-        let until = text[from..].find(['"', '<']).map_or(text.len(), |at| from + at);
-        if let Some(at) = text[from..until].rfind('>') {
-            return Some(from + at + 1);
-        }
-        from = until + 1;
-        if from >= text.len() {
-            return None;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Account, CallOutcome, CallWeight, RecordLine, mask_names};
+    use super::super::record_line::mask_names;
+    use super::{Account, CallOutcome, CallWeight, RecordLine};
 
     #[test]
     fn every_call_is_kept_not_kept_or_outside() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, MOST_OPEN, OpenFlags};
+use fsverdict_judgement::plan::{CallWork, MOST_CALLS};
 
 use super::account::{Account, BEYOND, CallOutcome};
 use super::known_files::{NameKind, RecordedFiles};
@@ -29,13 +29,13 @@ pub(super) struct CallRecorder {
     pub(super) files: RecordedFiles,
     pub(super) slots: Vec<CallSlot>,
     /// Open files by the trace's number of them.
-    open: BTreeMap<u32, usize>,
-    next_open: u32,
-    line: u64,
+    pub(super) open: BTreeMap<u32, usize>,
+    pub(super) next_open: u32,
+    pub(super) line: u64,
     /// A pause that is shorter is not kept, in nanoseconds.
     pub(super) shortest_pause_ns: u64,
     /// Whether the next call is the first that stands for one of the recording.
-    counting: bool,
+    pub(super) counting: bool,
     pub(super) notes: Vec<String>,
     /// Its reader counts every call or request here.
     pub(super) account: Account,
@@ -142,7 +142,7 @@ impl CallRecorder {
     }
 
     /// Adds a call that began and ended at these times, in nanoseconds; gives its place.
-    fn push(&mut self, times: (u64, u64), work: CallWork) -> usize {
+    pub(super) fn push(&mut self, times: (u64, u64), work: CallWork) -> usize {
         let counts = std::mem::take(&mut self.counting);
         self.slots.push(CallSlot {
             began_ns: times.0,
@@ -167,106 +167,11 @@ impl CallRecorder {
         self.slots.len().saturating_sub(1)
     }
 
-    /// Opens a file; `exclusive` is that it cannot have been there. Gives the number that it is open under.
-    pub(super) fn open_file(
-        &mut self,
-        times: (u64, u64),
-        name: u32,
-        flags: OpenFlags,
-        exclusive: bool,
-    ) -> Option<u32> {
-        self.try_open_file(times, name, flags, exclusive).ok()
-    }
-
-    /// Opens a file, or says why the trace cannot.
-    pub(super) fn try_open_file(
-        &mut self,
-        times: (u64, u64),
-        name: u32,
-        flags: OpenFlags,
-        exclusive: bool,
-    ) -> Result<u32, &'static str> {
-        self.check_can_open()?;
-        let file = self.files.open_file(name, flags, exclusive)?;
-        Ok(self.add_open_file(times, file, |number| CallWork::Open { file: number, name, flags }))
-    }
-
-    /// Opens a file without a name in a directory.
-    pub(super) fn open_unnamed(&mut self, times: (u64, u64), directory: u32) -> Result<u32, &'static str> {
-        self.check_can_open()?;
-        self.files.note_directory(directory);
-        let file = self.files.new_file();
-        Ok(self.add_open_file(times, file, |number| CallWork::OpenUnnamed { file: number, directory }))
-    }
-
-    fn check_can_open(&self) -> Result<(), &'static str> {
-        if self.is_full() {
-            return Err(BEYOND);
-        }
-        if self.open.len() >= MOST_OPEN {
-            return Err("files that were open beside 512 others");
-        }
-        Ok(())
-    }
-
-    fn add_open_file(&mut self, times: (u64, u64), file: usize, work: impl FnOnce(u32) -> CallWork) -> u32 {
-        self.next_open += 1;
-        self.open.insert(self.next_open, file);
-        self.push(times, work(self.next_open));
-        self.next_open
-    }
-
-    /// Puts back the closing of a file: it is open still.
-    pub(super) fn undo_close(&mut self, slot: usize, open: u32, file: usize) {
-        self.retract_call(slot);
-        self.open.insert(open, file);
-    }
-
-    /// The index of the file that is open under a number.
-    pub(super) fn file_of(&self, open: u32) -> Option<usize> {
-        self.open.get(&open).copied()
-    }
-
-    /// A file that was opened is none: its opening is taken out of the calls.
-    pub(super) fn forget_open(&mut self, open: u32) {
-        self.open.remove(&open);
-    }
-
-    /// Closes a file at a place among the calls that was kept free, or at the end of them.
-    pub(super) fn close_file(&mut self, times: (u64, u64), open: u32, reserved: Option<usize>) -> usize {
-        self.open.remove(&open);
-        if let Some(slot) = reserved
-            && let Some(free) = self.slots.get_mut(slot)
-        {
-            free.work = Some(CallWork::Close { file: open });
-            return slot;
-        }
-        if self.is_full() {
-            return self.slots.len();
-        }
-        self.push(times, CallWork::Close { file: open })
-    }
-
     /// Keeps a place free for a call of which it is not known yet whether it is one.
     pub(super) fn reserve_slot(&mut self, times: (u64, u64)) -> usize {
         let slot = self.push(times, CallWork::SyncFilesystem);
         self.slots[slot].work = None;
         slot
-    }
-
-    /// A write where the file ends.
-    pub(super) fn append_to_file(&mut self, times: (u64, u64), open: u32, length: u64) -> CallOutcome {
-        let before = self.slots.len();
-        let offset = self.end_of(open);
-        if let Some(file) = self.file_of(open) {
-            // It extends the file, and overwrites nothing.
-            self.files.grow_to(file, offset.saturating_add(length));
-        }
-        let outcome = self.add_file_call(times, CallWork::Write { file: open, offset, length });
-        if let Some(file) = self.file_of(open) {
-            self.files.note_appended(file, before..self.slots.len());
-        }
-        outcome
     }
 
     /// A call on an open file.
@@ -332,26 +237,6 @@ impl CallRecorder {
             _ => {}
         }
         self.push(times, work);
-        CallOutcome::Kept
-    }
-
-    /// A read or write, in several where it is larger than a call of a trace.
-    fn push_in_pieces(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
-        let (CallWork::Read { file, offset, length } | CallWork::Write { file, offset, length }) = work
-        else {
-            return CallOutcome::Kept;
-        };
-        let mut at = 0;
-        while at < length && !self.is_full() {
-            let piece = (length - at).min(LARGEST_CALL);
-            let (offset, length) = (offset + at, piece);
-            let work = match work {
-                CallWork::Read { .. } => CallWork::Read { file, offset, length },
-                _ => CallWork::Write { file, offset, length },
-            };
-            self.push(times, work);
-            at += piece;
-        }
         CallOutcome::Kept
     }
 

@@ -7,8 +7,9 @@ use fsverdict_judgement::plan::{
 };
 use fsverdict_text::Reason;
 
-use super::account::{BEYOND, CallWeight, RecordLine};
+use super::account::{BEYOND, CallWeight};
 use super::calls::{CallRecorder, CallSlot};
+use super::record_line::RecordLine;
 use super::{CapturedCalls, MOST_TEXT};
 
 /// Why a call is not kept that the trace's own check refuses.

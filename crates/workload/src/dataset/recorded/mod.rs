@@ -6,9 +6,12 @@ mod calls;
 mod finish;
 mod folded;
 mod iolog;
+mod iolog_lines;
 mod iostat;
 mod known_files;
+mod open_calls;
 mod other_forms;
+mod record_line;
 mod requests;
 #[cfg(test)]
 mod requests_tests;
@@ -21,7 +24,8 @@ use fsverdict_judgement::plan::CallTrace;
 use fsverdict_text::{Links, Reason, open_regular, read_beginning, read_regular};
 use rustix::fs::{CWD, OFlags};
 
-pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, RecordLine, WARNING_SHARE};
+pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, WARNING_SHARE};
+pub use record_line::RecordLine;
 pub use strace::STRACE_COMMAND;
 
 /// Bytes of text that a trace takes at most: a plan may have 1 MiB, and has more to say.
@@ -71,7 +75,7 @@ pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
         return Err(form.to_reason());
     }
     let text = std::str::from_utf8(bytes).ok();
-    if let Some((text, version)) = text.and_then(|text| Some((text, iolog::version_of(text)?))) {
+    if let Some((text, version)) = text.and_then(|text| Some((text, iolog_lines::version_of(text)?))) {
         return iolog::read_iolog(text, version?, wanted.at_most);
     }
     if let Some(text) = text.filter(|text| iostat::looks_like(text)) {

@@ -9,9 +9,10 @@ use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, OpenFlags};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
 use super::account::BEYOND as NO_ROOM;
-use super::account::{CallOutcome, CallWeight, RecordLine};
+use super::account::{CallOutcome, CallWeight};
 use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
+use super::record_line::RecordLine;
 use super::{CapturedCalls, RecordRequest, STRACE_COMMAND};
 
 /// Requests that were under way when a recording began or ended are a queue's, and no loss of the recording's, up to so many.

@@ -18,7 +18,7 @@ use super::node::NodeKind;
 use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, describe_calls, progress_at, remove_folder, sequence_identity};
 use super::{FOLDER, folder_of};
-use crate::workload::saved::SavedReading;
+use crate::workload::saved_check::SavedReading;
 
 /// The sequences of a part, and the times at which their calls returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

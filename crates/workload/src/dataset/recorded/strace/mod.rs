@@ -19,6 +19,7 @@ mod settle_descriptors;
 mod settle_memory;
 mod settle_names;
 mod settle_process;
+mod settle_sizes;
 mod settle_status;
 mod settle_submit;
 mod settle_transfer;

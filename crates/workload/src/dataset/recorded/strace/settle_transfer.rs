@@ -6,8 +6,8 @@ use super::call::SystemCall;
 use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
-use super::value::{constants_or_placeholder, has_flag, parse_bracketed, parse_number};
+use super::settle::{settled_followed, settled_not_kept, settled_outside};
+use super::value::{has_flag, parse_bracketed, parse_number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
 
 /// An open file of the folder, and the number under which the trace has it open.
@@ -108,7 +108,7 @@ impl StraceReader {
     }
 
     /// A call on one open file.
-    fn on_end(
+    pub(super) fn on_end(
         &mut self,
         moment: &Moment,
         call: &SystemCall<'_>,
@@ -247,158 +247,6 @@ impl StraceReader {
             // pwrite(2) of a file that is opened with O_APPEND appends, too, on Linux.
             true => (self.calls.append_to_file(moment.times, open, moved), weight),
             false => self.keep_on_file(moment, CallWork::Write { file: open, offset, length: moved }, weight),
-        }
-    }
-
-    fn settle_seek(
-        &mut self,
-        moment: &Moment,
-        call: &SystemCall<'_>,
-        place: i64,
-        offset: usize,
-        whence: usize,
-    ) -> SettledCall {
-        let place = u64::try_from(place).unwrap_or(0);
-        match self.find_target(moment, call.argument(0)) {
-            DescriptorTarget::Known(id) => {
-                self.set_position(id, place);
-                match self.end_of(id) {
-                    End::File { open, .. } => {
-                        let behind = call.argument(offset).and_then(parse_number).unwrap_or(0);
-                        if call.argument_text(whence) == "SEEK_END" {
-                            let size = i64::try_from(place).unwrap_or(0).saturating_sub(behind);
-                            self.calls.note_size_of_open(open, u64::try_from(size).unwrap_or(0));
-                        }
-                        settled_followed()
-                    }
-                    End::Lost(why) => settled_not_kept(why, CallWeight::NONE),
-                    End::Outside if self.is_directory_inside(id) => settled_followed(),
-                    End::Outside => settled_outside(),
-                }
-            }
-            DescriptorTarget::Outside => settled_outside(),
-            DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
-        }
-    }
-
-    fn settle_sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let weight = CallWeight::one_sync();
-        let id = match self.find_target(moment, call.argument(0)) {
-            DescriptorTarget::Known(id) => id,
-            DescriptorTarget::Outside => return settled_outside(),
-            DescriptorTarget::Lost(why) => return settled_not_kept(why, weight),
-        };
-        // A file that was opened for reading and is synced without being read is a directory.
-        if let Some(name) = self.turn_into_directory(id) {
-            return self.keep_names(moment, CallWork::SyncDirectory { name }, weight);
-        }
-        match self.end_of(id) {
-            End::File { open, .. } => {
-                let work = match call.name {
-                    "fsync" => CallWork::Fsync { file: open },
-                    _ => CallWork::Fdatasync { file: open },
-                };
-                self.keep_on_file(moment, work, weight)
-            }
-            End::Outside => settled_outside(),
-            End::Lost(why) => settled_not_kept(why, weight),
-        }
-    }
-
-    /// truncate(2): the trace opens, truncates and closes.
-    fn truncate_by_name(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
-        let size = call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
-        let named = self.resolve_named_file(moment, None, call.argument(0));
-        if let NamedFile::Open(_) = named {
-            return None;
-        }
-        let name = match self.number_of(&named) {
-            Ok(name) => name,
-            Err(settled) => return Some(settled),
-        };
-        Some(
-            match self.calls.try_open_file(
-                moment.times,
-                name,
-                fsverdict_judgement::plan::OpenFlags::default(),
-                false,
-            ) {
-                Ok(open) => {
-                    self.calls.add_file_call(moment.times, CallWork::Truncate { file: open, size });
-                    self.calls.close_file(moment.times, open, None);
-                    settled_kept(CallWeight::NONE)
-                }
-                Err(why) => settled_not_kept(why, CallWeight::NONE),
-            },
-        )
-    }
-
-    fn settle_fallocate(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
-        let (offset, length) =
-            (call.argument(2).and_then(parse_number)?, call.argument(3).and_then(parse_number)?);
-        let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
-        if call.argument(1) == Some(b"0") {
-            return Some(self.on_end(moment, call, CallWeight::NONE, |file| CallWork::Reserve {
-                file,
-                offset,
-                length,
-            }));
-        }
-        match self.end_of_argument(moment, call.argument(0)) {
-            End::File { .. } => Some(settled_not_kept(
-                &format!("fallocate {}", constants_or_placeholder(call.argument_text(1))),
-                CallWeight::NONE,
-            )),
-            End::Outside => Some(settled_outside()),
-            End::Lost(why) => Some(settled_not_kept(why, CallWeight::NONE)),
-        }
-    }
-
-    /// Bytes that the kernel moves from one descriptor to another.
-    fn settle_copy(
-        &mut self,
-        moment: &Moment,
-        moved: u64,
-        from: (Option<&[u8]>, Option<&[u8]>),
-        to: (Option<&[u8]>, Option<&[u8]>),
-    ) -> SettledCall {
-        let place = |argument: Option<&[u8]>| {
-            argument.and_then(parse_bracketed).and_then(|place| u64::try_from(place).ok())
-        };
-        let (source, target) = (self.end_of_argument(moment, from.0), self.end_of_argument(moment, to.0));
-        let weight = CallWeight::of_bytes(moved);
-        for end in [source, target] {
-            match end {
-                End::File { id, .. } => self.is_used_as_file(id),
-                End::Lost(why) => return settled_not_kept(why, weight),
-                End::Outside => {}
-            }
-        }
-        match (source, target) {
-            (End::File { id, open }, End::File { id: target, open: file }) => {
-                let from_offset = place(from.1).unwrap_or_else(|| self.position_of(id));
-                let offset = place(to.1).unwrap_or_else(|| self.position_of(target));
-                if place(from.1).is_none() {
-                    self.set_position(id, from_offset.saturating_add(moved));
-                }
-                if place(to.1).is_none() {
-                    self.set_position(target, offset.saturating_add(moved));
-                }
-                if moved == 0 {
-                    return settled_followed();
-                }
-                let work =
-                    CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
-                self.keep_on_file(moment, work, weight)
-            }
-            (End::File { id, open }, _) => {
-                self.read_file(moment, TracedOpenFile { id, open }, moved, place(from.1), None)
-            }
-            (_, End::File { id, open }) => {
-                let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
-                self.write_file(moment, TracedOpenFile { id, open }, moved, place(to.1), appends)
-            }
-            _ => settled_outside(),
         }
     }
 }
