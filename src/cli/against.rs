@@ -43,7 +43,8 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
     let measured = read_recording(&bytes).map_err(|error| of(trace, &error))?;
     let took = replay_trace(&model, &measured).map_err(|error| of(trace, &error))?;
     let whole = 0..measured.len();
-    let (mut parts, mut numbers) = (vec![part("all of it", &measured, &took, whole)], Vec::new());
+    let mut parts = vec![part("all of it", &measured, &took, whole)];
+    let (mut numbers, mut at_bound) = (Vec::new(), Vec::new());
     if let Some(file) = &arguments.fit {
         let (text, state) = Model::file(named).map_err(CliError::usage)?;
         let fitted = fit_to_trace(&text, named, state, &measured).map_err(|error| of(trace, &error))?;
@@ -55,18 +56,15 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
             part("the first fifth, fitted", &measured, &better, first),
             part("the rest, fitted", &measured, &better, rest),
         ];
-        numbers = fitted.numbers;
+        (numbers, at_bound) = (fitted.numbers, fitted.at_bound);
         if let Some(file) = file {
             save(file, &fitted.toml)?;
         }
     }
     let name = format!("{} v{}", model.name, model.version);
-    let report = AgainstReport::new(
-        &name,
-        &trace.display().to_string(),
-        parts.into_iter().flatten().collect(),
-        numbers,
-    );
+    let report =
+        AgainstReport::new(&name, &trace.display().to_string(), parts.into_iter().flatten().collect());
+    let report = report.with_fit(numbers, at_bound);
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
     write_to(output, None, &mut |out| written(write_against(&report, format, out)))?;
     Ok(Exit::Done)

@@ -19,8 +19,8 @@ const HELD: &[(&str, &str, &str, &str, u32, f64)] = &[
     ("sata-ssd:filled", "Samsung 860 PRO", "HBA M1015", "randwrite", 1, 0.67),
     ("sata-ssd:filled", "Intel D3-S4610", "HBA M1015", "randread", 1, 0.30),
     ("sata-ssd:filled+write-through", "Samsung 860 PRO, write cache off", "P420i", "randwrite", 1, 0.32),
-    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randread", 1, 0.36),
-    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randwrite", 1, 0.20),
+    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randread", 1, 0.25),
+    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randwrite", 1, 0.21),
 ];
 
 /// Requests of 4 KiB at random places a second, with so many at once: of the second half of them, when caches are full.

@@ -26,8 +26,9 @@ pub(super) struct VolatileCache {
     pub(super) dirty_since_ns: u64,
     /// Whether anything was written since the last flush; otherwise the next flush has nothing to do.
     pub(super) flush_is_due: bool,
-    /// End of the last write, in sectors.
+    /// End of the last write, and of the last request, in sectors.
     last_end: u64,
+    last_request_end: u64,
     /// Whether the last request was a read.
     was_read: bool,
 }
@@ -42,19 +43,28 @@ impl VolatileCache {
             dirty_since_ns: 0,
             flush_is_due: false,
             last_end: 0,
+            last_request_end: 0,
             was_read: false,
         }
     }
 
     /// Time that the firmware takes to accept a request, in nanoseconds. It depends on the request before, so that it
-    /// must be asked once for each request, in their order.
-    pub(super) fn taking_ns(&mut self, operation: Action, Extent { sector, sectors }: Extent) -> u64 {
+    /// must be asked once for each request, in their order. `is_on_track` says whether two sectors lie on a track.
+    pub(super) fn taking_ns(
+        &mut self,
+        operation: Action,
+        Extent { sector, sectors }: Extent,
+        is_on_track: impl Fn(u64, u64) -> bool,
+    ) -> u64 {
+        let before = std::mem::replace(&mut self.last_request_end, sector + sectors);
         let after_read = std::mem::replace(&mut self.was_read, operation == Action::Read);
         if operation != Action::Write {
             return 0;
         }
         let is_sequential = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
-        let (after_write_ns, after_read_ns) = match is_sequential && !is_planted(Bug::TakenAlike) {
+        let is_near = self.parameters.onwards_on_track && is_on_track(before, sector);
+        let (after_write_ns, after_read_ns) = match (is_sequential || is_near) && !is_planted(Bug::TakenAlike)
+        {
             true => self.parameters.onwards_ns,
             false => self.parameters.elsewhere_ns,
         };
@@ -169,6 +179,7 @@ mod tests {
             window: 1,
             delay_ns: 0,
             onwards_ns,
+            onwards_on_track: false,
             elsewhere_ns,
             flush_ns: 0,
             protected,

@@ -185,7 +185,8 @@ impl DeviceEngine {
                     Some(AccessSpan { begin_ns: command_ns + latency_ns, end_ns: received_ns });
                 received_ns = command_ns + latency_ns;
             } else if let Some(cache) = &mut self.cache {
-                received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent);
+                let is_on_track = |one, other| self.medium.is_on_track(one, other);
+                received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent, is_on_track);
             }
             self.schedule_event(received_ns, EngineEvent::Received(slot));
         }

@@ -83,6 +83,8 @@ pub(crate) enum ShownBy {
     /// The value is one of these, as a file has it; the first is that of an absent key. The time of each request
     /// shows it.
     Policy(&'static [&'static str]),
+    /// As `Policy`, where the choices differ by little: by less than a hit and a miss do.
+    SharpPolicy(&'static [&'static str]),
     /// The value is a time in its unit, which requests show that do not wait for a platter. An absent key has the
     /// value of the key named here, or 0. The number is one millisecond in the key's unit.
     Sharp(&'static str, f64),

@@ -39,6 +39,8 @@ pub(super) struct CacheParameters {
     pub(super) delay_ns: u64,
     /// Time to accept a write that begins where the last one ended: after a write, and after a read.
     pub(super) onwards_ns: (u64, u64),
+    /// Whether a write on the track on which the last request ended takes that time, too.
+    pub(super) onwards_on_track: bool,
     /// Time to accept any other write: after a write, and after a read.
     pub(super) elsewhere_ns: (u64, u64),
     /// Time of a flush in addition to writing back.

@@ -41,6 +41,8 @@ pub(super) enum Bug {
     TracksForgotten,
     /// Read-ahead is never cut short.
     NeverBreaksOff,
+    /// The drive reads ahead after the first read, too.
+    ReadsAheadAtOnce,
     /// Every write is accepted in the same time, wherever it goes.
     TakenAlike,
     /// A page stays open for the next write, without a cache, too.

@@ -18,6 +18,9 @@ struct AgainstDocument<'a> {
     trace: &'a str,
     fitted: Vec<FittedPart<'a>>,
     parts: Vec<PartPart<'a>>,
+    /// Why the fitted model may not describe the drive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +64,7 @@ pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<()
         trace: &report.trace,
         fitted: fitted.collect(),
         parts: parts.collect(),
+        warnings: report.warnings(),
     })?;
     Ok(writeln!(out, "{text}")?)
 }

@@ -56,7 +56,12 @@ pub struct AgainstReport {
     parts: Vec<TracePart>,
     /// The fitted numbers: section and key, the value in the file, and the value from the trace.
     fitted: Vec<[String; 3]>,
+    /// Fitted numbers that lie at the end of their range: key and value.
+    at_bound: Vec<String>,
 }
+
+/// A fitted model that is farther off than this within kinds of requests does not describe the drive.
+const DOES_NOT_FIT: f64 = 0.10;
 
 pub fn write_against(
     report: &AgainstReport,
@@ -67,8 +72,33 @@ pub fn write_against(
 }
 
 impl AgainstReport {
-    pub fn new(model: &str, trace: &str, parts: Vec<TracePart>, fitted: Vec<[String; 3]>) -> Self {
-        AgainstReport { model: model.to_owned(), trace: trace.to_owned(), parts, fitted }
+    /// The comparison of a model as it is in its file.
+    pub fn new(model: &str, trace: &str, parts: Vec<TracePart>) -> Self {
+        let (model, trace) = (model.to_owned(), trace.to_owned());
+        AgainstReport { model, trace, parts, fitted: Vec::new(), at_bound: Vec::new() }
+    }
+
+    /// Adds what a fit changed, and which of it lies at the end of its range. The last part is that of the fitted model.
+    #[must_use]
+    pub fn with_fit(self, fitted: Vec<[String; 3]>, at_bound: Vec<String>) -> Self {
+        AgainstReport { fitted, at_bound, ..self }
+    }
+
+    /// Why the fitted model may not describe the drive, as sentences.
+    fn warnings(&self) -> Vec<String> {
+        let bounds = self.at_bound.iter().map(|number| {
+            format!("{number} is the end of its range: the model lacks what would explain these times.")
+        });
+        let last = self.parts.last().filter(|part| part.of.ends_with("fitted") && part.within > DOES_NOT_FIT);
+        let far = last.map(|part| {
+            format!(
+                "The fitted model is off by {} within kinds of requests, more than {}: it does not describe this drive. Give \
+                 its tracks, seeks and speed in the file, or begin with another model.",
+                fine_percent(part.within),
+                fine_percent(DOES_NOT_FIT)
+            )
+        });
+        far.into_iter().chain(bounds).collect()
     }
 
     fn sentence(&self) -> String {
@@ -159,5 +189,42 @@ impl Forms for AgainstReport {
 
     fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         data::csv(self, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AgainstReport, Shares, TracePart};
+
+    fn report(within: f64, at_bound: &[&str]) -> AgainstReport {
+        let all = Shares {
+            n: 10,
+            measured_ns: 1e6,
+            predicted_ns: 1e6,
+            demerit: 0.02,
+            bias: 0.0,
+            error: 0.1,
+            constant: 0.3,
+        };
+        let part = TracePart {
+            of: "the rest, fitted".to_owned(),
+            pairs: vec![(1e6, 1e6)],
+            all,
+            operations: 0.03,
+            within,
+            kinds: vec![("read hit".to_owned(), all)],
+        };
+        let at_bound = at_bound.iter().map(|key| (*key).to_owned()).collect();
+        AgainstReport::new("disk v1", "trace", vec![part]).with_fit(Vec::new(), at_bound)
+    }
+
+    #[test]
+    fn a_fit_that_does_not_fit_says_so() {
+        assert!(report(0.08, &[]).warnings().is_empty());
+        let warnings = report(0.17, &["[platter] hit_ms = 0"]).warnings();
+        assert!(
+            warnings[0].starts_with("The fitted model is off by 17% within kinds of requests, more than 10%")
+        );
+        assert!(warnings[1].starts_with("[platter] hit_ms = 0 is the end of its range"), "{warnings:?}");
     }
 }

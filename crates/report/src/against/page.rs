@@ -10,6 +10,9 @@ const WORDS: [&str; 3] = ["kind", "number", "ms"];
 
 pub(super) fn page(report: &AgainstReport) -> ReportPage<'_> {
     let mut page = ReportPage::new(opening(report));
+    for warning in report.warnings() {
+        page.add(For::TEXT.and(For::HTML), PageBlock::Paragraph(Text::foreign(&warning)));
+    }
     if !report.fitted.is_empty() {
         page.add(For::TEXT.and(For::HTML), PageBlock::Table(table(report.numbers())));
     }

@@ -23,6 +23,9 @@ pub struct Fitted {
     pub toml: String,
     /// Changed numbers: the key, the value in the original file, and the fitted value.
     pub numbers: Vec<[String; 3]>,
+    /// Keys that the trace moved to the end of their range, each with its value: the model may lack what would explain
+    /// the times.
+    pub at_bound: Vec<String>,
 }
 
 /// Number of a trace's requests to which a model is fitted.
@@ -38,8 +41,13 @@ const SHARP_GAIN: f64 = 0.002;
 /// The same for times that the platter's angle blurs.
 const BLURRED_GAIN: f64 = 0.03;
 /// Largest |ln(predicted/measured)| that counts where times are fitted: a request that misses carries no information
-/// on them.
+/// on them. In the first round, when a time may be far off, every error counts.
 const MAX_SHARP_ERROR: f64 = 0.15;
+/// Times that are tried besides those of the file, in milliseconds, so that a start far from the drive's does not decide
+/// where the search ends.
+const FIRST_TIMES_MS: [f64; 9] = [0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.1, 1.6, 2.3];
+/// Overheads that a search starts from besides those of the file, in milliseconds.
+const STARTS_MS: [f64; 2] = [0.0, 0.5];
 /// Steps by which a time is changed, in milliseconds, the largest first.
 const STEPS_MS: [f64; 7] = [0.4, 0.2, 0.1, 0.05, 0.025, 0.012, 0.006];
 /// Steps by which a rate is changed, as shares, the largest first.
@@ -47,6 +55,8 @@ const STEPS_RATE: [f64; 6] = [0.3, 0.15, 0.07, 0.03, 0.015, 0.007];
 const ROUNDS: usize = 3;
 /// A smaller share of missed reads is ignored.
 const MIN_MISSED_SHARE: f64 = 0.005;
+/// Requests of a length that are needed for their median.
+const MIN_PER_LENGTH: usize = 5;
 /// Policies with more choices than this are not combined with another policy.
 const MAX_COMBINED_CHOICES: usize = 3;
 
@@ -55,7 +65,7 @@ const MAX_COMBINED_CHOICES: usize = 3;
 struct FitErrors {
     /// Sum of |ln(predicted/measured)|.
     policies: f64,
-    /// The same with each request's error limited to `MAX_SHARP_ERROR`.
+    /// The same with each request's error limited to `max_sharp_error`.
     sharp: f64,
     /// The demerit within kinds of requests: as a share of the mean of each, and (`blurred`) in nanoseconds.
     kinds: f64,
@@ -69,6 +79,8 @@ struct Fit<'a> {
     kinds: Vec<String>,
     text: String,
     current: FitErrors,
+    /// Largest error of a request that counts in `sharp`.
+    max_sharp_error: f64,
 }
 
 /// Fits the model in this file to the first fifth of a trace.
@@ -86,35 +98,110 @@ pub fn fit_model(
     // A request of any part of the trace may lie beyond the model's end.
     replay_trace(&model, trace)?;
     let knobs = model.knobs().traced;
-    let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
-    let text = text.to_owned();
-    let mut fit =
-        Fit { name, state, trace: first, kinds: request_kinds(first), text: text.clone(), current: zero };
-    if let Some(errors) = fit.compute_errors(&text).filter(|_| !first.is_empty()) {
-        fit.current = errors;
-        // The effect of one number may be hidden until another is fitted.
-        for _ in 0..ROUNDS {
-            let previous = fit.text.clone();
-            for knob in knobs {
-                if has_section(&fit.text, knob.0) {
-                    fit.fit_knob(knob);
-                }
-            }
-            fit.try_pairs(knobs);
-            if fit.text == previous {
-                break;
-            }
-        }
-    }
+    let found = fit_from_starts(text, name, state, first, knobs);
+    let fitted = found.as_ref().map_or(text, |fit| &fit.text);
     let numbers = knobs.iter().filter_map(|TracedKnob(section, key, _)| {
-        let (was, is) = (find_value(&text, section, key), find_value(&fit.text, section, key)?);
+        let (was, is) = (find_value(text, section, key), find_value(fitted, section, key)?);
         let shown = |value: Option<&str>| value.unwrap_or("–").to_owned();
         let same =
-            was == Some(is) || find_number(&text, section, key).is_some_and(|was| format_rounded(was) == is);
+            was == Some(is) || find_number(text, section, key).is_some_and(|was| format_rounded(was) == is);
         (!same).then(|| [format!("[{section}] {key}"), shown(was), is.to_owned()])
     });
-    let numbers = numbers.collect();
-    Ok(Fitted { model: Model::read(&fit.text, name, state)?, toml: fit.text, numbers })
+    let numbers: Vec<[String; 3]> = numbers.collect();
+    let at_bound = knobs.iter().filter_map(|knob| bound_reached(knob, text, fitted)).collect();
+    Ok(Fitted { model: Model::read(fitted, name, state)?, toml: fitted.to_owned(), numbers, at_bound })
+}
+
+/// The key and value of a number that was moved to the end of its range.
+fn bound_reached(TracedKnob(section, key, shown): &TracedKnob, text: &str, fitted: &str) -> Option<String> {
+    let value = find_value(fitted, section, key)?;
+    let was_moved = find_value(text, section, key) != Some(value);
+    let is_end = match shown {
+        ShownBy::Policy(choices) => choices.len() > MAX_COMBINED_CHOICES && choices.last() == Some(&value),
+        ShownBy::Sharp(..) | ShownBy::Blurred(..) => find_number(fitted, section, key) == Some(0.0),
+        ShownBy::SharpPolicy(_) | ShownBy::Rate | ShownBy::Missed => false,
+    };
+    (was_moved && is_end).then(|| format!("[{section}] {key} = {value}"))
+}
+
+/// Where a search starts.
+struct SearchStart {
+    text: String,
+    /// Whether its times may be far from the drive's, so that the whole range is tried first.
+    is_rough: bool,
+}
+
+/// The best of several searches, which start from the file's overheads and from others with the rate that the lengths
+/// of requests show; `None` where the trace has no requests.
+fn fit_from_starts<'a>(
+    text: &str,
+    name: &'a str,
+    state: Option<&'a str>,
+    first: &'a [Measured],
+    knobs: &[TracedKnob],
+) -> Option<Fit<'a>> {
+    if first.is_empty() {
+        return None;
+    }
+    let kinds = request_kinds(first);
+    let rate = rate_by_length(first, &kinds);
+    let rough = |start_ms: &f64| {
+        let text = knobs.iter().fold(text.to_owned(), |text, TracedKnob(section, key, shown)| {
+            let value = find_value(&text, section, key).and(match shown {
+                ShownBy::Sharp(_, unit) | ShownBy::Blurred(_, unit) => Some(start_ms * unit),
+                ShownBy::Rate => rate,
+                _ => None,
+            });
+            value.map_or(text.clone(), |value| with_value(&text, section, key, &format_rounded(value)))
+        });
+        SearchStart { text, is_rough: true }
+    };
+    let as_given = SearchStart { text: text.to_owned(), is_rough: false };
+    let searched = std::iter::once(as_given).chain(STARTS_MS.iter().map(rough)).filter_map(|start| {
+        let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
+        let max_sharp_error = if start.is_rough { f64::INFINITY } else { MAX_SHARP_ERROR };
+        let (kinds, text) = (kinds.clone(), start.text);
+        let mut fit = Fit { name, state, trace: first, kinds, text, current: zero, max_sharp_error };
+        fit.search(knobs, start.is_rough)?;
+        Some(fit)
+    });
+    searched.min_by(|one, other| one.current.kinds.total_cmp(&other.current.kinds))
+}
+
+/// The rate of the link in MB/s, by how the times of the fastest kind of request grow with their lengths; `None` where
+/// lengths are too few or alike.
+fn rate_by_length(trace: &[Measured], kinds: &[String]) -> Option<f64> {
+    let mut times: BTreeMap<&str, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+    for (request, kind) in trace.iter().zip(kinds).filter(|(request, _)| request.record.sectors > 0) {
+        let ns = request.record.latency_ns().unwrap_or_default() as f64;
+        times.entry(kind).or_default().entry(request.record.sectors).or_default().push(ns);
+    }
+    let median = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let mut fastest: Option<(f64, Vec<(f64, f64, f64)>)> = None;
+    for lengths in times.into_values() {
+        let mut all: Vec<f64> = lengths.values().flatten().copied().collect();
+        // The median of each length, because single requests wait for the platter.
+        let medians = lengths
+            .into_iter()
+            .filter(|(_, times)| times.len() >= MIN_PER_LENGTH)
+            .map(|(sectors, mut times)| (f64::from(sectors), median(&mut times), times.len() as f64));
+        let (typical, medians): (f64, Vec<_>) = (median(&mut all), medians.collect());
+        if medians.len() > 2 && fastest.as_ref().is_none_or(|(known, _)| typical < *known) {
+            fastest = Some((typical, medians));
+        }
+    }
+    let (_, medians) = fastest?;
+    let weight: f64 = medians.iter().map(|(.., count)| count).sum();
+    let mean =
+        |of: fn(&(f64, f64, f64)) -> f64| medians.iter().map(|one| of(one) * one.2).sum::<f64>() / weight;
+    let (x, y) = (mean(|one| one.0), mean(|one| one.1));
+    let rise: f64 = medians.iter().map(|(sectors, ns, count)| count * (sectors - x) * (ns - y)).sum();
+    let run: f64 = medians.iter().map(|(sectors, _, count)| count * (sectors - x).powi(2)).sum();
+    let sector_ns = rise / run;
+    (sector_ns.is_finite() && sector_ns > 0.0).then(|| 512e3 / sector_ns)
 }
 
 /// Section and key of a number in a model's file.
@@ -135,7 +222,7 @@ impl Fit<'_> {
             let measured_ns = measured.record.latency_ns().unwrap_or_default() as f64;
             let error = (predicted_ns.max(1e3) / measured_ns.max(1e3)).ln().abs();
             errors.policies += error;
-            errors.sharp += error.min(MAX_SHARP_ERROR);
+            errors.sharp += error.min(self.max_sharp_error);
             by_kind.entry(kind).or_default().push((measured_ns, predicted_ns));
         }
         let demerits: Vec<Demerit> =
@@ -146,12 +233,53 @@ impl Fit<'_> {
         Some(errors)
     }
 
+    /// Fits all numbers, in rounds, because the effect of one may be hidden until another is fitted; `None` if the text
+    /// is no valid model.
+    fn search(&mut self, knobs: &[TracedKnob], is_rough: bool) -> Option<()> {
+        self.current = self.compute_errors(&self.text)?;
+        for round in 0..ROUNDS {
+            let previous = self.text.clone();
+            for knob in knobs {
+                if has_section(&self.text, knob.0) {
+                    if round == 0 && is_rough {
+                        self.try_first_times(knob);
+                    }
+                    self.fit_knob(knob);
+                }
+            }
+            self.try_pairs(knobs);
+            if self.max_sharp_error > MAX_SHARP_ERROR {
+                self.max_sharp_error = MAX_SHARP_ERROR;
+                self.current = self.compute_errors(&self.text)?;
+            } else if self.text == previous {
+                break;
+            }
+        }
+        Some(())
+    }
+
+    /// Tries times over the whole range that drives have.
+    fn try_first_times(&mut self, TracedKnob(section, key, shown): &TracedKnob) {
+        let place = KeyPlace { section, key };
+        let (unit, error_of, gain): (f64, fn(&FitErrors) -> f64, f64) = match shown {
+            ShownBy::Sharp(_, unit) => (*unit, |errors| errors.sharp, SHARP_GAIN),
+            ShownBy::Blurred(_, unit) => (*unit, |errors| errors.blurred, BLURRED_GAIN),
+            _ => return,
+        };
+        for time_ms in FIRST_TIMES_MS {
+            self.try_value(place, &format_rounded(time_ms * unit), error_of, gain);
+        }
+    }
+
     /// Fits one number by the search that its kind of evidence needs.
     fn fit_knob(&mut self, TracedKnob(section, key, shown): &TracedKnob) {
         let place = KeyPlace { section, key };
         match shown {
             ShownBy::Policy(choices) => {
                 self.try_choices(place, choices, |errors| errors.policies, POLICY_GAIN);
+            }
+            ShownBy::SharpPolicy(choices) => {
+                self.try_choices(place, choices, |errors| errors.sharp, SHARP_GAIN);
             }
             ShownBy::Missed => self.fit_missed_share(place),
             ShownBy::Sharp(absent, unit) => {

@@ -134,6 +134,11 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
         0
     }
 
+    /// Whether two sectors lie on the same track.
+    fn is_on_track(&self, _one: u64, _other: u64) -> bool {
+        false
+    }
+
     /// Reads an extent; returns the time of the access.
     fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 

@@ -16,7 +16,7 @@ use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member};
 const MOST: u64 = 1 << 44;
 
 const CACHE_KEYS: &str = "size extents window delay_ms flush_us protected onwards_us onwards_after_read_us elsewhere_us \
-                          elsewhere_after_read_us announced";
+                          elsewhere_after_read_us onwards_on_track announced";
 
 /// Reads one member of a model in this state; the model's name does not contain the state.
 pub(super) fn read(
@@ -118,6 +118,7 @@ fn cache_of(section: &Section<'_>) -> Option<CacheParameters> {
         window: number_or(section, "window", 1.0..=1024.0, 1.0)? as usize,
         delay_ns: (number_or(section, "delay_ms", 0.0..=60_000.0, 0.0)? * MS) as u64,
         onwards_ns: pair("onwards_us", "onwards_after_read_us")?,
+        onwards_on_track: read_flag(section, "onwards_on_track"),
         elsewhere_ns: pair("elsewhere_us", "elsewhere_after_read_us")?,
         flush_ns: (read_number(section, "flush_us", TIME)? * US) as u64,
         protected: read_flag(section, "protected"),

@@ -34,6 +34,7 @@ const FORMS: &[Form] = &[
     ("early arm", platter_forms::early_arm),
     ("fill", platter_forms::fill),
     ("how far ahead", platter_forms::how_far_ahead),
+    ("ahead from the second", platter_forms::ahead_from_second),
     ("breaks off", platter_forms::breaks_off),
     ("taking", platter_forms::taking),
 ];
@@ -69,6 +70,7 @@ fn planted_bugs_are_noticed() {
         (Bug::ArmWaits, "early arm"),
         (Bug::FillForgotten, "fill"),
         (Bug::TracksForgotten, "how far ahead"),
+        (Bug::ReadsAheadAtOnce, "ahead from the second"),
         (Bug::NeverBreaksOff, "breaks off"),
         (Bug::TakenAlike, "taking"),
         (Bug::PageKeptOpen, "write through"),

@@ -228,6 +228,20 @@ pub(super) fn how_far_ahead() -> Checked {
     within("after a crossing, ms", took + 1.0, 1.0, 1e-3)
 }
 
+/// The drive reads ahead after the second of two sequential reads, and not after one.
+pub(super) fn ahead_from_second() -> Checked {
+    let reads = [(0, Action::Read, 10, 8), (50, Action::Read, 18, 8), (50, Action::Read, 26, 8)];
+    for (lines, count, is_ahead) in
+        [("", 2, true), ("ahead_from_second = true", 2, false), ("ahead_from_second = true", 3, true)]
+    {
+        let took = last(&mut with_firmware(lines), &reads[..count]);
+        if (took < 0.05) != is_ahead {
+            return Err(format!("{lines}: read {count} took {took:.3} ms"));
+        }
+    }
+    Ok(())
+}
+
 /// This share of sequential reads finds nothing that was read ahead.
 pub(super) fn breaks_off() -> Checked {
     let mut drive = with_firmware("breaks_off = 0.25");
@@ -252,6 +266,17 @@ pub(super) fn taking() -> Checked {
         (&[read, write], 0.4),
     ] {
         within("taking a write, ms", last(&mut device(&toml, None, BYTES), requests), expected, 1e-3)?;
+    }
+    // A track has 100 sectors.
+    let by_track = toml.replace("flush_us = 0", "flush_us = 0\nonwards_on_track = true");
+    for (sector, expected) in [(90, 0.1), (104, 0.3)] {
+        let requests = [(0, Action::Write, 0, 8), (50, Action::Write, sector, 4)];
+        within(
+            "taking a write on the track, ms",
+            last(&mut device(&by_track, None, BYTES), &requests),
+            expected,
+            1e-3,
+        )?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::super::super::fields::{MS, SECTOR, number_or, read_flag, read_size, w
 use fsverdict_text::Section;
 
 pub(super) const KEYS: &str = "through on_arrival written_stay segment ahead_tracks ahead_after_crossing \
-                               stops_at_cylinder ahead_after_hit breaks_off \
+                               stops_at_cylinder ahead_after_hit ahead_from_second breaks_off \
                                turn_ms hit_ms hit_onwards_ms hit_after_write_ms miss_ms miss_after_write_ms write_ms \
                                write_after_write_ms early_arm read_fill write_fill";
 
@@ -28,6 +28,8 @@ pub(crate) struct Firmware {
     pub(super) stops_at_cylinder: bool,
     /// Whether the drive reads farther ahead after a request that the buffer answered.
     pub(super) ahead_after_hit: bool,
+    /// Whether the drive reads ahead only from the second sequential read on.
+    pub(super) ahead_from_second: bool,
     /// Share of requests after which the drive does not read ahead, because it is busy with other work.
     pub(super) breaks_off: f64,
     /// Shortest time that a write after a read, and a read after a write, waits for its head.
@@ -87,6 +89,7 @@ pub(super) fn read_firmware(section: &Section<'_>) -> Option<Firmware> {
         ahead_after_crossing: read_flag(section, "ahead_after_crossing"),
         stops_at_cylinder: read_flag(section, "stops_at_cylinder"),
         ahead_after_hit: !section.has_key("ahead_after_hit") || read_flag(section, "ahead_after_hit"),
+        ahead_from_second: read_flag(section, "ahead_from_second"),
         breaks_off: number_or(section, "breaks_off", 0.0..=1.0, 0.0)?,
         turn_ns: ms("turn_ms", 0.0)?,
         hit_ns,

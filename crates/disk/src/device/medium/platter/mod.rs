@@ -245,6 +245,11 @@ impl MediumModel for PlatterMedium {
         self.head
     }
 
+    fn is_on_track(&self, one: u64, other: u64) -> bool {
+        let (from, to) = self.geometry.bounds(one).track;
+        (from..to).contains(&other)
+    }
+
     fn takes_early(&self) -> bool {
         self.parameters.firmware.early_arm
     }
@@ -287,10 +292,10 @@ impl MediumModel for PlatterMedium {
         };
         let finish = self.start_prefetch(from, extent.sector, start, extent.sector, end);
         self.misses += 1;
-        let is_cut_short = super::super::random::uniform_unit(self.seed, self.misses) < firmware.breaks_off;
-        if let Some(stream) =
-            self.stream.as_mut().filter(|_| is_cut_short && !is_planted(Bug::NeverBreaksOff))
-        {
+        let is_cut_short = super::super::random::uniform_unit(self.seed, self.misses) < firmware.breaks_off
+            && !is_planted(Bug::NeverBreaksOff);
+        let is_first = firmware.ahead_from_second && !is_sequential && !is_planted(Bug::ReadsAheadAtOnce);
+        if let Some(stream) = self.stream.as_mut().filter(|_| is_cut_short || is_first) {
             stream.limit = end;
         }
         let begin = if is_planted(Bug::FillForgotten) {

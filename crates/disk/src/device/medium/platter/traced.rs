@@ -14,6 +14,8 @@ pub(super) const TRACED: &[TracedKnob] = &[
     TracedKnob("platter", "ahead_after_crossing", ShownBy::Policy(FLAG)),
     TracedKnob("platter", "stops_at_cylinder", ShownBy::Policy(FLAG)),
     TracedKnob("platter", "ahead_after_hit", ShownBy::Policy(&["true", "false"])),
+    TracedKnob("platter", "ahead_from_second", ShownBy::Policy(FLAG)),
+    TracedKnob("cache", "onwards_on_track", ShownBy::SharpPolicy(FLAG)),
     TracedKnob("link", "mb_s", ShownBy::Rate),
     TracedKnob("platter", "hit_ms", ShownBy::Sharp("", 1.0)),
     TracedKnob("platter", "hit_onwards_ms", ShownBy::Sharp("hit_ms", 1.0)),
