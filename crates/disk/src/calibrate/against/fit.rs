@@ -157,15 +157,21 @@ fn fit_from_starts<'a>(
         SearchStart { text, is_rough: true }
     };
     let as_given = SearchStart { text: text.to_owned(), is_rough: false };
-    let searched = std::iter::once(as_given).chain(STARTS_MS.iter().map(rough)).filter_map(|start| {
+    let search = |start: SearchStart| {
         let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
         let max_sharp_error = if start.is_rough { f64::INFINITY } else { MAX_SHARP_ERROR };
         let (kinds, text) = (kinds.clone(), start.text);
         let mut fit = Fit { name, state, trace: first, kinds, text, current: zero, max_sharp_error };
         fit.search(knobs, start.is_rough)?;
         Some(fit)
+    };
+    let starts = std::iter::once(as_given).chain(STARTS_MS.iter().map(rough));
+    // Searches take long and share nothing.
+    let searched: Vec<Option<Fit<'a>>> = std::thread::scope(|scope| {
+        let running: Vec<_> = starts.map(|start| scope.spawn(|| search(start))).collect();
+        running.into_iter().filter_map(|search| search.join().ok()).collect()
     });
-    searched.min_by(|one, other| one.current.kinds.total_cmp(&other.current.kinds))
+    searched.into_iter().flatten().min_by(|one, other| one.current.kinds.total_cmp(&other.current.kinds))
 }
 
 /// The rate of the link in MB/s, by how the times of the fastest kind of request grow with their lengths; `None` where
@@ -291,6 +297,8 @@ impl Fit<'_> {
                 let steps: Vec<f64> = STEPS_MS[..4].iter().map(|step| step * unit).collect();
                 self.search_by_steps(place, absent, &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
+            // Overheads that are far off would move it away from what the lengths of requests show.
+            ShownBy::Rate if self.max_sharp_error > MAX_SHARP_ERROR => {}
             ShownBy::Rate => self.search_by_factors(place),
         }
     }
