@@ -12,6 +12,8 @@ use crate::common::not_run;
 use crate::curves::{measured, rate};
 use crate::drives::folder;
 
+/// Bytes of the part of each drive that is used.
+const SIZE: u64 = 8 << 30;
 /// Pairs of members that are drawn from a class: a draw and its mirror image.
 const PAIRS: u64 = 40;
 /// The share of the members below and above the range.
@@ -23,7 +25,7 @@ fn class_range(name: &str, action: Action, depth: u64) -> (f64, f64) {
     let mut rates: Vec<f64> = draws
         .map(|draw| {
             let model = Model::find_drawn(name, &draw).unwrap();
-            rate(&model, 1 << 30, action, depth, 400 + 60 * depth)
+            rate(&model, SIZE, action, depth, 400 + 60 * depth)
         })
         .collect();
     rates.sort_by(f64::total_cmp);

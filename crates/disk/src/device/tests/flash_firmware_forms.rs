@@ -50,7 +50,7 @@ const WRITE: u64 = 131_072;
 
 /// Writes so many bytes from one end to the other, from this place and time on; returns the time at which each of
 /// its 128 KiB was answered.
-fn write_onwards(device: &mut Device, from: u64, bytes: u64, start_ns: u64) -> Vec<u64> {
+pub(super) fn write_onwards(device: &mut Device, from: u64, bytes: u64, start_ns: u64) -> Vec<u64> {
     let (mut times, mut done, mut next, mut now_ns) = (Vec::new(), Vec::new(), 0, start_ns);
     let count = bytes / WRITE;
     while (times.len() as u64) < count {
@@ -67,12 +67,12 @@ fn write_onwards(device: &mut Device, from: u64, bytes: u64, start_ns: u64) -> V
 }
 
 /// Bytes a second between two of the writes.
-fn rate(times: &[u64], from: usize, to: usize) -> f64 {
+pub(super) fn rate(times: &[u64], from: usize, to: usize) -> f64 {
     ((to - from) as u64 * WRITE) as f64 / ((times[to] - times[from]) as f64 / 1e9)
 }
 
 /// Number of writes before the rate falls to half of that at the start.
-fn writes_before_cliff(times: &[u64]) -> f64 {
+pub(super) fn writes_before_cliff(times: &[u64]) -> f64 {
     let fast_ns = (times[200] - times[100]) as f64 / 100.0;
     let step = 32;
     let slow = times

@@ -6,6 +6,7 @@ mod flash_firmware_forms;
 mod flash_forms;
 mod laws;
 mod models;
+mod new_kinds;
 mod platter_forms;
 mod published;
 mod typical;

@@ -157,7 +157,7 @@ fn what_a_drive_does_may_be_a_range_or_a_choice() {
 fn a_model_may_be_a_file_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a:b.toml");
-    std::fs::write(&path, built_in()[0].toml.replace("\"hdd-7200\"", "\"mine\"")).unwrap();
+    std::fs::write(&path, super::model("hdd-7200").replace("\"hdd-7200\"", "\"mine\"")).unwrap();
     let path = path.to_str().unwrap();
     assert_eq!(Model::find(path).unwrap().name, "mine");
     assert_eq!(Model::find("sata-ssd:steady").unwrap().name, "sata-ssd:steady");
