@@ -104,10 +104,11 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         }
         options.extend(kind.mount.map(|option| format!("{option}{path}")));
     }
-    let mut made = filesystem.mkfs_argv_in_use(&node(first, &opened), &mkfs);
-    if filesystem.takes_several {
-        made.extend(arrangement.filesystem_devices().skip(1).map(|top| node(top.is, &opened)));
-    }
+    let taken = if filesystem.takes_several { usize::MAX } else { 1 };
+    let on: Vec<String> =
+        arrangement.filesystem_devices().take(taken).map(|top| node(top.is, &opened)).collect();
+    let on: Vec<&str> = on.iter().map(String::as_str).collect();
+    let made = filesystem.mkfs_argv_in_use(&on, &mkfs);
     to_use.add_step_of(&made);
     for number in &used {
         let of = of_further(*number);

@@ -84,6 +84,7 @@ pub(super) fn find_obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, s
     let unable = || {
         lacks_required(plan, candidate)
             .or_else(|| find_missing_ability(plan, candidate))
+            .or_else(|| check_pool(plan, candidate))
             .or_else(|| lacks_redundancy(plan, candidate))
             .or_else(|| check_layer_above(plan, candidate))
             .or_else(|| check_seal(plan, candidate))
@@ -156,6 +157,22 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
             phase.name
         ),
         "leave it out, or let it come before the first phase with cold = true",
+    ))
+}
+
+/// Why a candidate in a pool cannot be tried, where the plan asks for what is known of filesystems on devices alone.
+fn check_pool(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    filesystem::find_filesystem(&candidate.filesystem)?.pool?;
+    let name = &candidate.filesystem;
+    let state = plan.phases.iter().find_map(|phase| phase.state);
+    let what = match (&plan.faults, state) {
+        (Some(_), _) => "states after power cuts, rot or failed writes are mounted from devices".to_owned(),
+        (None, Some(state)) => format!("its devices cannot be {} during a phase", state.word()),
+        (None, None) => return None,
+    };
+    Some(Reason::new(
+        format!("{name} lies in a pool, and {what}"),
+        "compare it without that: its scrub (operation = \"fsck\") counts errors, and it can be a mirror (mkfs = \"mirror\")",
     ))
 }
 

@@ -17,8 +17,8 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["layers of their own (lvm)", "hint: ask it without encryption, or"],
         ),
         (
-            &["zfs or btrfs for photos"],
-            &["filesystem not available in fsverdict: zfs", "hint: ask again without it"],
+            &["hfs or btrfs for photos"],
+            &["filesystem not available in fsverdict: hfs", "hint: ask again without it"],
         ),
         (
             &["mail and power cuts on hdd"],

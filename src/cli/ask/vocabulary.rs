@@ -21,7 +21,7 @@ pub(super) const ALSO_CALLED: &[(&str, &str)] =
 
 /// Filesystems that people ask about, and that fsverdict does not try by name.
 pub(super) const NOT_TRIED: &str = "\
-    zfs apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
+    apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
 
 /// Words before what is not wanted.
 pub(super) const EXCLUDING: &str = "not no without except excluding nor never";

@@ -162,7 +162,7 @@ fn wrong_changes_are_shown_like_wrong_plans() {
         set(&["device.image=1 Gib"]),
         set(&["device.path=/dev/sdz"]),
         Overrides { filesystems: words(&["ext4", "xsf"]), ..Overrides::default() },
-        Overrides { filesystems: words(&["zfs"]), ..Overrides::default() },
+        Overrides { filesystems: words(&["ceph"]), ..Overrides::default() },
         Overrides { lab: Some(LabChoice::Native), ..Overrides::default() },
         Overrides { scale: Some(10.0), ..Overrides::default() },
         set(&["protocol.aa=3"]),
@@ -272,7 +272,7 @@ fn findings_raw_devices_and_generations_are_checked() {
             "`mkfs` does not go with",
         ),
         ("[[candidate]]\nfilesystem = \"directory\"\npath = \"/mnt\"", "compare folders with folders"),
-        ("[[candidate]]\nfilesystem = \"zfs\"", "compare it by a folder on it"),
+        ("[[candidate]]\nfilesystem = \"ceph\"", "compare it by a folder on it"),
         ("[goal]\nmetric = \"speed\"", "most take `durable`; `fsverdict list` names all"),
     ] {
         let lines = lines

@@ -37,6 +37,8 @@ pub enum ProtectionFeature {
     NoFlushes,
     /// Metadata may reach the device before the data that they describe.
     UnorderedWrites,
+    /// Calls that make data durable return before they are (ZFS, `sync=disabled`).
+    IgnoredSync,
 }
 
 /// The words for a feature.
@@ -48,7 +50,7 @@ struct FeatureWords {
 }
 
 impl ProtectionFeature {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Encrypted,
         Self::Redundant,
         Self::DuplicatedData,
@@ -59,11 +61,12 @@ impl ProtectionFeature {
         Self::NotCrashSafe,
         Self::NoFlushes,
         Self::UnorderedWrites,
+        Self::IgnoredSync,
     ];
 
     /// Whether a candidate with it is protected less than one without it.
     pub const fn is_weaker(self) -> bool {
-        matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites)
+        matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites | Self::IgnoredSync)
     }
 
     const fn feature_words(self) -> FeatureWords {
@@ -84,6 +87,7 @@ impl ProtectionFeature {
             Self::UnorderedWrites => {
                 ("unordered writes", "ordered writes", "writing data before their metadata")
             }
+            Self::IgnoredSync => ("fsync ignored", "fsync heeded", "heeding fsync"),
         };
         FeatureWords { present, absent, noun }
     }

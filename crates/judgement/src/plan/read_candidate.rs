@@ -34,9 +34,8 @@ fn keys_of_no_folder() -> Vec<&'static str> {
     chosen.flat_map(keys_of).collect()
 }
 
-/// What lies on several devices, in a pool of the machine's own, or on another machine.
-const MOUNTED: [&str; 13] = [
-    "zfs",
+/// What lies on another machine, or on another filesystem.
+const MOUNTED: [&str; 12] = [
     "nfs",
     "nfs4",
     "cifs",

@@ -170,6 +170,18 @@ impl Lab for Native {
         if let Some(folder) = &candidate.path {
             return check_usable(folder, self.room).err().map(|error| error.reason());
         }
+        if fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
+            .is_some_and(|filesystem| filesystem.pool.is_some())
+        {
+            // A pool is the whole kernel's, whatever mounts its programs see, and outlives the trial that imported it.
+            return Some(Reason::new(
+                format!(
+                    "a trial of {} that is killed would leave its pool on this machine, beside yours",
+                    candidate.filesystem
+                ),
+                "a guest's kernel takes it with it: --lab uml, after `fsverdict kernel build --with zfs`",
+            ));
+        }
         let sandbox = "the uml lab may have it: --lab uml";
         if !self.has_driver(&candidate.filesystem) {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);

@@ -221,7 +221,7 @@ impl<'a> Agent<'a> {
                 stack.sink.send_caution(name, text);
             }
             Act::DescribeMount => describe_mount(stack)?,
-            Act::Settle(phase) => self.settle_device(stack, phase),
+            Act::Settle(phase) => self.settle_device(stack, phase)?,
             Act::CheckAged => self.check_aged(stack)?,
             Act::MakeAnew => stack.make_anew()?,
             Act::CopyAgain(phase) => self.copy_again(stack, phase)?,

@@ -319,7 +319,7 @@ impl Agent<'_> {
     /// Judges the checker's result on the unmounted filesystem.
     pub(super) fn judge_check(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
         let Some(record) = self.checked.take() else { return Ok(()) };
-        let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
+        let meaning = record.exit.and_then(|status| stack.filesystem.check_meaning(status, &record.stdout));
         if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::Meaning::Clean) {
             return Ok(());
         }
@@ -333,7 +333,8 @@ impl Agent<'_> {
     }
 
     /// Waits until the device is quiet. Disturbances by a busy machine are reported, not hidden.
-    pub(super) fn settle_device(&mut self, stack: &mut Stack<'_>, phase: &str) {
+    pub(super) fn settle_device(&mut self, stack: &mut Stack<'_>, phase: &str) -> Result<(), TrialError> {
+        stack.sync_pool()?;
         let begin = || QuietDevice::start_watching(&Root::default(), &stack.device_names());
         let quiet = self.quiet.take().map_or_else(begin, Ok);
         match quiet.and_then(|quiet| quiet.wait_until_settled(&SettleLimits::default())) {
@@ -354,6 +355,7 @@ impl Agent<'_> {
                     .send_caution(phase, format!("could not tell whether the device was quiet: {error}"));
             }
         }
+        Ok(())
     }
 }
 

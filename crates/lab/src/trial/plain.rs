@@ -172,8 +172,11 @@ impl PlainContext<'_> {
                 format!("{}; {}", self.timed_text(timed)?, self.durable_text(timed.durable()))
             }
             Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
-            Act::Settle(_) => "[settle]".to_owned(),
-            Act::CheckAged => self.program_text(Line::Check)?,
+            Act::Settle(_) => match self.program_text(Line::SyncPool) {
+                Some(sync) => format!("{sync}; [settle]"),
+                None => "[settle]".to_owned(),
+            },
+            Act::CheckAged => self.check_text()?,
             Act::MakeAnew => self.timed_text(Timed::Mkfs)?,
             Act::CopyAgain(phase) => {
                 format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
@@ -211,7 +214,12 @@ impl PlainContext<'_> {
         match timed {
             Timed::Mkfs => {
                 let apart = self.program_text(Line::Apart).map(|line| format!("{line}; "));
-                Some(apart.unwrap_or_default() + &self.program_text(Line::Mkfs)?)
+                let exported = self.program_text(Line::Export).map(|line| format!("; {line}"));
+                Some(
+                    apart.unwrap_or_default()
+                        + &self.program_text(Line::Mkfs)?
+                        + &exported.unwrap_or_default(),
+                )
             }
             Timed::Mount => {
                 let lower =
@@ -223,7 +231,7 @@ impl PlainContext<'_> {
             }
             Timed::Unmount => self.unmount_text(),
             Timed::Seal => self.sealing_text(),
-            Timed::Check(_) => self.program_text(Line::Check),
+            Timed::Check(_) => self.check_text(),
             Timed::Phase(phase) if phase.work == PhaseWork::Operation(Operation::SnapshotRollback) => {
                 let (unmount, mount) = (self.unmount_text()?, self.act_text(Act::Mount)?);
                 let told = self.snapshot_text(phase)?;
@@ -291,7 +299,17 @@ impl PlainContext<'_> {
 
     fn mount_text(&self) -> Option<String> {
         let cleaner = self.program_text(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
-        Some(self.program_text(Line::Mount)? + &cleaner.unwrap_or_default())
+        let imported = self.program_text(Line::Import).map(|line| format!("{line}; "));
+        Some(imported.unwrap_or_default() + &self.program_text(Line::Mount)? + &cleaner.unwrap_or_default())
+    }
+
+    /// The programs that check the unmounted filesystem.
+    fn check_text(&self) -> Option<String> {
+        let check = self.program_text(Line::Check)?;
+        let (before, after) = ([Line::Import, Line::Scrub], [Line::Export]);
+        let all = before.into_iter().filter_map(|line| self.program_text(line)).chain([check]);
+        let all = all.chain(after.into_iter().filter_map(|line| self.program_text(line)));
+        Some(all.collect::<Vec<_>>().join("; "))
     }
 
     fn unmount_text(&self) -> Option<String> {
@@ -299,7 +317,8 @@ impl PlainContext<'_> {
         let above =
             AboveLayer::of_candidate(&self.spec.candidate).and_then(|above| above.unmount_command(MOUNT));
         let above = above.map(|(_, argv)| format!("{}; ", quoted_command(&argv))).unwrap_or_default();
-        Some(above + &cleaner.unwrap_or_default() + &self.program_text(Line::Unmount)?)
+        let exported = self.program_text(Line::Export).map(|line| format!("; {line}")).unwrap_or_default();
+        Some(above + &cleaner.unwrap_or_default() + &self.program_text(Line::Unmount)? + &exported)
     }
 
     fn program_text(&self, line: Line) -> Option<String> {

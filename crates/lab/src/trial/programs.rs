@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use fsverdict_judgement::plan::{Candidate, Operation, with_devices};
-use fsverdict_stack::filesystem::{ApartDevice, Cleaner, Filesystem, MountOptions, SnapshotPlace};
+use fsverdict_stack::filesystem::{
+    ApartDevice, Cleaner, Filesystem, MountOptions, PoolPrograms, SnapshotPlace,
+};
 
 /// The names that a trial's programs are given for the place they run in.
 #[derive(Debug, Clone)]
@@ -58,9 +60,17 @@ pub(super) enum Line {
     /// Makes the device of a log or journal ready, where the filesystem's own mkfs does not do it.
     Apart,
     Mkfs,
+    /// Makes the pool known to the kernel, in which the filesystem lies.
+    Import,
     Mount,
     Cleaner,
     Unmount,
+    /// Lets the kernel forget the pool, with all that is cached of it.
+    Export,
+    /// Ends the pool's transactions.
+    SyncPool,
+    /// Has the imported pool read and compared with its checksums, before it is checked.
+    Scrub,
     Check,
 }
 
@@ -70,9 +80,13 @@ impl Line {
         match self {
             Line::Apart => "make a device of the journal",
             Line::Mkfs => "mkfs",
+            Line::Import => "import the pool",
             Line::Mount => "mount",
             Line::Cleaner => "start the cleaner",
             Line::Unmount => "unmount",
+            Line::Export => "export the pool",
+            Line::SyncPool => "sync the pool",
+            Line::Scrub => "scrub the pool",
             Line::Check => "fsck",
         }
     }
@@ -91,13 +105,25 @@ impl Programs<'_> {
                 Some(program.map(str::to_owned).chain(names.apart_device_path(device)).collect())
             }
             Line::Mkfs => {
-                let mut argv = self.filesystem.mkfs_argv(top, &names.put_in(&self.mkfs_options()));
-                if self.filesystem.takes_several {
-                    argv.extend(own.into_iter().skip(1));
-                }
-                Some(argv)
+                let taken = if self.filesystem.takes_several { own.len() } else { own.len().min(1) };
+                let devices: Vec<&str> = own.iter().take(taken).map(String::as_str).collect();
+                Some(self.filesystem.mkfs_argv_on(&devices, &names.put_in(&self.mkfs_options())))
             }
-            Line::Mount => Some(self.mount_options(names).argv(top, mount)),
+            Line::Import => {
+                let all: Vec<String> =
+                    names.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect();
+                Some(self.filesystem.pool?.import_argv(&self.filesystem.mounted_as(top), &all))
+            }
+            Line::Export | Line::SyncPool | Line::Scrub => {
+                let pool = self.filesystem.pool?;
+                let words = match line {
+                    Line::SyncPool => pool.sync,
+                    Line::Scrub => pool.scrub,
+                    _ => pool.export,
+                };
+                Some(PoolPrograms::argv_of(words, &self.filesystem.mounted_as(top)))
+            }
+            Line::Mount => Some(self.mount_options(names).argv(&self.filesystem.mounted_as(top), mount)),
             Line::Cleaner => Some(self.cleaner()?.argv(top, mount)),
             // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
             Line::Unmount => Some(["umount", "-i", mount].map(str::to_owned).into()),
@@ -158,7 +184,7 @@ impl Programs<'_> {
                 chosen.extend(names.apart_device_path(number).map(|path| format!("{option}{path}")));
             }
         }
-        if self.filesystem.takes_several {
+        if self.filesystem.takes_several && self.filesystem.pool.is_none() {
             // The kernel knows the other devices only after each was registered, so all are named.
             chosen.extend(names.filesystem_paths().iter().skip(1).map(|path| format!("device={path}")));
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));

@@ -9,6 +9,7 @@ mod cleaner;
 mod host_mapper;
 mod lost;
 mod mending;
+mod pool;
 mod snapshots;
 mod state;
 
@@ -39,7 +40,7 @@ use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
 use above::ShownAbove;
-use array::{BTRFS_CONTROL, WorkBeside};
+use array::WorkBeside;
 use host_mapper::HostMapper;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
@@ -70,6 +71,8 @@ pub(super) struct Stack<'a> {
     /// The work on an array beside a phase.
     beside: Option<WorkBeside>,
     mounted: bool,
+    /// Whether the kernel knows the pool that the filesystem lies in.
+    imported: bool,
     /// At the mount point, where something lies above the filesystem.
     shown: ShownAbove,
     /// The process that serves what is shown there.
@@ -116,6 +119,7 @@ impl<'a> Stack<'a> {
             missing: None,
             beside: None,
             mounted: false,
+            imported: false,
             shown: ShownAbove::Nothing,
             server: None,
             sealed: false,
@@ -219,7 +223,7 @@ impl<'a> Stack<'a> {
     /// The names that programs are given for this place.
     fn trial_names(&self) -> TrialNames {
         TrialNames {
-            tops: self.top_devices(),
+            tops: self.top_devices().into_iter().map(|top| self.named_for_pool(top)).collect(),
             degraded: self.mounts_degraded(),
             sealed: self.sealed,
             mount: self.filesystem_mount(),
@@ -262,7 +266,7 @@ impl<'a> Stack<'a> {
             return Ok(private_devices(&[])?);
         }
         let mut kept: Vec<&Path> = self.devices.iter().map(PathBuf::as_path).collect();
-        let control = Some(Path::new(BTRFS_CONTROL)).filter(|_| self.filesystem.takes_several);
+        let control = self.filesystem.nodes.iter().map(Path::new);
         let above = AboveLayer::of_candidate(self.candidate);
         let of_above = above.iter().flat_map(AboveLayer::needed_nodes);
         for node in self.layers.needed_nodes().chain(of_above).chain(control).filter(|node| node.exists()) {
@@ -303,13 +307,21 @@ impl<'a> Stack<'a> {
 
     pub(super) fn run_mkfs(&mut self) -> Result<(), TrialError> {
         self.run_required(Line::Apart)?;
-        self.run_required(Line::Mkfs)
+        self.make_pool_nodes()?;
+        self.run_required(Line::Mkfs)?;
+        self.imported = self.filesystem.pool.is_some();
+        self.export_pool()
     }
 
     /// Runs the checker and returns its record, whatever the result; `None` if the filesystem has no checker.
     pub(super) fn run_checker(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
+        self.import_pool()?;
+        self.run_required(Line::Scrub)?;
         let argv = self.argv_for(Line::Check);
-        argv.map(|argv| self.tools.run_program(self.sink, name, Trade::Formatting, argv)).transpose()
+        let checked =
+            argv.map(|argv| self.tools.run_program(self.sink, name, Trade::Formatting, argv)).transpose()?;
+        self.export_pool()?;
+        Ok(checked)
     }
 
     pub(super) fn mount_filesystem(&mut self) -> Result<(), TrialError> {
@@ -318,6 +330,7 @@ impl<'a> Stack<'a> {
             self.mounted = shown.is_ok();
             return shown.map_err(TrialError::host_error);
         }
+        self.import_pool()?;
         self.run_required(Line::Mount)?;
         self.mounted = true;
         self.run_required(Line::Cleaner)?;
@@ -359,7 +372,7 @@ impl<'a> Stack<'a> {
         }
         self.run_required(Line::Unmount)?;
         self.mounted = false;
-        Ok(())
+        self.export_pool()
     }
 
     /// Drops the cached pages of the unmounted device and of every layer. Files, names and attributes went with the
@@ -407,7 +420,8 @@ impl<'a> Stack<'a> {
     pub(super) fn unmount_left(&mut self) -> Result<(), TrialError> {
         // A program of it would keep the filesystem busy.
         let finished = self.finish_beside().map(drop);
-        if self.mounted { self.unmount_filesystem().and(finished) } else { finished }
+        let unmounted = if self.mounted { self.unmount_filesystem() } else { Ok(()) };
+        unmounted.and(self.export_pool()).and(finished)
     }
 
     pub(super) fn release_devices(&mut self) -> Result<(), TrialError> {
@@ -420,8 +434,10 @@ impl<'a> Stack<'a> {
 /// Where the program of a line is started from.
 const fn trade_of(line: Line) -> Trade {
     match line {
-        Line::Apart | Line::Mkfs | Line::Check => Trade::Formatting,
-        Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
+        Line::Apart | Line::Mkfs | Line::Scrub | Line::Check => Trade::Formatting,
+        Line::Import | Line::Export | Line::SyncPool | Line::Mount | Line::Cleaner | Line::Unmount => {
+            Trade::Mounting
+        }
     }
 }
 

@@ -273,6 +273,21 @@ mod tests {
         assert!(contents.found_names().accepts("feedbeef"));
     }
 
+    /// Four uberblocks make a label of ZFS for libblkid (libblkid/src/superblocks/zfs.c).
+    #[test]
+    fn a_member_of_a_pool_is_named() {
+        let size = 80 << 20;
+        let file = image(size);
+        for number in 0..4_u64 {
+            let fields = [0x00ba_b10c, 5000, 4 + number, 1, 1_700_000_000];
+            let uberblock: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
+            file.write_all_at(&uberblock, (128 << 10) + (number << 10)).unwrap();
+        }
+        let contents = read_contents(&file, size).unwrap();
+        assert!(contents.uniform.is_none());
+        assert!(contents.signatures.iter().any(|one| one.kind == "zfs_member"), "{:?}", contents.signatures);
+    }
+
     #[test]
     fn answers_of_wipefs_are_read_strictly() {
         assert_eq!(parse_wipefs(b"").unwrap(), []);

@@ -27,6 +27,8 @@ pub(super) static BTRFS: Filesystem = Filesystem {
     mkfs_lists: &["-O", "-R"],
     checks_itself: true,
     takes_several: true,
+    // Through it devices are registered.
+    nodes: &["/dev/btrfs-control"],
     snapshots: Some(SnapshotPrograms {
         create: &["btrfs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],
         told: false,

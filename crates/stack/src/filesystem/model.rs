@@ -7,6 +7,8 @@ use super::facts::FilesystemFacts;
 use super::known_options::KnownOptions;
 use super::mkfs::{MkfsDefault, merge_options};
 use super::mount::{Cleaner, MountOptions, build_mount};
+use super::pool::{PoolPrograms, pool_name};
+use super::pool_status::judge_status;
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Packages, Tool};
 use fsverdict_judgement::plan::FilesystemAbility;
@@ -59,6 +61,10 @@ pub struct Filesystem {
     pub checks_itself: bool,
     /// Whether its mkfs takes several devices, one after the other, of which it makes one filesystem.
     pub takes_several: bool,
+    /// Nodes below `/dev` that its programs need besides its devices.
+    pub nodes: &'static [&'static str],
+    /// The programs of the pool it lies in, if it lies in one.
+    pub pool: Option<PoolPrograms>,
     /// The part of it that can lie on a separate device.
     pub apart: &'static [ApartDevice],
     /// How it keeps a state of itself, where it can.
@@ -177,6 +183,8 @@ impl Filesystem {
         leaves_tables_unwritten: false,
         checks_itself: false,
         takes_several: false,
+        nodes: &[],
+        pool: None,
         apart: &[],
         snapshots: None,
         options: KnownOptions::NONE,
@@ -186,8 +194,13 @@ impl Filesystem {
     /// The mkfs command line for `device`: it asks nothing and prints little. `chosen` are the plan's own words, which
     /// override the fair defaults.
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
+        self.mkfs_argv_on(&[device], chosen)
+    }
+
+    /// The same for several devices.
+    pub fn mkfs_argv_on(&self, devices: &[&str], chosen: &[String]) -> Vec<String> {
         let words = merge_options(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
-        self.mkfs_line(words, device)
+        self.mkfs_line(words, devices)
     }
 
     /// The plan's own words for mkfs, plus the options needed if the device will have sectors of 4096 bytes once it is
@@ -198,13 +211,25 @@ impl Filesystem {
     }
 
     /// The same filesystem for real use: without options that only help a trial, and mkfs may ask questions.
-    pub fn mkfs_argv_in_use(&self, device: &str, chosen: &[String]) -> Vec<String> {
+    pub fn mkfs_argv_in_use(&self, devices: &[&str], chosen: &[String]) -> Vec<String> {
         let lasting = self.mkfs_defaults.iter().filter(|default| default.is_permanent());
-        self.mkfs_line(merge_options(lasting, self.mkfs_lists, chosen), device)
+        self.mkfs_line(merge_options(lasting, self.mkfs_lists, chosen), devices)
     }
 
-    fn mkfs_line(&self, words: Vec<String>, device: &str) -> Vec<String> {
-        [self.mkfs.program.to_owned()].into_iter().chain(words).chain([device.to_owned()]).collect()
+    fn mkfs_line(&self, words: Vec<String>, devices: &[&str]) -> Vec<String> {
+        let words = match &self.pool {
+            Some(pool) => {
+                let first = devices.first().copied().unwrap_or_default();
+                pool.arrange_words(words, &self.mounted_as(first), devices)
+            }
+            None => words.into_iter().chain(devices.iter().map(|device| (*device).to_owned())).collect(),
+        };
+        [self.mkfs.program.to_owned()].into_iter().chain(words).collect()
+    }
+
+    /// What stands in the place of the device for mount(8) and for the checker: the name of the pool, where it lies in one.
+    pub fn mounted_as(&self, device: &str) -> String {
+        if self.pool.is_some() { pool_name(device) } else { device.to_owned() }
     }
 
     /// The mount options. `chosen` are the plan's own, which override the fair defaults.
@@ -221,8 +246,8 @@ impl Filesystem {
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.
     pub fn fsck_argv(&self, device: &str) -> Option<Vec<String>> {
         let fsck = self.fsck?;
-        let words = [fsck.tool.program].into_iter().chain(fsck.options.iter().copied()).chain([device]);
-        Some(words.map(str::to_owned).collect())
+        let words = [fsck.tool.program].into_iter().chain(fsck.options.iter().copied());
+        Some(words.map(str::to_owned).chain([self.mounted_as(device)]).collect())
     }
 
     /// The command line that repairs an unmounted device without a question; none where there is none to be advised.
@@ -241,6 +266,12 @@ impl Filesystem {
     /// The meaning of the checker's exit status; `None` if there is no checker.
     pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
+    }
+
+    /// The meaning of a checker's exit status and of what it printed.
+    pub fn check_meaning(&self, status: i32, printed: &str) -> Option<Meaning> {
+        let meaning = self.fsck_meaning(status);
+        if self.pool.is_some() && status == 0 { Some(judge_status(printed)) } else { meaning }
     }
 
     /// The same of a checker that repairs.

@@ -2,10 +2,10 @@
 
 use super::model::Filesystem;
 use super::{
-    bcachefs, btrfs, exfat, ext2, ext3, ext4, f2fs, jfs, nilfs2, ntfs3, reiser4, reiserfs, vfat, xfs,
+    bcachefs, btrfs, exfat, ext2, ext3, ext4, f2fs, jfs, nilfs2, ntfs3, reiser4, reiserfs, vfat, xfs, zfs,
 };
 
-static REGISTRY: [&Filesystem; 14] = [
+static REGISTRY: [&Filesystem; 15] = [
     &bcachefs::BCACHEFS,
     &btrfs::BTRFS,
     &exfat::EXFAT,
@@ -20,6 +20,7 @@ static REGISTRY: [&Filesystem; 14] = [
     &reiserfs::REISERFS,
     &vfat::VFAT,
     &xfs::XFS,
+    &zfs::ZFS,
 ];
 
 /// Every filesystem fsverdict knows, in alphabetical order.
@@ -101,7 +102,7 @@ mod tests {
                 }
                 let official = matches!(tool.packages.debian, Package::Official(name) if !name.contains(' '));
                 assert!(
-                    official || filesystem.name == "bcachefs",
+                    official || ["bcachefs", "zfs"].contains(&filesystem.name),
                     "{}: Debian has all the others",
                     tool.program
                 );

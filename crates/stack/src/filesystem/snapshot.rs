@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::pool::pool_name;
+
 /// The placeholder for the name of a snapshot.
 const ID: &str = "{id}";
 
-/// Programs that create and delete snapshots of a mounted filesystem. `{mount}`, `{device}` and `{id}` are placeholders
-/// for the mount point, the device, and the name of the snapshot.
+/// Programs that create and delete snapshots of a mounted filesystem. `{mount}`, `{device}`, `{pool}` and
+/// `{id}` are placeholders for the mount point, the device, the pool on it, and the name of the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotPrograms {
     pub create: &'static [&'static str],
@@ -40,7 +42,8 @@ impl SnapshotPlace<'_> {
     /// The command line of these words.
     pub fn argv(&self, words: &[&str]) -> Vec<String> {
         let put_in = |word: &&str| {
-            word.replace("{mount}", self.mount).replace("{device}", self.device).replace(ID, self.id)
+            let word = word.replace("{mount}", self.mount).replace("{device}", self.device);
+            word.replace("{pool}", &pool_name(self.device)).replace(ID, self.id)
         };
         words.iter().map(put_in).collect()
     }
@@ -65,7 +68,9 @@ mod tests {
             for argv in whole.concat() {
                 assert!(argv.iter().all(|word| !word.contains('{')), "{name}: {argv:?}");
                 assert!(
-                    argv.iter().any(|word| word.starts_with("/mnt") || word == "/dev/x"),
+                    argv.iter().any(|word| {
+                        word.starts_with("/mnt") || word == "/dev/x" || word.starts_with("fsverdict-x@")
+                    }),
                     "{name}: {argv:?}"
                 );
             }
@@ -76,6 +81,6 @@ mod tests {
             assert!(programs.delete.concat().iter().any(has_id), "{name}");
             assert!(programs.shown.is_none_or(|shown| has_id(&shown) && !shown.starts_with('/')), "{name}");
         }
-        assert_eq!(uses_of_id, 2);
+        assert_eq!(uses_of_id, 3);
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Sources of what options do: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the kernel's
 //! Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c (`nolog`,
-//! `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`).
+//! `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
+//! `encryption`, `copies`).
 
 use std::collections::BTreeSet;
 
 use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, split_layer};
 
 use super::find_layer;
-use crate::filesystem::find_filesystem;
+use crate::filesystem::{PoolPrograms, find_filesystem};
 
 /// What its layers and options add to, and take from, what the filesystem gives on a bare device. Nothing is known of a
 /// folder of the user's.
@@ -21,7 +22,10 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     if filesystem.properties(&candidate.mkfs, &candidate.mount).lacks.contains(&"a journal") {
         features.insert(ProtectionFeature::NotCrashSafe);
     }
-    features.extend(of_mkfs(&candidate.mkfs));
+    features.extend(match &filesystem.pool {
+        Some(pool) => of_pool(pool, &candidate.mkfs),
+        None => of_mkfs(&candidate.mkfs).into_iter().collect(),
+    });
     for option in candidate.mount.iter().flat_map(|word| word.split(',')) {
         of_mount_option(option, &mut features);
     }
@@ -62,6 +66,27 @@ fn of_mkfs(words: &[String]) -> Option<ProtectionFeature> {
     copies.filter(|copies| *copies > 1).map(|_| ProtectionFeature::Redundant)
 }
 
+/// What the words for the maker of a pool give (zfsprops(7), zpoolconcepts(7)).
+fn of_pool(pool: &PoolPrograms, words: &[String]) -> BTreeSet<ProtectionFeature> {
+    let mut features = BTreeSet::new();
+    if pool.is_redundant(words) {
+        features.insert(ProtectionFeature::Redundant);
+    }
+    for (property, value) in words.iter().filter_map(|word| word.split_once('=')) {
+        let (feature, given) = match property {
+            "encryption" => (ProtectionFeature::Encrypted, value != "off"),
+            "copies" => (ProtectionFeature::DuplicatedData, value != "1"),
+            "sync" if value == "always" => (ProtectionFeature::SynchronousWrites, true),
+            "sync" => (ProtectionFeature::IgnoredSync, value == "disabled"),
+            _ => continue,
+        };
+        if given {
+            features.insert(feature);
+        }
+    }
+    features
+}
+
 /// Of several options that contradict each other, the last one counts.
 fn of_mount_option(option: &str, features: &mut BTreeSet<ProtectionFeature>) {
     match option {
@@ -94,8 +119,8 @@ fn of_mount_option(option: &str, features: &mut BTreeSet<ProtectionFeature>) {
 mod tests {
     use super::protection_of;
     use fsverdict_judgement::plan::ProtectionFeature::{
-        CheckedSectors, DuplicatedData, Encrypted, JournalledData, NoFlushes, NotCrashSafe, Redundant,
-        SealedData, SynchronousWrites, UnorderedWrites,
+        CheckedSectors, DuplicatedData, Encrypted, IgnoredSync, JournalledData, NoFlushes, NotCrashSafe,
+        Redundant, SealedData, SynchronousWrites, UnorderedWrites,
     };
     use fsverdict_judgement::plan::{Candidate, DIRECTORY, Layers, Protection, ProtectionFeature};
 
@@ -134,6 +159,9 @@ mod tests {
         assert_eq!(of("ext4", &[], "", "barrier=0,barrier=1"), level(&[]));
         assert_eq!(of("ext4", &[], "", "data=journal,data=writeback"), level(&[UnorderedWrites]));
         assert_eq!(of("ext4", &[], "", "data=journal,sync"), level(&[JournalledData, SynchronousWrites]));
+        assert_eq!(of("zfs", &[], "-o ashift=12 -O recordsize=16K -O sync=standard", ""), level(&[]));
+        assert_eq!(of("zfs", &[], "-O sync=disabled raidz1", ""), level(&[IgnoredSync, Redundant]));
+        assert_eq!(of("zfs", &[], "-O encryption=on -O copies=2", ""), level(&[DuplicatedData, Encrypted]));
         assert_eq!(of(DIRECTORY, &[], "", ""), level(&[]));
     }
 }

@@ -15,8 +15,6 @@ use super::Stack;
 
 /// How often it is looked whether an array has come to its end, at first; later less often, for less than a hundredth of the time.
 const LOOK: Duration = Duration::from_millis(50);
-/// The control node through which devices are registered with btrfs.
-pub(super) const BTRFS_CONTROL: &str = "/dev/btrfs-control";
 
 /// Work on an array beside a phase, in a thread of its own.
 pub(super) struct WorkBeside {

@@ -1,0 +1,71 @@
+//! The pool that a filesystem lies in: imported before it is mounted or checked, exported afterwards.
+//!
+//! What a pool has in memory survives an unmount and is gone after an export, so a cold start needs no other step.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use fsverdict_linux::sandbox::make_node;
+
+use super::super::error::TrialError;
+use super::super::programs::{Line, NamedTop};
+use super::Stack;
+
+/// The folder with further nodes of a pool's devices. `zpool create` divides a disk that it knows by its name (`vd…`, `sd…`,
+/// `loop…`) into partitions and waits for udev, which no trial has; a device of another name it takes as it is.
+const FOLDER: &str = "/dev/fsverdict";
+
+impl Stack<'_> {
+    /// The name of a device for programs that take it for a part of a pool.
+    pub(super) fn named_for_pool(&self, top: NamedTop) -> NamedTop {
+        match self.filesystem.pool {
+            Some(_) => NamedTop { path: node_for_pool(&top.path), ..top },
+            None => top,
+        }
+    }
+
+    /// Makes the nodes that a pool's programs are given.
+    pub(super) fn make_pool_nodes(&self) -> Result<(), TrialError> {
+        if self.filesystem.pool.is_none() {
+            return Ok(());
+        }
+        for top in self.top_devices() {
+            let device = rustix::fs::stat(&top.path)
+                .map_err(|errno| TrialError::io_error("look at a device")(errno.into()))?;
+            make_node(&node_for_pool(&top.path), FileType::BlockDevice, device.st_rdev)
+                .map_err(TrialError::host_error)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the pool known to the kernel, unless it is.
+    pub(super) fn import_pool(&mut self) -> Result<(), TrialError> {
+        if self.filesystem.pool.is_none() || self.imported {
+            return Ok(());
+        }
+        self.make_pool_nodes()?;
+        self.run_required(Line::Import)?;
+        self.imported = true;
+        Ok(())
+    }
+
+    /// Lets the kernel forget the pool, if it knows it.
+    pub(super) fn export_pool(&mut self) -> Result<(), TrialError> {
+        if !self.imported {
+            return Ok(());
+        }
+        self.run_required(Line::Export)?;
+        self.imported = false;
+        Ok(())
+    }
+
+    /// Ends the transactions of the pool, if it is imported: they would go on for seconds while the device is quiet.
+    pub(in crate::trial) fn sync_pool(&mut self) -> Result<(), TrialError> {
+        if self.imported { self.run_required(Line::SyncPool) } else { Ok(()) }
+    }
+}
+
+fn node_for_pool(device: &Path) -> PathBuf {
+    Path::new(FOLDER).join(device.file_name().unwrap_or_default())
+}

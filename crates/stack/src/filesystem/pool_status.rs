@@ -1,0 +1,56 @@
+//! Reads what `zpool status` prints of one pool that was scrubbed (zpool-status(8)).
+
+use super::exit::Meaning;
+
+/// What was found. An error that was repaired is one that was there: the devices did not return what was written to them.
+pub(super) fn judge_status(text: &str) -> Meaning {
+    let value = |key: &str| {
+        let mut lines = text.lines().map(str::trim_start);
+        lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
+    };
+    let (Some(state), Some(scan), Some(errors)) = (value("state"), value("scan"), value("errors")) else {
+        return Meaning::OperationalError;
+    };
+    if errors != "No known data errors" || !scan.contains(" with 0 errors ") {
+        return Meaning::ErrorsLeft;
+    }
+    let table = text.lines().skip_while(|line| !line.trim_start().starts_with("NAME "));
+    let devices = table.skip(1).take_while(|line| !line.trim().is_empty());
+    // Name, state, and the errors of reading, of writing and of checksums.
+    let counts = devices.flat_map(|line| line.split_whitespace().skip(2).take(3));
+    let was_wrong = counts.into_iter().any(|count| count != "0") || !scan.starts_with("scrub repaired 0B ");
+    match state {
+        "ONLINE" | "DEGRADED" if was_wrong => Meaning::Corrected,
+        "ONLINE" | "DEGRADED" => Meaning::Clean,
+        _ => Meaning::ErrorsLeft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge_status;
+    use crate::filesystem::Meaning;
+
+    /// What OpenZFS 2.3.2 printed of pools of the laboratory kernel.
+    const CLEAN: &str = "  pool: fsverdict-vda\n state: ONLINE\n  scan: scrub repaired 0B in 00:00:01 with 0 errors on Fri Nov 27 08:00:00 2026\nconfig:\n\n\tNAME                  STATE     READ WRITE CKSUM\n\tfsverdict-vda         ONLINE       0     0     0\n\t  /dev/fsverdict/vda  ONLINE       0     0     0\n\nerrors: No known data errors\n";
+
+    #[test]
+    fn errors_of_a_scrub_are_seen_in_what_is_printed() {
+        assert_eq!(judge_status(CLEAN), Meaning::Clean);
+        for (from, to, expected) in [
+            ("repaired 0B", "repaired 84.2M", Meaning::Corrected),
+            (
+                "/dev/fsverdict/vda  ONLINE       0     0     0",
+                "/dev/fsverdict/vda  ONLINE       0     0   706",
+                Meaning::Corrected,
+            ),
+            ("with 0 errors", "with 3 errors", Meaning::ErrorsLeft),
+            ("No known data errors", "3 data errors, use '-v' for a list", Meaning::ErrorsLeft),
+            ("state: ONLINE", "state: FAULTED", Meaning::ErrorsLeft),
+            ("  scan:", "  none:", Meaning::OperationalError),
+        ] {
+            assert_eq!(judge_status(&CLEAN.replace(from, to)), expected, "{to}");
+        }
+        assert_eq!(judge_status(""), Meaning::OperationalError);
+    }
+}
