@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 use fsverdict_lab::kernel::{
-    Attendant, KernelCache, KernelEntry, KernelTrial, MissingOption, Progress, Recipe, Subject, build_kernel,
-    export_kernel, import_kernel,
+    Attendant, KernelCache, KernelEntry, KernelTrial, MissingOption, Progress, Recipe, Subject, ZfsRequest,
+    build_kernel, export_kernel, import_kernel,
 };
 use fsverdict_lab::lab::{by_default, try_kernel};
 use fsverdict_linux::host::results::result_writer;
@@ -44,6 +44,13 @@ pub(super) struct KernelArguments {
     action: KernelAction,
 }
 
+/// A part that Linux does not contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KernelPart {
+    /// OpenZFS, with zpool and zfs beside the kernel; for this machine only
+    Zfs,
+}
+
 #[derive(Debug, Subcommand)]
 enum KernelAction {
     /// Build a kernel for simulated time, with every filesystem, into the cache
@@ -65,6 +72,12 @@ enum KernelAction {
         /// Build a kernel that counts computation, for plans with `cpu` (Linux 6.12)
         #[arg(long)]
         counting: bool,
+        /// Build a part into the kernel that Linux does not contain, from the distribution's packages
+        #[arg(long, value_name = "PART")]
+        with: Option<KernelPart>,
+        /// OpenZFS's sources: a tarball or a folder [default: the package zfs-dkms]
+        #[arg(long, value_name = "SOURCE", requires = "with")]
+        zfs_source: Option<PathBuf>,
     },
     /// List the kernels in the cache, and which of them a plan uses that names none
     List,
@@ -88,7 +101,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
     let cache = KernelCache::of_user();
     let mut out = result_writer();
     match &arguments.action {
-        KernelAction::Build { source, patch, jobs, untried, counting } => {
+        KernelAction::Build { source, patch, jobs, untried, counting, with, zfs_source } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let recipe = Recipe {
                 source: source.clone(),
@@ -96,6 +109,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
                 jobs: jobs.unwrap_or(processors),
                 untried: *untried,
                 counting: *counting,
+                zfs: with.map(|KernelPart::Zfs| ZfsRequest { source: zfs_source.clone() }),
             };
             let mut keeper = Keeper::new()?;
             let built = build_kernel(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
@@ -175,7 +189,8 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
     };
     let counting = if entry.facts.counting { "counting, " } else { "" };
     let from = if entry.facts.imported.is_some() { ", imported" } else { "" };
-    format!("{counting}{trial}{from}")
+    let zfs = entry.facts.zfs.as_ref().map_or(String::new(), |version| format!("with ZFS {version}, "));
+    format!("{counting}{zfs}{trial}{from}")
 }
 
 /// The same with what it was tried with.

@@ -15,13 +15,14 @@ use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
 use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
 use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
-use super::fragment::{self, FRAGMENT};
+use super::fragment::{self, FRAGMENT, KernelParts};
 use super::lacks::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, collect_patches};
 use super::scratch::Scratch;
 use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
+use super::zfs::{ZfsRelease, ZfsSource, join_sources, read_zfs_release};
 
 /// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
 /// computation takes no simulated time.
@@ -39,6 +40,15 @@ pub struct Recipe {
     pub untried: bool,
     /// The kernel counts its computation, for plans in which computation takes time. Such a kernel is slower.
     pub counting: bool,
+    /// The kernel has ZFS.
+    pub zfs: Option<ZfsRequest>,
+}
+
+/// A kernel is to have ZFS.
+#[derive(Debug, Clone, Default)]
+pub struct ZfsRequest {
+    /// A tarball or folder of OpenZFS; the distribution's packages if absent.
+    pub source: Option<PathBuf>,
 }
 
 /// A kernel that is in the cache now.
@@ -71,7 +81,11 @@ pub fn build_kernel(
     check_programs()?;
     let patches = collect_patches(&recipe.patches, recipe.counting)?;
     let compiler = compiler_version()?;
-    let base = digest_inputs(&source, &patches, &compiler)?;
+    let zfs = recipe.zfs.as_ref().map(|zfs| ZfsSource::find_sources(zfs.source.as_deref())).transpose()?;
+    let mut base = digest_inputs(&source, &patches, &compiler)?;
+    if let Some(zfs) = &zfs {
+        zfs.update_digest(&mut base)?;
+    }
     // The digest of an imported kernel was computed on another machine and cannot be relied on.
     let is_it = |entry: &KernelEntry| {
         entry.facts.imported.is_none()
@@ -87,20 +101,34 @@ pub fn build_kernel(
     scratch.check_room()?;
 
     // Programs in this sandbox end when this process does, and can write nowhere else.
-    let sandbox = scratch.sandbox_for_sources(possible_isolation(), source.path());
-    let release =
-        match prepare_sources(&source, &patches, &scratch, &sandbox, !recipe.patches.is_empty(), attendant) {
-            // Corrected sources or patches have another digest, so this folder would never be continued.
-            Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
-                scratch.remove_folder()?;
-                return Err(error);
-            }
-            other => other?,
-        };
+    let more = zfs.as_ref().and_then(ZfsSource::path);
+    let sandbox = scratch.sandbox_for_sources(possible_isolation(), source.path(), more);
+    let release = match prepare_sources(
+        &source,
+        &patches,
+        zfs.as_ref(),
+        &scratch,
+        &sandbox,
+        !recipe.patches.is_empty(),
+        attendant,
+    ) {
+        // Corrected sources or patches have another digest, so this folder would never be continued.
+        Err(
+            error @ (KernelBuildError::Patch { .. }
+            | KernelBuildError::NotSources { .. }
+            | KernelBuildError::Zfs { .. }),
+        ) => {
+            scratch.remove_folder()?;
+            return Err(error);
+        }
+        other => other?,
+    };
     let lacking = find_missing_options(&scratch.source_folder())
         .map_err(file_error("look through the sources in", &scratch.source_folder()))?;
     attendant.report_missing_options(&release, &lacking);
-    let mut work = KernelBuild { scratch, sandbox, counting: recipe.counting, compiled: 0, attendant };
+    let parts = KernelParts { counting: recipe.counting, zfs: zfs.is_some() };
+    let known = zfs.as_ref().and_then(|_| read_zfs_release(&scratch.zfs_folder()));
+    let mut work = KernelBuild { scratch, sandbox, parts, zfs: known, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
@@ -116,6 +144,7 @@ pub fn build_kernel(
         compiler,
         built: jiff::Timestamp::now(),
         counting: recipe.counting,
+        zfs: work.zfs.as_ref().map(|known| known.version.clone()),
         trial: None,
         imported: None,
     };
@@ -123,6 +152,9 @@ pub fn build_kernel(
     let staged = StagedSources::create_folder(cache, &facts.entry_name())?;
     staged.put_kernel(&mut kernel)?;
     staged.put_config(&config)?;
+    if let Some(unpacked) = zfs.as_ref().and_then(|zfs| zfs.unpacked_programs(&work.scratch)) {
+        staged.put_programs(&unpacked)?;
+    }
     if !recipe.untried {
         let subject = Subject { kernel: &staged.kernel_path(), release: &facts.release, config: &config };
         let log = work.scratch.trial_log();
@@ -155,6 +187,7 @@ fn try_cached(
 fn prepare_sources(
     source: &KernelSource,
     patches: &[Patch],
+    zfs: Option<&ZfsSource>,
     scratch: &Scratch,
     sandbox: &Sandbox,
     whole: bool,
@@ -182,6 +215,10 @@ fn prepare_sources(
             });
             patch.apply_to(scratch, &release, sandbox)?;
         }
+        if let Some(zfs) = zfs {
+            attendant.report_progress(&Progress { step: "fetching ZFS", ..Progress::default() });
+            zfs.prepare_sources(scratch, &release, sandbox)?;
+        }
         scratch.mark_prepared()?;
     }
     read_release(&tree).ok_or_else(lacks)
@@ -190,7 +227,9 @@ fn prepare_sources(
 struct KernelBuild<'a> {
     scratch: Scratch,
     sandbox: Sandbox,
-    counting: bool,
+    parts: KernelParts,
+    /// The ZFS that is built into it.
+    zfs: Option<ZfsRelease>,
     compiled: u64,
     attendant: &'a mut dyn Attendant,
 }
@@ -202,10 +241,18 @@ impl KernelBuild<'_> {
         if self.scratch.source_folder().join(".config").symlink_metadata().is_ok() {
             self.run_make("cleaning the sources", &["mrproper".to_owned()])?;
         }
-        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options(self.counting)?.display());
-        self.run_make("configuring", &[self.output_argument(), all, "allnoconfig".to_owned()])?;
+        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options(self.parts)?.display());
+        let configure = [self.output_argument(), all, "allnoconfig".to_owned()];
+        self.run_make("configuring", &configure)?;
+        if let Some(known) = self.zfs.clone() {
+            // ZFS asks a tree that is configured what it offers; then the tree is configured with ZFS in it.
+            self.run_make("preparing for ZFS", &[self.output_argument(), "prepare".to_owned()])?;
+            self.attendant.report_progress(&Progress { step: "configuring ZFS", ..Progress::default() });
+            join_sources(&self.scratch, &known, &self.sandbox)?;
+            self.run_make("configuring", &configure)?;
+        }
         let refused =
-            fragment::find_refused(&String::from_utf8_lossy(&self.read_configuration()?), self.counting);
+            fragment::find_refused(&String::from_utf8_lossy(&self.read_configuration()?), self.parts);
         if refused.essential.is_empty() {
             return Ok(refused.wanted.into_iter().chain(refused.optional).collect());
         }

@@ -20,6 +20,7 @@ const SHARED: &str = "/var/cache/fsverdict/kernels";
 pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
 pub(super) const FACTS: &str = "facts.json";
+pub(super) const PROGRAMS: &str = "programs";
 /// The most bytes that facts may have, a configuration, and a kernel: one with all that debuggers want has some 500 MiB.
 pub(super) const LARGEST_FACTS: u64 = 1 << 20;
 pub(super) const LARGEST_CONFIG: u64 = 4 << 20;
@@ -49,6 +50,9 @@ pub struct KernelFacts {
     /// The kernel counts its computation, so that computation can take simulated time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counting: bool,
+    /// The version of ZFS that is built into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zfs: Option<String>,
     /// How it did when it was tried; none of one that was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<KernelTrial>,
@@ -108,7 +112,7 @@ impl KernelCache {
     }
 
     /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken that does
-    /// not count.
+    /// not count; one with ZFS only if there is no other.
     pub fn find_kernel(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
         self.find_that(name, false)
     }
@@ -126,7 +130,8 @@ impl KernelCache {
                 release == name || release.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
             entry.name == name || is_release && entry.facts.counting == counting
         };
-        entries.iter().rfind(fits).cloned().ok_or_else(|| {
+        let usual = |entry: &&KernelEntry| fits(entry) && entry.facts.zfs.is_none();
+        entries.iter().rfind(usual).or_else(|| entries.iter().rfind(fits)).cloned().ok_or_else(|| {
             let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
             let hint = if names.is_empty() {
                 "it is empty; `fsverdict kernel build` fills it".to_owned()
@@ -211,6 +216,12 @@ impl KernelCache {
     }
 }
 
+/// The folder of programs that were unpacked beside a kernel, if some were.
+pub fn programs_beside(kernel: &Path) -> Option<PathBuf> {
+    let folder = kernel.with_file_name(PROGRAMS).join("bin");
+    folder.is_dir().then_some(folder)
+}
+
 impl KernelFacts {
     /// `RELEASE-DIGEST`.
     pub(super) fn entry_name(&self) -> String {
@@ -270,6 +281,7 @@ mod tests {
             compiler: "gcc".to_owned(),
             built: jiff::Timestamp::UNIX_EPOCH,
             counting: false,
+            zfs: None,
             trial: None,
             imported: None,
         };

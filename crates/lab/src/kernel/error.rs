@@ -24,6 +24,12 @@ pub enum KernelBuildError {
     Busy,
     #[error("the patch {patch} does not apply to {release}: {said}")]
     Patch { patch: String, release: String, said: String, hint: &'static str },
+    #[error("{what}")]
+    Zfs { what: String, hint: String },
+    #[error(
+        "the kernel {name} has ZFS in it, and is not exported: ZFS is under the CDDL 1.0, Linux under the GPL 2.0, and whether both may be given away in one program is disputed"
+    )]
+    NotExported { name: String },
     #[error("the sources {release} cannot be configured as a laboratory kernel; not taken: {options}")]
     Options { release: String, options: String },
     #[error("{step} failed; its last lines:\n{lines}")]
@@ -69,6 +75,8 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Full { .. } => "make room there, or set XDG_CACHE_HOME to a folder on another disk; the same command carries on where this stopped".to_owned(),
             KernelBuildError::Busy => "wait for it, and it is in `fsverdict kernel list`".to_owned(),
             KernelBuildError::Patch { hint, .. } => (*hint).to_owned(),
+            KernelBuildError::Zfs { hint, .. } => hint.clone(),
+            KernelBuildError::NotExported { .. } => "build it on the other machine: `fsverdict kernel build --with zfs`".to_owned(),
             KernelBuildError::Options { .. } => "Linux 6.1, 6.12 and 7.2 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
             KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
             KernelBuildError::Trial { log, way_on, .. } => format!("the whole record is {}; {way_on}", log.display()),

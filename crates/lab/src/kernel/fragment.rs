@@ -22,6 +22,19 @@ const ESSENTIAL: [&str; 9] = [
 /// The option of a counting kernel, whose computation can take simulated time.
 pub(crate) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
+/// The option of a kernel with ZFS.
+const ZFS: &str = "CONFIG_ZFS";
+/// The options of a kernel with ZFS, with a reason beside each.
+pub(super) const ZFS_FRAGMENT: &str = include_str!("../../../../kernel/zfs/zfs.config");
+
+/// The optional parts of a kernel that is built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct KernelParts {
+    /// It counts its computation.
+    pub(super) counting: bool,
+    pub(super) zfs: bool,
+}
+
 /// The options that a configured tree did not take.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Refused {
@@ -32,10 +45,15 @@ pub(super) struct Refused {
     pub optional: Vec<String>,
 }
 
-/// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it; with the option of a counting kernel if it is to be one.
-pub(super) fn write_fragment(counting: bool) -> String {
-    let counting = counting.then_some((COUNTING, "y", false));
-    parse_options().chain(counting).map(|(name, value, _)| format!("{name}={value}\n")).collect()
+/// The fragment without its comments, as `KCONFIG_ALLCONFIG` takes it, with the options of the parts that the kernel is to have.
+pub(super) fn write_fragment(parts: KernelParts) -> String {
+    options_with(parts).map(|(name, value, _)| format!("{name}={value}\n")).collect()
+}
+
+fn options_with(parts: KernelParts) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    let counting = parts.counting.then_some((COUNTING, "y", false));
+    let zfs = parts.zfs.then(|| parse_text(ZFS_FRAGMENT));
+    parse_options().chain(counting).chain(zfs.into_iter().flatten())
 }
 
 /// The options that should be on, each with a note about the releases that have it.
@@ -51,7 +69,11 @@ fn availability_note(symbol: &str) -> &'static str {
 }
 
 fn parse_options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
-    FRAGMENT.lines().filter_map(|line| {
+    parse_text(FRAGMENT)
+}
+
+fn parse_text(fragment: &'static str) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    fragment.lines().filter_map(|line| {
         let (option, comment) = line.split_once('#').unwrap_or((line, ""));
         let (name, value) = option.trim().split_once('=')?;
         Some((name, value, comment.contains(OPTIONAL)))
@@ -63,6 +85,9 @@ fn parse_options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
 pub fn way_out(symbol: &str) -> String {
     if symbol == COUNTING {
         return "`fsverdict kernel build --counting` makes one, of sources of Linux 6.12".to_owned();
+    }
+    if symbol == ZFS {
+        return "`fsverdict kernel build --with zfs` makes one with ZFS".to_owned();
     }
     match parse_options().find(|(name, value, _)| *name == symbol && *value == "y") {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
@@ -80,16 +105,15 @@ pub fn way_out(symbol: &str) -> String {
 }
 
 /// Compares the fragment with a `.config`.
-pub(super) fn find_refused(config: &str, counting: bool) -> Refused {
+pub(super) fn find_refused(config: &str, parts: KernelParts) -> Refused {
     let taken: std::collections::BTreeMap<&str, &str> =
         config.lines().filter_map(|line| line.split_once('=')).collect();
     let mut refused = Refused::default();
-    let counting = counting.then_some((COUNTING, "y", false));
-    for (name, value, optional) in parse_options().chain(counting) {
+    for (name, value, optional) in options_with(parts) {
         if taken.get(name).copied().unwrap_or("n") == value {
             continue;
         }
-        let list = if ESSENTIAL.contains(&name) || name == COUNTING {
+        let list = if ESSENTIAL.contains(&name) || [COUNTING, ZFS].contains(&name) {
             &mut refused.essential
         } else if optional {
             &mut refused.optional
@@ -103,7 +127,11 @@ pub(super) fn find_refused(config: &str, counting: bool) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use super::{ESSENTIAL, find_refused, parse_options, write_fragment};
+    use super::{ESSENTIAL, KernelParts, find_refused, parse_options, write_fragment};
+
+    const USUAL: KernelParts = KernelParts { counting: false, zfs: false };
+    const COUNTING: KernelParts = KernelParts { counting: true, zfs: false };
+    const ZFS: KernelParts = KernelParts { counting: false, zfs: true };
 
     #[test]
     fn every_option_is_named_once_and_no_module() {
@@ -119,22 +147,24 @@ mod tests {
 
     #[test]
     fn options_that_did_not_take_are_named() {
-        let all: String = write_fragment(false)
+        let all: String = write_fragment(USUAL)
             .lines()
             .filter(|line| !line.ends_with("=n"))
             .map(|line| format!("{line}\n"))
             .collect();
-        assert_eq!(find_refused(&all, false), super::Refused::default());
+        assert_eq!(find_refused(&all, USUAL), super::Refused::default());
         let without = all
             .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")
             .replace("CONFIG_BCACHEFS_FS=y\n", "")
             .replace("CONFIG_XFS_FS=y\n", "CONFIG_XFS_FS=m\n")
             + "CONFIG_MODULES=y\n";
-        let found = find_refused(&without, false);
+        let found = find_refused(&without, USUAL);
         assert_eq!(found.essential, ["CONFIG_VIRTIO_UML"]);
         assert_eq!(found.wanted, ["CONFIG_MODULES", "CONFIG_XFS_FS"]);
         assert_eq!(found.optional, ["CONFIG_BCACHEFS_FS"]);
-        assert_eq!(find_refused(&all, true).essential, ["CONFIG_CPU_PRICE"]);
-        assert_eq!(find_refused(&(all + "CONFIG_CPU_PRICE=y\n"), true), super::Refused::default());
+        assert_eq!(find_refused(&all, ZFS).essential, ["CONFIG_ZFS"]);
+        assert!(write_fragment(ZFS).ends_with("CONFIG_ZFS=y\n") && !write_fragment(USUAL).contains("ZFS"));
+        assert_eq!(find_refused(&all, COUNTING).essential, ["CONFIG_CPU_PRICE"]);
+        assert_eq!(find_refused(&(all + "CONFIG_CPU_PRICE=y\n"), COUNTING), super::Refused::default());
     }
 }

@@ -3,6 +3,7 @@
 
 mod attendant;
 mod build;
+mod build_step;
 mod cache;
 mod compile;
 mod cpu_classes;
@@ -15,11 +16,13 @@ mod patch;
 mod scratch;
 mod source;
 mod staged;
+mod zfs;
+mod zfs_packages;
 
 pub use attendant::Attendant;
-pub use build::{BuiltKernel, Recipe, build_kernel, find_build_obstacle};
+pub use build::{BuiltKernel, Recipe, ZfsRequest, build_kernel, find_build_obstacle};
 pub(crate) use cache::parse_release_numbers;
-pub use cache::{KernelCache, KernelEntry, KernelFacts};
+pub use cache::{KernelCache, KernelEntry, KernelFacts, programs_beside};
 pub use compile::Progress;
 pub use cpu_classes::CPU_CLASSES;
 pub use error::KernelBuildError;

@@ -59,6 +59,9 @@ struct PackagePart {
 /// When there is no such kernel, or the file is there already or cannot be written.
 pub fn export_kernel(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
     let entry = cache.find_kernel(name)?;
+    if entry.facts.zfs.is_some() {
+        return Err(KernelBuildError::NotExported { name: entry.name });
+    }
     let read = || file_error("read", &entry.kernel);
     let config =
         entry.read_configuration().map_err(file_error("read the configuration beside", &entry.kernel))?;
@@ -184,6 +187,9 @@ fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     if !is_release(&facts.release) || !is_digest(&facts.digest) {
         return Err("its release or digest is none".to_owned());
     }
+    if facts.zfs.is_some() {
+        return Err("it has ZFS in it, and such kernels are not handed on".to_owned());
+    }
     if facts.entry_name() != folder {
         return Err(format!("it says that it is {}, and its folder has another name", facts.entry_name()));
     }
@@ -197,6 +203,7 @@ fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
         compiler: neutralise(&facts.compiler),
         built: facts.built,
         counting: facts.counting,
+        zfs: facts.zfs.clone(),
         trial: None,
         imported: None,
     })

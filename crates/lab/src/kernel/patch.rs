@@ -1,6 +1,6 @@
 //! Patches: our own, which are part of the program, and the user's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::Program;
@@ -81,6 +81,10 @@ const COUNTING: (&str, &str, Versions) = (
     [[6, 12], [6, 12]],
 );
 
+/// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
+pub(super) const ZFS: (&str, &str) =
+    ("zfs/no-benchmarks.patch", include_str!("../../../../kernel/zfs/no-benchmarks.patch"));
+
 /// The first patches, whose number this is, are part of every kernel's digest, whether they apply or not. A patch for
 /// particular releases is added behind them: it changes the digests of those releases only, so that no other kernel
 /// has to be rebuilt.
@@ -127,26 +131,13 @@ impl Patch {
         release: &str,
         sandbox: &Sandbox,
     ) -> Result<(), KernelBuildError> {
-        // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
-        let folder = format!("--directory={}", scratch.source_folder().display());
-        let patch =
-            Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
-        let patch = patch
-            .inside(sandbox.clone())
-            .with_variable("TMPDIR", scratch.temporary_folder())
-            .with_input(&self.text);
-        let record = patch.run("patch the sources")?;
-        if record.exit == Some(0) {
+        let Some(said) = apply_text(&self.text, &scratch.source_folder(), scratch, sandbox)? else {
             return Ok(());
-        }
-        let said = format!("{}{}", record.stdout, record.stderr);
-        if let Some(full) = scratch.disk_full_error("patch the sources", says_full(&said)) {
-            return Err(full);
-        }
+        };
         Err(KernelBuildError::Patch {
             patch: self.name.clone(),
             release: release.to_owned(),
-            said: said.trim().lines().take(4).collect::<Vec<_>>().join("; "),
+            said,
             hint: if self.own {
                 "trees of Linux 6.1, 6.12 and 7.2 are known to do"
             } else {
@@ -154,6 +145,46 @@ impl Patch {
             },
         })
     }
+}
+
+/// Applies our patch for ZFS to the sources in a folder.
+pub(super) fn apply_zfs_patch(
+    version: &str,
+    scratch: &Scratch,
+    sandbox: &Sandbox,
+) -> Result<(), KernelBuildError> {
+    let Some(said) = apply_text(ZFS.1.as_bytes(), &scratch.zfs_folder(), scratch, sandbox)? else {
+        return Ok(());
+    };
+    Err(KernelBuildError::Patch {
+        patch: ZFS.0.to_owned(),
+        release: format!("ZFS {version}"),
+        said,
+        hint: "ZFS 2.3.2 is known to do",
+    })
+}
+
+/// Applies a patch in a folder; returns what patch(1) said if it does not apply.
+fn apply_text(
+    text: &[u8],
+    folder: &Path,
+    scratch: &Scratch,
+    sandbox: &Sandbox,
+) -> Result<Option<String>, KernelBuildError> {
+    // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
+    let folder = format!("--directory={}", folder.display());
+    let patch = Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
+    let patch =
+        patch.inside(sandbox.clone()).with_variable("TMPDIR", scratch.temporary_folder()).with_input(text);
+    let record = patch.run("patch the sources")?;
+    if record.exit == Some(0) {
+        return Ok(None);
+    }
+    let said = format!("{}{}", record.stdout, record.stderr);
+    if let Some(full) = scratch.disk_full_error("patch the sources", says_full(&said)) {
+        return Err(full);
+    }
+    Ok(Some(said.trim().lines().take(4).collect::<Vec<_>>().join("; ")))
 }
 
 #[cfg(test)]

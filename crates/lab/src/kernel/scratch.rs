@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::error::{KernelBuildError, ROOM, file_error, read_free_bytes};
-use super::fragment;
+use super::fragment::{self, KernelParts};
 use fsverdict_linux::host::beneath::{open_own, remove_tree};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";
 const OBJECTS: &str = "objects";
 const TEMPORARY: &str = "tmp";
+/// The sources of ZFS, and the packages that they come from.
+const ZFS: &str = "zfs";
+const PACKAGES: &str = "packages";
 const LOCK: &str = "lock";
 const LOG: &str = "log";
 const TRIAL_LOG: &str = "trial.log";
@@ -40,7 +43,7 @@ impl Scratch {
         // Unpacked files may have the permissions of other users, or set-user-ID bits.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o700))
             .map_err(file_error("change", &folder))?;
-        for name in [SOURCE, OBJECTS, TEMPORARY] {
+        for name in [SOURCE, OBJECTS, TEMPORARY, ZFS, PACKAGES] {
             let path = folder.join(name);
             if path.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
                 std::fs::remove_file(&path).map_err(file_error("remove", &path))?;
@@ -61,6 +64,30 @@ impl Scratch {
         self.folder.join(OBJECTS)
     }
 
+    pub(super) fn zfs_folder(&self) -> PathBuf {
+        self.folder.join(ZFS)
+    }
+
+    /// Packages, and what was unpacked of them.
+    pub(super) fn package_folder(&self) -> PathBuf {
+        self.folder.join(PACKAGES)
+    }
+
+    /// The same, without content.
+    pub(super) fn empty_package_folder(&self) -> Result<PathBuf, KernelBuildError> {
+        let folder = self.package_folder();
+        remove_tree(&folder).map_err(file_error("remove", &folder))?;
+        std::fs::create_dir(&folder).map_err(file_error("make", &folder))?;
+        Ok(folder)
+    }
+
+    /// Appends what a program printed to the build's log.
+    pub(super) fn append_to_log(&self, text: &str) -> Result<(), KernelBuildError> {
+        let log = self.build_log();
+        let write = |mut file: File| std::io::Write::write_all(&mut file, text.as_bytes());
+        open_own(&log, OFlags::APPEND).and_then(write).map_err(file_error("write", &log))
+    }
+
     /// For the temporary files of compilers.
     pub(super) fn temporary_folder(&self) -> PathBuf {
         self.folder.join(TEMPORARY)
@@ -76,9 +103,9 @@ impl Scratch {
     }
 
     /// Writes the options a kernel is configured with.
-    pub(super) fn write_options(&self, counting: bool) -> Result<PathBuf, KernelBuildError> {
+    pub(super) fn write_options(&self, parts: KernelParts) -> Result<PathBuf, KernelBuildError> {
         let path = self.folder.join(OPTIONS);
-        let options = fragment::write_fragment(counting);
+        let options = fragment::write_fragment(parts);
         let write = |mut file: File| std::io::Write::write_all(&mut file, options.as_bytes());
         open_own(&path, OFlags::TRUNC).and_then(write).map_err(file_error("write", &path))?;
         Ok(path)
@@ -101,15 +128,25 @@ impl Scratch {
     }
 
     /// A sandbox for programs that come with the sources: they may write only to their own subfolders here, and reach
-    /// no devices or other processes. `read` is shown even where sandboxes cover it.
-    pub(super) fn sandbox_for_sources(&self, isolation: Isolation, read: &Path) -> Sandbox {
+    /// no devices or other processes. `read` and `more` are shown even where sandboxes cover them.
+    pub(super) fn sandbox_for_sources(
+        &self,
+        isolation: Isolation,
+        read: &Path,
+        more: Option<&Path>,
+    ) -> Sandbox {
         let mut sandbox = Sandbox::new(isolation, [""; 0]);
         sandbox.capabilities = Capabilities::Phase;
         sandbox.devices = Devices::Bare;
-        sandbox.writable = [self.source_folder(), self.object_folder(), self.temporary_folder()].into();
+        let (zfs, packages) = (self.zfs_folder(), self.package_folder());
+        sandbox.writable =
+            [self.source_folder(), self.object_folder(), self.temporary_folder(), zfs, packages].into();
         let covered = |path: &PathBuf| COVERED.iter().any(|covered| path.starts_with(covered));
-        let read = if read.is_dir() { read } else { read.parent().unwrap_or(read) };
-        let all = sandbox.writable.iter().cloned().chain([self.folder.clone(), read.to_owned()]);
+        let folder_of = |path: &Path| {
+            if path.is_dir() { path.to_owned() } else { path.parent().unwrap_or(path).to_owned() }
+        };
+        let read = [read].into_iter().chain(more).map(folder_of);
+        let all = sandbox.writable.iter().cloned().chain([self.folder.clone()]).chain(read);
         let mut shown: Vec<PathBuf> = all.filter(covered).collect();
         // Outer folders come first, because later entries are mounted over earlier ones.
         shown.sort();

@@ -9,10 +9,18 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, NEW};
+use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, NEW, PROGRAMS};
 use super::error::{KernelBuildError, file_error};
-use fsverdict_linux::host::beneath::remove_tree;
+use fsverdict_linux::host::beneath::{Beneath, remove_tree};
 use fsverdict_linux::host::root::names_in;
+
+/// The programs of ZFS, and where packages have programs.
+const ZFS_PROGRAMS: [&str; 2] = ["zpool", "zfs"];
+const PROGRAM_FOLDERS: [&str; 2] = ["usr/sbin", "sbin"];
+const LARGEST_PROGRAM: u64 = 64 << 20;
+/// Starts the program of its own name with the libraries beside it.
+const STARTER: &str =
+    "#!/bin/sh\nhere=${0%/*}/..\nLD_LIBRARY_PATH=$here/lib exec \"$here/sbin/${0##*/}\" \"$@\"\n";
 
 pub(super) struct StagedSources {
     folder: PathBuf,
@@ -63,6 +71,39 @@ impl StagedSources {
         std::fs::write(&path, config).map_err(file_error("write", &path))
     }
 
+    /// Puts ZFS's programs, and the libraries that they need, beside the kernel: those that were unpacked in this folder.
+    ///
+    /// Each program gets a script that starts it with these libraries, wherever the folder comes to lie.
+    pub(super) fn put_programs(&self, unpacked: &Path) -> Result<(), KernelBuildError> {
+        let folder = self.folder.join(PROGRAMS);
+        let put = || -> std::io::Result<()> {
+            let from = Beneath::open(unpacked)?;
+            for name in ["bin", "sbin", "lib"] {
+                std::fs::create_dir_all(folder.join(name))?;
+            }
+            for program in ZFS_PROGRAMS {
+                let found = PROGRAM_FOLDERS.iter().map(|place| Path::new(place).join(program));
+                let mut opened = found.map(|path| from.open_file(path, LARGEST_PROGRAM));
+                let opened = opened.find_map(Result::ok).ok_or(std::io::ErrorKind::NotFound)?;
+                copy_executable(opened, &folder.join("sbin").join(program))?;
+                let script = folder.join("bin").join(program);
+                copy_executable(STARTER.as_bytes(), &script)?;
+            }
+            let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+            for place in ["lib", "usr/lib"].map(|place| Path::new(place).join(&triplet)) {
+                for name in from.list_names(&place) {
+                    // Links are not followed: `libzfs.so.6` becomes a link to `libzfs.so.6.0.0` again.
+                    let Ok(library) = from.open_file(place.join(&name), LARGEST_PROGRAM) else { continue };
+                    let Some(called) = library_name(&name) else { continue };
+                    copy_executable(library, &folder.join("lib").join(&name))?;
+                    std::os::unix::fs::symlink(&name, folder.join("lib").join(called))?;
+                }
+            }
+            Ok(())
+        };
+        put().map_err(file_error("put the programs of ZFS into", &folder))
+    }
+
     /// Gives it the name of its facts. One of that name that was there is gone then.
     pub(super) fn move_into_cache(
         mut self,
@@ -88,9 +129,34 @@ impl Drop for StagedSources {
     }
 }
 
+/// The name that programs ask for a library by: `libzfs.so.6` of `libzfs.so.6.0.0`.
+fn library_name(file: &str) -> Option<&str> {
+    let (stem, numbers) = file.split_once(".so.")?;
+    let (first, _) = numbers.split_once('.')?;
+    file.get(..stem.len() + ".so.".len() + first.len())
+}
+
+fn copy_executable(mut content: impl Read, to: &Path) -> std::io::Result<()> {
+    let mut copy = File::create_new(to)?;
+    std::io::copy(&mut content, &mut copy)?;
+    copy.set_permissions(Permissions::from_mode(0o755))
+}
+
 fn lock_folder(folder: &Path) -> std::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(folder, flags, Mode::empty())?;
     flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
     Ok(opened)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::library_name;
+
+    #[test]
+    fn libraries_are_asked_for_by_their_first_number() {
+        assert_eq!(library_name("libzfs_core.so.3.0.0"), Some("libzfs_core.so.3"));
+        assert_eq!(library_name("libzfs.so.6"), None);
+        assert_eq!(library_name("README"), None);
+    }
 }

@@ -17,8 +17,9 @@ pub struct ByDefault {
 /// A cached kernel with its rank for a plan: better kernels compare greater.
 struct RankedKernel {
     entry: KernelEntry,
-    /// Whether it can keep the plan's clock, how many of its candidates it carries, and whether it was tried.
-    worth: (bool, usize, bool),
+    /// Whether it can keep the plan's clock, how many of its candidates it carries, whether it was tried, and whether it has no
+    /// part that a plan has to ask for: such a part changes the requests of every filesystem.
+    worth: (bool, usize, bool, bool),
     /// The candidates' filesystems and layers that it does not carry.
     lacks: Vec<String>,
 }
@@ -67,7 +68,8 @@ impl RankedKernel {
                 && modelled::find_driver(&kernel).is_ok();
         let unfit = nameless.iter().filter(|candidate| kernel.required_modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
-        let worth = (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some());
+        let worth =
+            (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some(), entry.facts.zfs.is_none());
         RankedKernel { entry, worth, lacks }
     }
 
@@ -76,6 +78,8 @@ impl RankedKernel {
         let name = &self.entry.name;
         if !self.worth.0 {
             format!("{name} is newer, and cannot keep the plan's clock")
+        } else if self.lacks.is_empty() && self.worth.2 {
+            format!("{name} is newer, and has ZFS, which the plan does not name")
         } else if self.lacks.is_empty() {
             format!("{name} is newer, and was not tried (`fsverdict kernel build` of its sources does)")
         } else {
@@ -102,6 +106,7 @@ fn at_rest(entry: &KernelEntry) -> Kernel {
         way_out,
         release: entry.facts.release.clone(),
         modules: None,
+        programs: None,
         configuration: parse_configuration(&String::from_utf8_lossy(&config)),
         seen: true,
         why: None,
@@ -116,7 +121,8 @@ pub(super) fn way_to(symbol: &str) -> String {
     match KernelCache::of_user().list_kernels().into_iter().rfind(having) {
         Some(entry) => format!(
             "the kernel {} in the cache has it: `kernel = \"{}\"` in the plan takes that one",
-            entry.name, entry.facts.release
+            entry.name,
+            if entry.facts.zfs.is_some() { &entry.name } else { &entry.facts.release }
         ),
         None => way_out(symbol),
     }

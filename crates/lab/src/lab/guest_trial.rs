@@ -177,7 +177,7 @@ impl Guests {
             staging: Staging::Memory,
             idle_load: 0.0,
             modules: self.kernel_for(candidate).modules_for(candidate, driver),
-            programs: self.program_folders(),
+            programs: self.program_folders(candidate),
             selected: self.folder_selections(),
             device_rate: fastest_together(modelled)?,
             counts_computation: self.processor_model(candidate).is_some(),

@@ -25,7 +25,7 @@ use super::kernel::Kernel;
 use super::kernels::GuestKernels;
 use super::modelled::Modelled;
 use super::processors::Processors;
-use super::{GuestMemory, LabError, missing_tools, tools_of};
+use super::{GuestMemory, LabError, missing_tools_with, tools_of};
 
 /// Folder for files that must be in memory: it must be executable and fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -140,8 +140,9 @@ impl Guests {
     pub(super) fn find_secrets(&self) -> std::io::Result<&Secrets> {
         if self.secrets.get().is_none() {
             // A guest starts with this program, and loads its modules from this machine's.
-            let kernels =
-                self.kernels.iter().flat_map(|kernel| [Some(kernel.path.clone()), kernel.modules.clone()]);
+            let kernels = self.kernels.iter().flat_map(|kernel| {
+                [Some(kernel.path.clone()), kernel.modules.clone(), kernel.programs.clone()]
+            });
             let needed = kernels.flatten().chain([std::env::current_exe()?]);
             let _ = self.secrets.set(hidden_from(&self.plan, needed));
         }
@@ -149,12 +150,22 @@ impl Guests {
     }
 
     /// The folders in which its guests look for programs, besides the usual ones.
-    pub(super) fn program_folders(&self) -> Option<String> {
+    pub(super) fn program_folders(&self, candidate: &Candidate) -> Option<String> {
         let works = self.plan.phases.iter().map(|phase| &phase.work);
         let has_commands = works.into_iter().any(|work| !matches!(work, PhaseWork::Operation(_)));
         let tools: Vec<&str> =
             self.plan.candidates.iter().flat_map(tools_of).map(|tool| tool.program).collect();
-        program_folders(&once_each(tools), has_commands)
+        let usual = program_folders(&once_each(tools), has_commands);
+        // A guest's kernel looks into each folder whenever it starts a program: none without a tool of the candidate.
+        let beside = self.kernel_for(candidate).programs.as_ref();
+        let beside =
+            beside.filter(|folder| tools_of(candidate).any(|tool| folder.join(tool.program).is_file()));
+        match beside {
+            Some(folder) => {
+                Some([folder.to_str()?].into_iter().chain(usual.as_deref()).collect::<Vec<_>>().join(":"))
+            }
+            None => usual,
+        }
     }
 
     /// The memory of its guests in bytes, the smallest first.
@@ -254,7 +265,7 @@ impl Guests {
         self.kernel_for(candidate)
             .required_modules(candidate)
             .err()
-            .or_else(|| missing_tools(candidate))
+            .or_else(|| missing_tools_with(candidate, self.kernel_for(candidate).programs.as_deref()))
             .or_else(lacks)
     }
 

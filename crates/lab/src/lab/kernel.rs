@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::kernel::{is_release, way_out};
+use crate::kernel::{is_release, programs_beside, way_out};
 use fsverdict_linux::host::secrets::Secrets;
 use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
@@ -43,6 +43,8 @@ pub(super) struct Kernel {
     pub release: String,
     /// Where its modules lie, if there are any.
     pub modules: Option<PathBuf>,
+    /// The folder of programs that were unpacked beside it, if there is one.
+    pub programs: Option<PathBuf>,
     pub configuration: BTreeMap<String, String>,
     /// Whether all this is known: of a package that was not unpacked it is not, and the best is hoped for.
     pub seen: bool,
@@ -93,6 +95,7 @@ impl Kernel {
             way_out,
             release,
             modules,
+            programs: programs_beside(path),
             configuration,
             seen: true,
             why: None,
@@ -172,6 +175,7 @@ mod tests {
             way_out,
             release: "6.1".into(),
             modules: None,
+            programs: None,
             configuration,
             seen: true,
             why: None,

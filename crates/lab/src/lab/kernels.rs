@@ -227,6 +227,7 @@ mod tests {
             way_out: |symbol| symbol.to_owned(),
             release: "6.12".into(),
             modules: None,
+            programs: None,
             configuration: parse_configuration(text),
             seen: true,
             why: None,

@@ -38,7 +38,7 @@ mod uml;
 mod vm;
 mod write_log;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Facts, ProcessorModel};
@@ -256,6 +256,12 @@ impl Hinted for LabError {
 
 fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     not_installed(tools_of(candidate))
+}
+
+/// The same where further programs lie beside a guest's kernel.
+fn missing_tools_with(candidate: &Candidate, beside: Option<&Path>) -> Option<Reason> {
+    let is_beside = |program: &str| beside.is_some_and(|folder| folder.join(program).is_file());
+    not_installed(tools_of(candidate).filter(|tool| !is_beside(tool.program)))
 }
 
 /// The programs that a candidate's filesystem and layers need.

@@ -17,7 +17,7 @@ use fsverdict_stack::layer::usual_layers;
 
 use super::choose::choose_lab;
 use super::kernel::{Kernel, parse_configuration};
-use super::{Attachment, Lab, missing_tools};
+use super::{Attachment, Lab, missing_tools_with};
 
 /// Time limit of one trial, in wall time; on an idle machine one takes a second or two.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -60,20 +60,22 @@ impl Trying<'_> {
     fn run_checks(&mut self) -> Result<KernelProof, Failed> {
         let kernel = self.inspect_kernel()?;
         let carried = |candidate: &Candidate| kernel.required_modules(candidate).is_ok();
+        let lacks_tools =
+            |candidate: &Candidate| missing_tools_with(candidate, kernel.programs.as_deref()).is_some();
         let all: Vec<Candidate> = fsverdict_stack::filesystem::filesystem_names()
             .into_iter()
             .map(Candidate::plain)
             .filter(carried)
             .collect();
         let (without_tools, able): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|candidate| missing_tools(candidate).is_some());
+            all.into_iter().partition(|candidate| lacks_tools(candidate));
         let failed = |reason: String| ("a filesystem to try it with".to_owned(), reason);
         let worker = able.iter().find(|candidate| candidate.filesystem == "ext4").or(able.first());
         let worker =
             worker.ok_or_else(|| failed("this machine has the tools of none that it has".to_owned()))?;
         let layered: Vec<Candidate> = usual_layers()
             .map(|layers| worker.on(layers))
-            .filter(|candidate| carried(candidate) && missing_tools(candidate).is_none())
+            .filter(|candidate| carried(candidate) && !lacks_tools(candidate))
             .collect();
         let mut plan = self.plan.clone();
         plan.kernel = Some(self.subject.kernel.to_owned());

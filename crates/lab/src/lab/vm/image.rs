@@ -91,6 +91,7 @@ fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, confi
         way_out,
         release,
         modules,
+        programs: None,
         configuration,
         seen: true,
         why: None,
