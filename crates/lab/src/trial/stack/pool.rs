@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
+use fsverdict_linux::host::mounts::{self, DEVICES};
 use fsverdict_linux::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::programs::{Line, NamedTop};
 use super::Stack;
 
-/// The folder with further nodes of a pool's devices. `zpool create` divides a disk that it knows by its name (`vd…`, `sd…`,
+/// The folder below `/dev` with further nodes of a pool's devices. `zpool create` divides a disk that it knows by its name (`vd…`, `sd…`,
 /// `loop…`) into partitions and waits for udev, which no trial has; a device of another name it takes as it is.
-const FOLDER: &str = "/dev/fsverdict";
+const FOLDER: &str = "fsverdict";
+/// Where the kernel's own nodes of devices are shown for a moment. ZFS opens the devices of a pool in threads of the kernel,
+/// which see the guest's first `/dev` and not the trial's.
+const KERNEL_NODES: &str = "/tmp/fsverdict/nodes";
 
 impl Stack<'_> {
     /// The name of a device for programs that take it for a part of a pool.
@@ -30,13 +34,16 @@ impl Stack<'_> {
         if self.filesystem.pool.is_none() {
             return Ok(());
         }
-        for top in self.top_devices() {
-            let device = rustix::fs::stat(&top.path)
-                .map_err(|errno| TrialError::io_error("look at a device")(errno.into()))?;
-            make_node(&node_for_pool(&top.path), FileType::BlockDevice, device.st_rdev)
-                .map_err(TrialError::host_error)?;
+        let devices: Vec<PathBuf> = self.top_devices().into_iter().map(|top| top.path).collect();
+        if devices.iter().all(|device| node_for_pool(device).exists()) {
+            return Ok(());
         }
-        Ok(())
+        let nodes = Path::new(KERNEL_NODES);
+        std::fs::create_dir_all(nodes).map_err(TrialError::io_error("make a folder for devices"))?;
+        mounts::mount_kernel_filesystem("devtmpfs", nodes, false).map_err(TrialError::host_error)?;
+        let made = devices.iter().try_for_each(|device| make_nodes(device, nodes));
+        mounts::unmount(nodes).map_err(TrialError::host_error)?;
+        made
     }
 
     /// Makes the pool known to the kernel, unless it is.
@@ -67,5 +74,20 @@ impl Stack<'_> {
 }
 
 fn node_for_pool(device: &Path) -> PathBuf {
-    Path::new(FOLDER).join(device.file_name().unwrap_or_default())
+    node_in(Path::new(DEVICES), device)
+}
+
+fn node_in(devices: &Path, device: &Path) -> PathBuf {
+    devices.join(FOLDER).join(device.file_name().unwrap_or_default())
+}
+
+/// Makes the further node of a device among the kernel's, and among the trial's.
+fn make_nodes(device: &Path, kernel_nodes: &Path) -> Result<(), TrialError> {
+    let number = rustix::fs::stat(device)
+        .map_err(|errno| TrialError::io_error("look at a device")(errno.into()))?
+        .st_rdev;
+    [kernel_nodes, Path::new(DEVICES)]
+        .into_iter()
+        .try_for_each(|devices| make_node(&node_in(devices, device), FileType::BlockDevice, number))
+        .map_err(TrialError::host_error)
 }
