@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::open_trial::{OpenTrial, OpenTrials, find_open};
+use super::open_trial::{OpenTrial, OpenTrials, UnderwayTrial, find_open};
 use super::reader::{opened_in_folder, read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
@@ -415,6 +415,11 @@ impl Fold {
         run.settle_standings();
         run.settle_candidates();
         Some(run)
+    }
+
+    /// The trials that have begun and not ended.
+    pub(super) fn underway(&self) -> Vec<UnderwayTrial> {
+        self.open.values().map(OpenTrial::underway).collect()
     }
 
     /// The final run, after the last record.

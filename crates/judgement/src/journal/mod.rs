@@ -15,6 +15,7 @@ mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
+mod follow;
 pub mod fs_mark;
 pub mod git;
 mod loss_age;
@@ -45,9 +46,11 @@ pub use event::{
     HIDDEN_DIGEST, Histogram, MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status,
     Surroundings, TEAR_DOWN, TrialId,
 };
+pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, is_of_cpu, metric};
 pub use open::OpenJournal;
+pub use open_trial::UnderwayTrial;
 pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };

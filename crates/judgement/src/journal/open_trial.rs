@@ -16,7 +16,22 @@ pub(super) struct OpenTrial {
     step: (String, Timestamp),
 }
 
+/// A trial that has begun and not ended, and the step that it is at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnderwayTrial {
+    pub id: TrialId,
+    pub started: Timestamp,
+    /// A phase, `mkfs`, `mount` …; empty before the first.
+    pub step: String,
+    pub step_started: Timestamp,
+}
+
 impl OpenTrial {
+    pub(super) fn underway(&self) -> UnderwayTrial {
+        let (step, step_started) = self.step.clone();
+        UnderwayTrial { id: self.trial.id.clone(), started: self.trial.started, step, step_started }
+    }
+
     pub(super) fn new(id: TrialId, started: Timestamp) -> Self {
         let trial = Trial {
             id,

@@ -74,7 +74,10 @@ pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
 }
 
 /// How far a journal could be read.
+#[derive(Debug, Default)]
 pub(super) struct Scanned {
+    /// Lines up to there, for messages.
+    lines: usize,
     /// Whether the last record is followed by something that is no record.
     pub(super) torn: bool,
     /// Bytes up to the end of the last record.
@@ -85,19 +88,29 @@ pub(super) struct Scanned {
 
 pub(super) fn scan(
     path: &Path,
+    lines: impl BufRead,
+    take: impl FnMut(Record),
+) -> Result<Scanned, JournalError> {
+    scan_further(path, lines, Scanned::default(), take)
+}
+
+/// Continues behind the last record of what was scanned: `lines` begin there.
+pub(super) fn scan_further(
+    path: &Path,
     mut lines: impl BufRead,
+    before: Scanned,
     mut take: impl FnMut(Record),
 ) -> Result<Scanned, JournalError> {
     let failed = |error: io::Error| JournalError::io("read", path, error);
     let malformed = |line, reason| JournalError::Malformed { path: path.to_path_buf(), line, reason };
-    let (mut intact_bytes, mut number) = (0, 0);
-    let mut bounds = JournalBounds::default();
+    let Scanned { lines: mut intact_lines, mut intact_bytes, mut bounds, .. } = before;
+    let mut number = intact_lines;
     // The first of the invalid lines at the end.
     let mut damage: Option<JournalError> = None;
     loop {
         let piece = piece(&mut lines).map_err(failed)?;
         if piece.is_empty() {
-            return Ok(Scanned { torn: damage.is_some(), intact_bytes, bounds });
+            return Ok(Scanned { lines: intact_lines, torn: damage.is_some(), intact_bytes, bounds });
         }
         // Parsing a short piece takes less time than starting a thread.
         let together: usize = piece.iter().map(Vec::len).sum();
@@ -113,7 +126,7 @@ pub(super) fn scan(
             }
             // A line without its line feed was never acknowledged, even if it happens to parse.
             if !line.ends_with(b"\n") {
-                return Ok(Scanned { torn: true, intact_bytes, bounds });
+                return Ok(Scanned { lines: intact_lines, torn: true, intact_bytes, bounds });
             }
             let record = match (record, damage.take()) {
                 (Ok(record), None) => record,
@@ -145,6 +158,7 @@ pub(super) fn scan(
             bounds.check(&record).map_err(|reason| malformed(number, reason))?;
             take(record);
             intact_bytes += line.len() as u64;
+            intact_lines = number;
         }
     }
 }

@@ -43,7 +43,7 @@ impl Writer {
         let path = place.path();
         let file = place.open_to_append().map_err(|error| JournalError::opening("open", &path, error))?;
         let mut writer = Self::locked(place, file)?;
-        let reader::Scanned { torn, intact_bytes, bounds } =
+        let reader::Scanned { torn, intact_bytes, bounds, .. } =
             reader::scan(&path, BufReader::new(&writer.file), take)?;
         (writer.acknowledged, writer.bounds) = (intact_bytes, bounds);
         if torn {

@@ -2,12 +2,14 @@
 
 mod activity;
 mod cpu;
+mod locks;
 mod memory;
 mod mounts;
 mod process;
 
 pub use activity::describe_activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
+pub use locks::lock_holder;
 pub use memory::{Memory, io_pressure, oom_kills, read_memory};
 pub use mounts::{Mount, read_mounts, unescape};
 pub use process::{ProcessStat, kernel_thread_times, kernel_threads, processes_named, tracer_of};

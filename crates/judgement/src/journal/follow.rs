@@ -1,0 +1,121 @@
+//! Follows a journal that is being written: reads what was appended since the last look, and nothing twice.
+//!
+//! A follower takes no lock and writes nothing, so the writer does not notice it.
+
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use super::open_trial::UnderwayTrial;
+use super::reader::{Scanned, opened_in_folder, scan_further};
+use super::{Fold, JournalError, Run};
+use crate::plan::Plan;
+use fsverdict_text::FolderFile;
+
+/// An open journal, and the run as far as it was read.
+#[derive(Debug)]
+pub struct JournalFollower {
+    path: PathBuf,
+    file: File,
+    scanned: Scanned,
+    fold: Fold,
+}
+
+impl JournalFollower {
+    /// Opens the journal in the folder of a run and reads what it holds.
+    ///
+    /// # Errors
+    /// If there is no journal yet, or it is damaged before its end.
+    pub fn open(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
+        let (path, file) = (place.path(), opened_in_folder(place)?);
+        let mut follower = Self { path, file, scanned: Scanned::default(), fold: Fold::new(plan) };
+        follower.read_new()?;
+        Ok(follower)
+    }
+
+    /// Reads the records that were appended since the last call; returns whether there were any. A line that is being
+    /// written is left for later.
+    ///
+    /// # Errors
+    /// If the journal is shorter than before, or damaged.
+    pub fn read_new(&mut self) -> Result<bool, JournalError> {
+        let failed = |error| JournalError::io("read", &self.path, error);
+        let (length, before) = (self.file.metadata().map_err(failed)?.len(), self.scanned.intact_bytes);
+        if length < before {
+            return Err(JournalError::Gone { path: self.path.clone() });
+        }
+        if length == before {
+            return Ok(false);
+        }
+        self.file.seek(SeekFrom::Start(before)).map_err(failed)?;
+        let lines = BufReader::with_capacity(1 << 17, &self.file);
+        let fold = &mut self.fold;
+        self.scanned =
+            scan_further(&self.path, lines, std::mem::take(&mut self.scanned), |record| fold.take(record))?;
+        Ok(self.scanned.intact_bytes > before)
+    }
+
+    /// The run so far; `None` before its first record.
+    pub fn run(&mut self) -> Option<&Run> {
+        self.fold.run()
+    }
+
+    /// The trials that have begun and not ended.
+    pub fn underway(&self) -> Vec<UnderwayTrial> {
+        self.fold.underway()
+    }
+
+    /// The open file, to find out who is writing it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::JournalFollower;
+    use crate::journal::{JournalError, Run};
+    use crate::plan::Plan;
+    use fsverdict_text::FolderHandle;
+
+    fn append(path: &Path, bytes: &[u8]) {
+        OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(bytes).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_grows_is_read_as_one_that_is_whole() {
+        let plan: Plan = serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+        let recorded = include_bytes!("../../../../tests/runs/demo/journal.jsonl");
+        let folder = tempfile::tempdir().unwrap();
+        let place = FolderHandle::open(folder.path()).unwrap().file("journal.jsonl");
+        assert!(matches!(JournalFollower::open(&plan, &place), Err(JournalError::NoRun { .. })));
+        let path = place.path();
+        // Pieces that end within lines, as a reader beside the writer may see them.
+        let pieces: Vec<&[u8]> = recorded.chunks(recorded.len() / 50 + 7).collect();
+        append(&path, pieces[0]);
+        let mut follower = JournalFollower::open(&plan, &place).unwrap();
+        let mut underway = 0;
+        for piece in &pieces[1..] {
+            append(&path, piece);
+            follower.read_new().unwrap();
+            assert!(!follower.read_new().unwrap(), "nothing is read twice");
+            underway += follower.underway().len();
+        }
+        assert!(underway > 0);
+        assert_eq!(*follower.run().unwrap(), Run::read_in_folder(&plan, &place).unwrap());
+        // A crash leaves bytes behind the last record, which the next writer cuts off.
+        let whole = fs::metadata(&path).unwrap().len();
+        append(&path, b"{\"at\":\"2026-\0\0");
+        assert!(!follower.read_new().unwrap());
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(whole).unwrap();
+        append(&path, b"{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"run_resumed\"}\n");
+        assert!(follower.read_new().unwrap());
+        assert_eq!(follower.run().unwrap().resumed, 1);
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(10).unwrap();
+        assert!(matches!(follower.read_new(), Err(JournalError::Gone { .. })));
+    }
+}
