@@ -4,6 +4,7 @@
 use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{Lab, not_installed};
 use fsverdict_lab::trial::outlives_a_device;
+use fsverdict_stack::filesystem;
 use fsverdict_stack::layer::{self, Layer, LayerKind};
 use fsverdict_text::Reason;
 use fsverdict_workload::workload::{Adapter, adapter_by_name};
