@@ -150,7 +150,7 @@ impl<'a> Section<'a> {
         Section::new(name, &self.entry(key)?.node, keys, self.problems)
     }
 
-    /// As `get_section`, and its absence is a problem.
+    /// As `inner_table`, and its absence is a problem.
     pub fn need_inner_table(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
         if !self.has_key(key) {
             self.report_missing(self.at, &format!("{} lacks `{key}`", self.name), "");

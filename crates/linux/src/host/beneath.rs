@@ -2,7 +2,7 @@
 //! unknown origin.
 //!
 //! Paths are resolved like those of a run's folder ([`open_below`]); only regular files of a bounded size are read,
-//! whoever owns them, and opening never blocks, as it would on a FIFO.
+//! of any owner, and opening never blocks, as it would on a FIFO.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;

@@ -117,7 +117,7 @@ impl FolderHandle {
     /// Opens the subfolder of this name, or creates it if it does not exist.
     ///
     /// # Errors
-    /// As [`FolderHandle::subfolder`], and when it cannot be made.
+    /// As [`FolderHandle::open_subfolder`]; also fails if it cannot be created.
     pub fn open_or_create_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = check_name(name.as_ref())?;
         let mode = Mode::RWXU | Mode::RWXG | Mode::RWXO;

@@ -266,8 +266,7 @@ impl<'a> SequenceJudge<'a> {
         }
     }
 
-    /// Checks that files have as many links as names, and directories as many as they have subdirectories, on filesystems that
-    /// count the links of directories.
+    /// Checks the link counts: of files against their names, of directories (if counted) against their subdirectories.
     fn check_link_counts(&mut self, root: &FoundNode) {
         let mut names: BTreeMap<u64, (u32, u32, String)> = BTreeMap::new();
         let mut waiting = vec![(root, String::new())];
