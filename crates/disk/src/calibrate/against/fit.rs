@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::super::demerit::Demerit;
 use super::super::text::{find_number, find_value, format_rounded, has_section, with_value};
 use super::measured::{Measured, request_kinds};
+use super::rate::rate_by_length;
 use super::replay::{ReplayError, replay_trace};
 use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
@@ -55,8 +56,6 @@ const STEPS_RATE: [f64; 6] = [0.3, 0.15, 0.07, 0.03, 0.015, 0.007];
 const ROUNDS: usize = 3;
 /// A smaller share of missed reads is ignored.
 const MIN_MISSED_SHARE: f64 = 0.005;
-/// Requests of a length that are needed for their median.
-const MIN_PER_LENGTH: usize = 5;
 /// Policies with more choices than this are not combined with another policy.
 const MAX_COMBINED_CHOICES: usize = 3;
 
@@ -172,42 +171,6 @@ fn fit_from_starts<'a>(
         running.into_iter().filter_map(|search| search.join().ok()).collect()
     });
     searched.into_iter().flatten().min_by(|one, other| one.current.kinds.total_cmp(&other.current.kinds))
-}
-
-/// The rate of the link in MB/s, by how the times of the fastest kind of request grow with their lengths; `None` where
-/// lengths are too few or alike.
-fn rate_by_length(trace: &[Measured], kinds: &[String]) -> Option<f64> {
-    let mut times: BTreeMap<&str, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
-    for (request, kind) in trace.iter().zip(kinds).filter(|(request, _)| request.record.sectors > 0) {
-        let ns = request.record.latency_ns().unwrap_or_default() as f64;
-        times.entry(kind).or_default().entry(request.record.sectors).or_default().push(ns);
-    }
-    let median = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
-    let mut fastest: Option<(f64, Vec<(f64, f64, f64)>)> = None;
-    for lengths in times.into_values() {
-        let mut all: Vec<f64> = lengths.values().flatten().copied().collect();
-        // The median of each length, because single requests wait for the platter.
-        let medians = lengths
-            .into_iter()
-            .filter(|(_, times)| times.len() >= MIN_PER_LENGTH)
-            .map(|(sectors, mut times)| (f64::from(sectors), median(&mut times), times.len() as f64));
-        let (typical, medians): (f64, Vec<_>) = (median(&mut all), medians.collect());
-        if medians.len() > 2 && fastest.as_ref().is_none_or(|(known, _)| typical < *known) {
-            fastest = Some((typical, medians));
-        }
-    }
-    let (_, medians) = fastest?;
-    let weight: f64 = medians.iter().map(|(.., count)| count).sum();
-    let mean =
-        |of: fn(&(f64, f64, f64)) -> f64| medians.iter().map(|one| of(one) * one.2).sum::<f64>() / weight;
-    let (x, y) = (mean(|one| one.0), mean(|one| one.1));
-    let rise: f64 = medians.iter().map(|(sectors, ns, count)| count * (sectors - x) * (ns - y)).sum();
-    let run: f64 = medians.iter().map(|(sectors, _, count)| count * (sectors - x).powi(2)).sum();
-    let sector_ns = rise / run;
-    (sector_ns.is_finite() && sector_ns > 0.0).then(|| 512e3 / sector_ns)
 }
 
 /// Section and key of a number in a model's file.

@@ -3,6 +3,7 @@
 mod fit;
 mod foreign;
 mod measured;
+mod rate;
 mod replay;
 mod score;
 #[cfg(test)]
