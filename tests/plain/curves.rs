@@ -18,7 +18,7 @@ const HELD: &[(&str, &str, &str, &str, u32, f64)] = &[
     ("sata-ssd:filled", "Kingston DC500M", "HBA M1015", "randwrite", 1, 0.22),
     ("sata-ssd:filled", "Samsung 860 PRO", "HBA M1015", "randwrite", 1, 0.67),
     ("sata-ssd:filled", "Intel D3-S4610", "HBA M1015", "randread", 1, 0.30),
-    ("sata-ssd:filled+write-through", "Samsung 860 PRO, write cache off", "P420i", "randwrite", 1, 0.32),
+    ("sata-ssd:filled+write-through", "Samsung 860 PRO, write cache off", "P420i", "randwrite", 1, 0.42),
     ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randread", 1, 0.25),
     ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randwrite", 1, 0.21),
 ];
