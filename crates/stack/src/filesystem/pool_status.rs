@@ -32,7 +32,7 @@ mod tests {
     use crate::filesystem::Meaning;
 
     /// What OpenZFS 2.3.2 printed of pools of the laboratory kernel.
-    const CLEAN: &str = "  pool: fsverdict-vda\n state: ONLINE\n  scan: scrub repaired 0B in 00:00:01 with 0 errors on Fri Nov 27 08:00:00 2026\nconfig:\n\n\tNAME                  STATE     READ WRITE CKSUM\n\tfsverdict-vda         ONLINE       0     0     0\n\t  /dev/fsverdict/vda  ONLINE       0     0     0\n\nerrors: No known data errors\n";
+    const CLEAN: &str = "  pool: fsverdict-vda\n state: ONLINE\n  scan: scrub repaired 0B in 00:00:01 with 0 errors on Fri Nov 27 08:00:00 2026\nconfig:\n\n\tNAME             STATE     READ WRITE CKSUM\n\tfsverdict-vda    ONLINE       0     0     0\n\t  fsverdict/vda  ONLINE       0     0     0\n\nerrors: No known data errors\n";
 
     #[test]
     fn errors_of_a_scrub_are_seen_in_what_is_printed() {
@@ -40,8 +40,8 @@ mod tests {
         for (from, to, expected) in [
             ("repaired 0B", "repaired 84.2M", Meaning::Corrected),
             (
-                "/dev/fsverdict/vda  ONLINE       0     0     0",
-                "/dev/fsverdict/vda  ONLINE       0     0   706",
+                "fsverdict/vda  ONLINE       0     0     0",
+                "fsverdict/vda  ONLINE       0     0   706",
                 Meaning::Corrected,
             ),
             ("with 0 errors", "with 3 errors", Meaning::ErrorsLeft),

@@ -48,7 +48,8 @@ pub(super) static ZFS: Filesystem = Filesystem {
         valued: &["-o", "-O", "-m", "-R", "-t"],
         layouts: &["mirror", "raidz", "draid"],
         purposes: &["log", "cache", "special", "dedup", "spare"],
-        import: &["zpool", "import", "-N", "-o", "cachefile=none"],
+        // Else it waits three seconds for udev to name each device (zpool(8)), which no trial has.
+        import: &["env", "ZFS_VDEV_DEVID_OPT_OUT=1", "zpool", "import", "-N", "-o", "cachefile=none"],
         looked_at: "-d",
         export: &["zpool", "export"],
         sync: &["zpool", "sync"],
