@@ -31,3 +31,4 @@ mod staging;
 mod steps;
 mod traces;
 mod volumes;
+mod zfs;

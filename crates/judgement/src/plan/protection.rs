@@ -87,7 +87,7 @@ impl ProtectionFeature {
             Self::UnorderedWrites => {
                 ("unordered writes", "ordered writes", "writing data before their metadata")
             }
-            Self::IgnoredSync => ("fsync ignored", "fsync heeded", "heeding fsync"),
+            Self::IgnoredSync => ("fsync ignored", "fsync obeyed", "obeying fsync"),
         };
         FeatureWords { present, absent, noun }
     }

@@ -7,6 +7,9 @@ use fsverdict_stack::filesystem::{
     ApartDevice, Cleaner, Filesystem, MountOptions, PoolPrograms, SnapshotPlace,
 };
 
+/// The file with the key of an encrypted pool.
+pub(super) const POOL_KEY: &str = "/tmp/fsverdict/pool-key";
+
 /// The names that a trial's programs are given for the place they run in.
 #[derive(Debug, Clone)]
 pub(super) struct TrialNames {
@@ -112,7 +115,9 @@ impl Programs<'_> {
             Line::Import => {
                 let all: Vec<String> =
                     names.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect();
-                Some(self.filesystem.pool?.import_argv(&self.filesystem.mounted_as(top), &all))
+                let pool = self.filesystem.pool?;
+                let encrypted = pool.is_encrypted(&self.candidate.mkfs);
+                Some(pool.import_argv(&self.filesystem.mounted_as(top), &all, encrypted))
             }
             Line::Export | Line::SyncPool | Line::Scrub => {
                 let pool = self.filesystem.pool?;
@@ -165,7 +170,10 @@ impl Programs<'_> {
     /// The plan's mkfs options, followed by those that the layers need.
     fn mkfs_options(&self) -> Vec<String> {
         let sealed = fsverdict_stack::layer::layers_of(self.candidate).any(|layer| layer.seal.is_some());
-        let chosen = self.candidate.mkfs.to_vec();
+        let mut chosen = self.candidate.mkfs.to_vec();
+        if let Some(pool) = &self.filesystem.pool {
+            chosen.splice(0..0, pool.key_words(&self.candidate.mkfs, POOL_KEY));
+        }
         if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
 

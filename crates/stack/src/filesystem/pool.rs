@@ -20,6 +20,11 @@ pub struct PoolPrograms {
     pub purposes: &'static [&'static str],
     /// Imports a pool without mounting anything; the devices to look at, and the name, follow.
     pub import: &'static [&'static str],
+    /// The property that encrypts, and the options that have the key read from the file whose path follows.
+    pub encryption: &'static str,
+    pub key: &'static [&'static str],
+    /// The option of an import that reads the key.
+    pub unlock: &'static str,
     /// The option before each device that is looked at.
     pub looked_at: &'static str,
     /// These are followed by the name.
@@ -65,10 +70,27 @@ impl PoolPrograms {
     }
 
     /// The command line that imports the pool, of these devices and no others.
-    pub fn import_argv(&self, pool: &str, devices: &[String]) -> Vec<String> {
+    pub fn import_argv(&self, pool: &str, devices: &[String], encrypted: bool) -> Vec<String> {
         let devices = devices.iter().flat_map(|device| [self.looked_at.to_owned(), device.clone()]);
-        let words = self.import.iter().map(|word| (*word).to_owned());
-        words.chain(devices).chain([pool.to_owned()]).collect()
+        let words = self.import.iter().copied().chain(encrypted.then_some(self.unlock));
+        words.map(str::to_owned).chain(devices).chain([pool.to_owned()]).collect()
+    }
+
+    /// Whether these words of a plan encrypt.
+    pub fn is_encrypted(&self, words: &[String]) -> bool {
+        let value = |word: &String| {
+            word.split_once('=').filter(|(name, _)| *name == self.encryption).map(|(_, value)| value != "off")
+        };
+        words.iter().rev().find_map(value).unwrap_or(false)
+    }
+
+    /// The words that have an encrypted pool take its key from this file; nothing for another.
+    pub fn key_words(&self, words: &[String], file: &str) -> Vec<String> {
+        if !self.is_encrypted(words) {
+            return Vec::new();
+        }
+        let Some((last, first)) = self.key.split_last() else { return Vec::new() };
+        first.iter().map(|word| (*word).to_owned()).chain([format!("{last}{file}")]).collect()
     }
 
     /// The command line that ends with the pool's name.
@@ -112,9 +134,18 @@ mod tests {
     }
 
     #[test]
+    fn an_encrypted_pool_reads_its_key_from_a_file() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let key = |text: &str| pool().key_words(&words(text), "/key").join(" ");
+        assert_eq!(key("-O encryption=aes-256-gcm"), "-O keyformat=raw -O keylocation=file:///key");
+        assert_eq!((key("-O encryption=off"), key("-O compression=off")), (String::new(), String::new()));
+        assert!(pool().import_argv("p", &["/a".to_owned()], true).join(" ").ends_with(" -l -d /a p"));
+    }
+
+    #[test]
     fn only_the_devices_of_the_trial_are_looked_at() {
         let devices = ["/dev/fsverdict/vda", "/dev/fsverdict/vdb"].map(str::to_owned);
-        let argv = pool().import_argv("fsverdict-vda", &devices).join(" ");
+        let argv = pool().import_argv("fsverdict-vda", &devices, false).join(" ");
         assert!(
             argv.ends_with("-d /dev/fsverdict/vda -d /dev/fsverdict/vdb fsverdict-vda")
                 && !argv.contains("-a"),

@@ -50,6 +50,9 @@ pub(super) static ZFS: Filesystem = Filesystem {
         purposes: &["log", "cache", "special", "dedup", "spare"],
         // Else it waits three seconds for udev to name each device (zpool(8)), which no trial has.
         import: &["env", "ZFS_VDEV_DEVID_OPT_OUT=1", "zpool", "import", "-N", "-o", "cachefile=none"],
+        encryption: "encryption",
+        key: &["-O", "keyformat=raw", "-O", "keylocation=file://"],
+        unlock: "-l",
         looked_at: "-d",
         export: &["zpool", "export"],
         sync: &["zpool", "sync"],

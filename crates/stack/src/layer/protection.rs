@@ -72,9 +72,11 @@ fn of_pool(pool: &PoolPrograms, words: &[String]) -> BTreeSet<ProtectionFeature>
     if pool.is_redundant(words) {
         features.insert(ProtectionFeature::Redundant);
     }
+    if pool.is_encrypted(words) {
+        features.insert(ProtectionFeature::Encrypted);
+    }
     for (property, value) in words.iter().filter_map(|word| word.split_once('=')) {
         let (feature, given) = match property {
-            "encryption" => (ProtectionFeature::Encrypted, value != "off"),
             "copies" => (ProtectionFeature::DuplicatedData, value != "1"),
             "sync" if value == "always" => (ProtectionFeature::SynchronousWrites, true),
             "sync" => (ProtectionFeature::IgnoredSync, value == "disabled"),

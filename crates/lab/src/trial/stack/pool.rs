@@ -10,7 +10,7 @@ use fsverdict_linux::host::mounts::{self, DEVICES};
 use fsverdict_linux::sandbox::make_node;
 
 use super::super::error::TrialError;
-use super::super::programs::{Line, NamedTop};
+use super::super::programs::{Line, NamedTop, POOL_KEY};
 use super::Stack;
 
 /// The folder below `/dev` with further nodes of a pool's devices. `zpool create` divides a disk that it knows by its name (`vd…`, `sd…`,
@@ -38,6 +38,8 @@ impl Stack<'_> {
         if devices.iter().all(|device| node_for_pool(device).exists()) {
             return Ok(());
         }
+        // Of 32 bytes, as the format `raw` has it (zfsprops(7)); it protects nothing.
+        std::fs::write(POOL_KEY, [b'k'; 32]).map_err(TrialError::io_error("write the key of the pool"))?;
         let nodes = Path::new(KERNEL_NODES);
         std::fs::create_dir_all(nodes).map_err(TrialError::io_error("make a folder for devices"))?;
         mounts::mount_kernel_filesystem("devtmpfs", nodes, false).map_err(TrialError::host_error)?;
