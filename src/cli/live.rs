@@ -1,6 +1,6 @@
 //! The report as the run goes: after each block the page in the run's folder shows what is known so far.
 
-use crate::study::{Observer, RunFolder};
+use crate::study::{Observer, Outlook, RunFolder};
 use fsverdict_judgement::journal::{Event, Run, TrialId};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_report::Format;
@@ -16,8 +16,8 @@ pub(super) struct Live<'a> {
 }
 
 impl Observer for Live<'_> {
-    fn expect_trials(&mut self, trials: Vec<String>) {
-        self.inner.expect_trials(trials);
+    fn expect_trials(&mut self, outlook: Outlook) {
+        self.inner.expect_trials(outlook);
     }
 
     fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event) {

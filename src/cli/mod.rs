@@ -40,6 +40,7 @@ mod run;
 mod run_files;
 mod settle_size;
 mod show;
+mod status;
 mod to_use;
 mod trace;
 mod viewer;
@@ -112,6 +113,8 @@ enum Command {
     Bundle(bundle::BundleArguments),
     /// Show the report of a run
     Report(report::ReportArguments),
+    /// Show how far a run has come, while it goes on or afterwards: trials, leader, expected end
+    Status(status::StatusArguments),
     /// Compare runs of the same plan: what became faster or slower
     Compare(compare::CompareArguments),
     /// Show or export the requests that a modelled device served in a trial
@@ -176,6 +179,7 @@ pub fn main() -> ExitCode {
         Command::Merge(arguments) => block::merged(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),

@@ -1,16 +1,17 @@
 //! How far a run has come: a bar on a terminal, plain lines elsewhere. All of it on standard error.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::study::Observer;
+use crate::study::{Observer, Outlook};
 use fsverdict_judgement::journal::{Event, Status, TrialId};
 use fsverdict_lab::trial::THE_KERNEL;
 use fsverdict_linux::host::talk::{fit_to_screen, print_line};
 use fsverdict_report::in_lines;
 use fsverdict_text::{Reason, rough_duration_text};
+
+use super::status::{name_leaders, time_to_go};
 
 /// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
 #[derive(Debug)]
@@ -18,13 +19,13 @@ pub(super) struct Bar {
     bar: ProgressBar,
     plain: bool,
     done: u64,
-    started: Instant,
     /// The trials that have begun and not ended, each with its step.
     underway: Vec<(TrialId, String)>,
-    /// The candidates of the trials that have not ended, each as often as it is still to be tried.
-    to_come: Vec<String>,
-    /// How many trials of each candidate have ended, and how many seconds they took.
-    taken: BTreeMap<String, (u32, f64)>,
+    /// What is still to come, and who leads, as of the last end of a trial.
+    outlook: Outlook,
+    /// Seconds that the run had been in progress when its block began, and when that was.
+    worked_before: f64,
+    block_began: Instant,
     /// The trial that something outside ended each time, and whose end is said next.
     ended_from_outside: Option<TrialId>,
 }
@@ -36,35 +37,37 @@ impl Bar {
         let plain = bar.is_hidden();
         // The message takes what is left of the line and is cut there: a line that wraps is not redrawn but left standing.
         if let Ok(style) =
-            ProgressStyle::with_template("{bar:12} {pos}/{len} trials, {elapsed} gone{prefix}  {wide_msg}")
+            ProgressStyle::with_template("{bar:12} {pos}/{len} trials, {elapsed} gone{prefix}\n{wide_msg}")
         {
             bar.set_style(style);
         }
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let (underway, to_come, taken) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let (done, started) = (0, Instant::now());
-        Bar { bar, plain, done, started, underway, to_come, taken, ended_from_outside: None }
+        Bar {
+            bar,
+            plain,
+            done: 0,
+            underway: Vec::new(),
+            outlook: Outlook::default(),
+            worked_before: 0.0,
+            block_began: Instant::now(),
+            ended_from_outside: None,
+        }
     }
 
-    /// `, 3m at least to go`: more blocks follow where what is wanted is not known by then. Each trial to come as long as
-    /// its candidate's took so far, what lies between trials included; nothing before the first has ended.
-    fn to_go(&self) -> String {
-        let (trials, seconds) =
-            self.taken.values().fold((0, 0.0), |(all, sum), (trials, taken)| (all + trials, sum + taken));
-        if trials == 0 || self.to_come.is_empty() {
-            return String::new();
-        }
-        let one = |name: &String| {
-            self.taken
-                .get(name)
-                .map_or(seconds / f64::from(trials), |(trials, taken)| taken / f64::from(*trials))
-        };
-        let ahead: f64 = self.to_come.iter().map(one).sum();
-        // Several may be under way at once, and something is done between two.
-        let pace = self.started.elapsed().as_secs_f64() / seconds.max(1e-3);
-        format!(", {} at least to go", rough_duration_text((ahead * pace).max(1.0)))
+    /// What the bar says beside the count: `, about 3m to go, 8m simulated`.
+    fn beside_count(&self) -> String {
+        let simulated =
+            self.outlook.simulated.map(|seconds| format!("{} simulated", rough_duration_text(seconds)));
+        let parts = [self.to_go(), simulated];
+        parts.into_iter().flatten().map(|part| format!(", {part}")).collect()
+    }
+
+    /// How long the run will take; nothing before the first trial has ended, and after the last.
+    fn to_go(&self) -> Option<String> {
+        let seconds = self.outlook.seconds(std::iter::empty())?;
+        (self.outlook.trials().least > 0).then(|| time_to_go(&seconds))
     }
 
     /// A line that stays.
@@ -80,22 +83,26 @@ impl Bar {
             (None, Some(step)) => self.underway.push((id.clone(), step)),
             (None, None) => {}
         }
+        self.show_trials();
+    }
+
+    /// The line below the bar: who leads, and which trials are under way.
+    fn show_trials(&self) {
         let told: Vec<String> =
             self.underway.iter().map(|(id, step)| format!("{}{step}", id.candidate)).collect();
-        self.bar.set_message(in_lines(&told.join(", ")));
+        let parts = [name_leaders(&self.outlook.leaders), told.join(", ")];
+        let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        self.bar.set_message(in_lines(&parts.join("; ")));
     }
 
     fn trial_ended(&mut self, id: &TrialId, status: Status, reason: &str, hint: &str, wall: f64) {
         self.done += 1;
         self.bar.set_position(self.done);
         let length = self.bar.length().unwrap_or(self.done).max(self.done);
-        if let Some(at) = self.to_come.iter().position(|name| *name == id.candidate) {
-            self.to_come.swap_remove(at);
-        }
-        let (trials, seconds) = self.taken.entry(id.candidate.clone()).or_default();
-        (*trials, *seconds) = (*trials + 1, *seconds + wall);
-        let to_go = self.to_go();
-        self.bar.set_prefix(to_go.clone());
+        self.outlook.worked = self.worked_before + self.block_began.elapsed().as_secs_f64();
+        self.outlook.trial_ended(&id.candidate, wall);
+        self.bar.set_prefix(self.beside_count());
+        let to_go = self.to_go().map_or(String::new(), |text| format!(", {text}"));
         if self.plain {
             let outcome = match status {
                 Status::Ok => "ok",
@@ -129,10 +136,17 @@ impl Drop for Bar {
 }
 
 impl Observer for Bar {
-    fn expect_trials(&mut self, trials: Vec<String>) {
-        self.bar.set_length(self.done + trials.len() as u64);
-        self.to_come = trials;
-        self.bar.set_prefix(self.to_go());
+    fn expect_trials(&mut self, outlook: Outlook) {
+        let trials = outlook.trials();
+        self.bar.set_length(self.done + u64::from(trials.likely.unwrap_or(trials.least)));
+        (self.worked_before, self.block_began) = (outlook.worked, Instant::now());
+        self.outlook = outlook;
+        self.bar.set_prefix(self.beside_count());
+        let leaders = name_leaders(&self.outlook.leaders);
+        if self.plain && !leaders.is_empty() {
+            print_line(&leaders);
+        }
+        self.show_trials();
     }
 
     fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event) {
@@ -148,6 +162,12 @@ impl Observer for Bar {
             }
             (Some(id), Event::Surroundings(seen)) if seen.from_outside => {
                 self.ended_from_outside = Some(id.clone());
+            }
+            (_, Event::Facts { learnt, .. }) => {
+                // Of a trial that is still to end; the outlook of the next block counts those that succeeded.
+                if let Some(seconds) = learnt.device_seconds {
+                    *self.outlook.simulated.get_or_insert(0.0) += seconds;
+                }
             }
             (Some(id), Event::StepStarted { step }) => self.step(id, Some(format!(": {step}"))),
             (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {

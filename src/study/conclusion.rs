@@ -55,7 +55,7 @@ impl Conclusion {
         Conclusion { drop: each.into_iter().flat_map(|(_, one)| one.drop).collect(), end }
     }
 
-    fn from_contest(plan: &Plan, run: &Run) -> Self {
+    pub(super) fn from_contest(plan: &Plan, run: &Run) -> Self {
         let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
         Self::from_deliberation(plan, run, deliberation.as_ref())
     }
@@ -104,14 +104,14 @@ impl<'a> Conclusions<'a> {
 }
 
 /// Candidates that are ranked among themselves, as a plan and a run of their own.
-struct Contest {
-    title: String,
-    plan: Plan,
-    run: Run,
+pub(super) struct Contest {
+    pub(super) title: String,
+    pub(super) plan: Plan,
+    pub(super) run: Run,
 }
 
 /// The environments of a run, and in each the protection levels; empty where all candidates are in one contest.
-fn split_contests(plan: &Plan, run: &Run) -> Vec<Contest> {
+pub(super) fn split_contests(plan: &Plan, run: &Run) -> Vec<Contest> {
     // The budget is the whole run's.
     let contest = |title: String, mut plan: Plan, run: Run| {
         plan.protocol.budget = None;
@@ -162,7 +162,7 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
 
 /// The remaining candidates that the stopping rule does not rest. A twin is compared with its original, so it rests
 /// when the original does.
-fn racing_candidates<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
+pub(super) fn racing_candidates<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
     let rests = |name: &&str| {
         let original = |name| contestants(plan).any(|candidate| candidate.name == name);
         let name = name.strip_suffix(CONTROL_SUFFIX).filter(|_| !original(*name)).unwrap_or(name);
@@ -182,7 +182,7 @@ pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item =
 }
 
 /// Whether there is anything to decide: at least two candidates can be tried here.
-fn is_contest(plan: &Plan, run: &Run) -> bool {
+pub(super) fn is_contest(plan: &Plan, run: &Run) -> bool {
     let skipped = |name: &str| {
         run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Skipped)
     };

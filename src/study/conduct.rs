@@ -12,6 +12,7 @@ use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::error::SessionError;
 use super::observer::Observer;
+use super::outlook::Outlook;
 use super::prospect::find_obstacle;
 use super::schedule::{draw_order, order_seed};
 use super::staged::{find_changed_data, find_mixed_data};
@@ -56,7 +57,6 @@ impl Study<'_> {
         if between_blocks && self.record_conclusion()? {
             return Ok(());
         }
-        let blocks = self.plan.protocol.blocks;
         loop {
             let run = self.journal.run()?;
             let candidates = next_to_try(self.plan, run);
@@ -77,10 +77,8 @@ impl Study<'_> {
                     (block, attempt, order)
                 }
             };
-            // The minimum number of blocks is certain to come; an adaptive run may take more.
-            let blocks_to_come = blocks.min.saturating_sub(block);
-            let later = (0..blocks_to_come).flat_map(|_| candidates.iter().cloned());
-            self.observer.expect_trials(names.iter().cloned().chain(later).collect());
+            let outlook = Outlook::of(self.plan, self.journal.run()?);
+            self.observer.expect_trials(outlook);
             self.run_block(block, attempt, &names)?;
             if let Some(reason) = self.stopped_by_time()? {
                 return self.record_event(None, Event::RunFinished { reason, ending: Some(Ending::Budget) });
@@ -105,7 +103,7 @@ impl Study<'_> {
         let tried: Vec<String> = here.filter(|name| !out.contains(name)).collect();
         let order = self.order_candidates(order_seed, number, &tried);
         for attempt in 1..=BLOCK_ATTEMPTS {
-            self.observer.expect_trials(order.clone());
+            self.observer.expect_trials(Outlook::of_block(&order));
             let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
             self.record_event(None, begun)?;
             self.run_block(number, attempt, &order)?;

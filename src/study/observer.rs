@@ -2,10 +2,12 @@
 
 use fsverdict_judgement::journal::{Event, Run, TrialId};
 
+use super::outlook::Outlook;
+
 /// Receives the events of a study while it is conducted.
 pub trait Observer {
-    /// Announces the trials that will follow unless the study ends early: the name of a candidate for each of its trials.
-    fn expect_trials(&mut self, trials: Vec<String>);
+    /// Announces at the beginning of a block what is still to come, and who leads.
+    fn expect_trials(&mut self, outlook: Outlook);
     /// Receives an event, with its trial if it belongs to one.
     fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event);
     /// Receives the run as it is known at the end of a block.
@@ -17,6 +19,6 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn expect_trials(&mut self, _trials: Vec<String>) {}
+    fn expect_trials(&mut self, _outlook: Outlook) {}
     fn observe_event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
 }

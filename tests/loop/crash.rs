@@ -84,6 +84,8 @@ fn loop_an_agent_that_is_killed_again_in_the_last_block_is_tried_again_on_resumi
     hold(&place);
     let mut running = place.start(&plan(&place, "native"), &["--blocks", "1", "--fs", "ext2,ext4"]);
     running.wait_for("the held phase", still_held);
+    let process = format!("running (process {})", running.child.id());
+    place.fsverdict(&["status", "run"]).exits(0).shows(&[&process, "Now"]);
     for _ in 1..ATTEMPTS {
         kill_worker(&mut running, "agent");
         running.wait_for("the held phase", still_held);
@@ -97,6 +99,7 @@ fn loop_an_agent_that_is_killed_again_in_the_last_block_is_tried_again_on_resumi
     let journal = place.journal();
     assert_eq!(journal.finished(), before.finished() + 1);
     assert!(["ext2", "ext4"].iter().all(|name| place.status(name).0 == "ok"), "{journal:#?}");
+    place.fsverdict(&["status", "run"]).exits(0).shows(&["ended: "]);
     place.fsverdict(&["resume", "run"]).exits(0).says(&["this run is complete"]);
     place.is_left_clean();
 }

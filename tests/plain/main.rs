@@ -45,6 +45,7 @@ mod run_folder_access;
 mod run_folder_attacks;
 mod setup;
 mod snapshots;
+mod status;
 mod steps;
 mod studies;
 mod tables;

@@ -62,6 +62,7 @@ fn commands(file: &RunFile) -> Option<Vec<(&'static [&'static str], bool)>> {
     const MERGE: &[&str] = &["merge", "run"];
     const REPORT: &[&str] = &["report", "run"];
     const BUNDLE: &[&str] = &["bundle", "run", "-o", "run.tar.gz"];
+    const STATUS: &[&str] = &["status", "run", "--watch"];
     const PAGE: &[&str] = &["report", "run", "--open"];
     const RESUME: &[&str] = &["resume", "run", "--on", "slurm", "--sites", "sites.toml", "--yes"];
     const TRACE: &[&str] = &["trace", "run", "ext3"];
@@ -76,13 +77,15 @@ fn commands(file: &RunFile) -> Option<Vec<(&'static [&'static str], bool)>> {
                 &["crash", "run", "--yes"],
                 &["compare", "run", "run"],
             ];
-            [MERGE, REPORT, BUNDLE, PAGE, RESUME, TRACE, BLOCK]
+            [MERGE, REPORT, BUNDLE, STATUS, PAGE, RESUME, TRACE, BLOCK]
                 .into_iter()
                 .chain(others)
                 .map(|one| (one, true))
                 .collect()
         }
-        "journal.jsonl" => vec![(MERGE, true), (REPORT, true), (BUNDLE, true), (PAGE, true), (RESUME, true)],
+        "journal.jsonl" => {
+            vec![(MERGE, true), (REPORT, true), (STATUS, true), (BUNDLE, true), (PAGE, true), (RESUME, true)]
+        }
         "fleet.json" => vec![(MERGE, true), (RESUME, true)],
         "run-id" => vec![(RESUME, true)],
         "report.html" => vec![(MERGE, true), (PAGE, true), (RESUME, true), (REPORT, false)],

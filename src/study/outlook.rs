@@ -1,0 +1,275 @@
+//! What a run still has to do, how long that will take, and who leads so far.
+//!
+//! Calculated from plan and journal alone, so that the bar of a run and `fsverdict status` in another terminal say the
+//! same. Nothing is decided by it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::{Plan, Until};
+use fsverdict_judgement::statistics::{BlockOutcome, Rival};
+use fsverdict_judgement::verdict::{Deliberation, Harness};
+
+use super::budget::trial_budget;
+use super::conclusion::{Conclusion, is_contest, racing_candidates, split_contests};
+
+/// The state of a run between two trials, for displays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outlook {
+    /// The trials to come of each candidate that gets any.
+    pub to_come: BTreeMap<String, TrialsToCome>,
+    /// The leader of each contest that has one: of the run, or of each environment and protection level.
+    pub leaders: Vec<Leader>,
+    /// Seconds that the run has been in progress.
+    pub worked: f64,
+    /// In simulated time: seconds that the trials took on their devices.
+    pub simulated: Option<f64>,
+    times: TrialTimes,
+    /// Seconds that are left for trials, if the plan limits them.
+    time_left: Option<f64>,
+}
+
+/// A number of trials, or of seconds, that are to come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ToCome<T> {
+    /// What is certain to come unless a candidate fails: the rest of the block, and the plan's minimum of blocks.
+    pub least: T,
+    /// What will decide the run if differences and noise stay as they are; `None` before two blocks have ended.
+    pub likely: Option<T>,
+    /// What the plan allows.
+    pub most: T,
+}
+
+pub type TrialsToCome = ToCome<u32>;
+
+/// The candidate that leads a contest so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Leader {
+    /// What distinguishes the contest from the others of the run; empty if there is only one.
+    pub contest: String,
+    pub candidate: String,
+    /// How many of its rivals have no certain place yet, as far as the run is to find out.
+    pub open_rivals: usize,
+}
+
+/// How long trials took so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct TrialTimes {
+    /// The number of trials of each candidate, and their wall time in seconds.
+    of_candidates: BTreeMap<String, (u32, f64)>,
+}
+
+impl TrialTimes {
+    fn add(&mut self, candidate: &str, wall: f64) {
+        let (trials, seconds) = self.of_candidates.entry(candidate.to_owned()).or_default();
+        (*trials, *seconds) = (*trials + 1, *seconds + wall);
+    }
+
+    fn total(&self) -> (u32, f64) {
+        self.of_candidates.values().fold((0, 0.0), |(trials, sum), one| (trials + one.0, sum + one.1))
+    }
+
+    /// The mean time of a candidate's trials, or of all trials before its first; `None` before any trial has ended.
+    fn mean(&self, candidate: &str) -> Option<f64> {
+        let (trials, seconds) = self.of_candidates.get(candidate).copied().unwrap_or_else(|| self.total());
+        (trials > 0).then(|| seconds / f64::from(trials))
+    }
+}
+
+impl Outlook {
+    /// The outlook of a run as far as its journal goes.
+    pub fn of(plan: &Plan, run: &Run) -> Self {
+        let mut times = TrialTimes::default();
+        run.trials.iter().for_each(|trial| times.add(&trial.id.candidate, trial.wall));
+        let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
+        let mut outlook = Outlook {
+            worked: run.worked,
+            simulated: Harness::of(run).and_then(|harness| harness.simulated),
+            time_left: budget.map(|budget| (budget.as_secs_f64() - run.worked).max(0.0)),
+            times,
+            ..Outlook::default()
+        };
+        let contests = split_contests(plan, run);
+        if contests.is_empty() {
+            outlook.add_contest("", plan, run);
+        }
+        for contest in &contests {
+            outlook.add_contest(&contest.title, &contest.plan, &contest.run);
+        }
+        outlook
+    }
+
+    /// The outlook of a block that is conducted by itself.
+    pub fn of_block(order: &[String]) -> Self {
+        let once = TrialsToCome { least: 1, likely: Some(1), most: 1 };
+        Outlook { to_come: order.iter().map(|name| (name.clone(), once)).collect(), ..Outlook::default() }
+    }
+
+    fn add_contest(&mut self, title: &str, plan: &Plan, run: &Run) {
+        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        let look = deliberation.as_ref().and_then(Deliberation::last_look);
+        let open = open_rivals(plan, run, look.as_ref());
+        if let (Some(deliberation), Some(look)) = (&deliberation, &look)
+            && look.leader.is_some()
+        {
+            let candidate = deliberation.leader(look).to_owned();
+            self.leaders.push(Leader { contest: title.to_owned(), candidate, open_rivals: open.len() });
+        }
+        if run.finished.is_some() {
+            return;
+        }
+        let in_block = run.resume_point();
+        for name in in_block.into_iter().flat_map(|block| block.remaining()) {
+            let one = self.to_come.entry(name.to_owned()).or_default();
+            *one = TrialsToCome { least: 1, likely: Some(1), most: 1 };
+        }
+        if Conclusion::from_contest(plan, run).end.is_some() {
+            return;
+        }
+        let blocks = plan.protocol.blocks;
+        let complete = run.complete_blocks() as u32;
+        let begun = in_block.map_or(complete, |block| block.block.max(complete));
+        let least = blocks.min.saturating_sub(begun);
+        let most = run.extended_to.unwrap_or(blocks.max).saturating_sub(begun).max(least);
+        let needed = |deliberation: &Deliberation| {
+            let further = open.iter().map(|rival| match deliberation.settled_after(rival) {
+                Some(blocks) => blocks.saturating_sub(rival.evidence.count) as u32,
+                None => u32::MAX,
+            });
+            further.max().unwrap_or(0).saturating_sub(begun - complete).clamp(least, most)
+        };
+        let likely = match (&deliberation, &look) {
+            _ if least == most => Some(least),
+            (Some(deliberation), Some(_)) => Some(needed(deliberation)),
+            _ => None,
+        };
+        for name in racing_candidates(plan, run, deliberation.as_ref()) {
+            let one = self
+                .to_come
+                .entry(name.to_owned())
+                .or_insert(TrialsToCome { likely: Some(0), ..TrialsToCome::default() });
+            one.least += least;
+            one.likely = one.likely.zip(likely).map(|(here, further)| here.saturating_add(further));
+            one.most = one.most.saturating_add(most);
+        }
+    }
+
+    /// A trial of this candidate has ended, after so many seconds of wall time.
+    pub fn trial_ended(&mut self, candidate: &str, wall: f64) {
+        self.times.add(candidate, wall);
+        if let Some(one) = self.to_come.get_mut(candidate) {
+            one.least = one.least.saturating_sub(1);
+            one.likely = one.likely.map(|likely| likely.saturating_sub(1));
+            one.most = one.most.saturating_sub(1);
+        }
+    }
+
+    /// All trials to come.
+    pub fn trials(&self) -> TrialsToCome {
+        self.sum(|_, trials| f64::from(trials)).map(|trials| trials as u32)
+    }
+
+    /// The seconds until the trials have ended, if trials take as long as they took so far; `None` before the first has
+    /// ended. Of those under way, `underway` has the seconds that they have been in progress.
+    pub fn seconds<'a>(&self, underway: impl Iterator<Item = (&'a str, f64)>) -> Option<ToCome<f64>> {
+        let (trials, total) = self.times.total();
+        if trials == 0 {
+            return None;
+        }
+        // Several trials may run at once, and something is done between two.
+        let pace = if total > 0.0 { self.worked / total } else { 1.0 };
+        let mean = |name: &str| self.times.mean(name).unwrap_or_default();
+        let gone: f64 = underway.map(|(name, seconds)| seconds.clamp(0.0, mean(name))).sum();
+        let all = self.sum(|name, trials| mean(name) * f64::from(trials));
+        let left = self.time_left.unwrap_or(f64::INFINITY);
+        Some(all.map(|seconds| ((seconds - gone).max(0.0) * pace).min(left)))
+    }
+
+    fn sum(&self, weight: impl Fn(&str, u32) -> f64) -> ToCome<f64> {
+        let nothing = ToCome { least: 0.0, likely: Some(0.0), most: 0.0 };
+        self.to_come.iter().fold(nothing, |sum, (name, one)| ToCome {
+            least: sum.least + weight(name, one.least),
+            likely: sum.likely.zip(one.likely).map(|(all, own)| all + weight(name, own)),
+            most: sum.most + weight(name, one.most),
+        })
+    }
+}
+
+impl<T> ToCome<T> {
+    fn map<U>(self, change: impl Fn(T) -> U) -> ToCome<U> {
+        ToCome { least: change(self.least), likely: self.likely.map(&change), most: change(self.most) }
+    }
+}
+
+/// The rivals of a look whose place the run is still to find out: whether each is better than the leader, or with
+/// `until = "ranked"` and in extended runs its rank.
+fn open_rivals(plan: &Plan, run: &Run, look: Option<&BlockOutcome>) -> Vec<Rival> {
+    let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
+    let rivals = look.map(|look| look.rivals.clone()).unwrap_or_default();
+    rivals.into_iter().filter(|rival| if ranked { !rival.is_placed() } else { !rival.not_better }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outlook, TrialsToCome};
+    use fsverdict_judgement::journal::{Event, Fold, Record, Run, read_open};
+    use fsverdict_judgement::plan::Plan;
+
+    fn recorded() -> (Plan, Vec<Record>) {
+        let plan = serde_json::from_str(include_str!("../../tests/runs/nights/1/plan.json")).unwrap();
+        let journal = include_bytes!("../../tests/runs/nights/1/journal.jsonl");
+        (plan, read_open("journal".as_ref(), journal.as_slice()).unwrap().records)
+    }
+
+    fn run_of(plan: &Plan, records: &[Record]) -> Run {
+        let mut fold = Fold::new(plan);
+        records.iter().for_each(|record| fold.take(record.clone()));
+        fold.into_run().unwrap()
+    }
+
+    #[test]
+    fn the_trials_that_are_certain_come_and_no_more_than_are_allowed() {
+        let (plan, records) = recorded();
+        let ended = |records: &[Record]| {
+            records.iter().filter(|one| matches!(one.event, Event::TrialFinished { .. })).count() as u32
+        };
+        let all = ended(&records);
+        let mut looked = 0;
+        for (at, record) in records.iter().enumerate() {
+            let (begins, ends) = (
+                matches!(record.event, Event::BlockStarted { .. }),
+                matches!(record.event, Event::TrialFinished { .. }),
+            );
+            if !(begins || ends) {
+                continue;
+            }
+            looked += 1;
+            let outlook = Outlook::of(&plan, &run_of(&plan, &records[..=at]));
+            let (done, trials) = (ended(&records[..=at]), outlook.trials());
+            assert!(done + trials.least <= all && all <= done + trials.most, "{done} {trials:?} of {all}");
+            let likely = trials.likely.unwrap_or(trials.least);
+            assert!((trials.least..=trials.most).contains(&likely), "{trials:?}");
+            let seconds = outlook.seconds(std::iter::empty());
+            assert_eq!(seconds.is_some(), done > 0);
+            assert!(seconds.is_none_or(|all| all.least <= all.most && all.least >= 0.0));
+        }
+        assert_eq!(looked, 9, "three blocks of two trials");
+        let end = Outlook::of(&plan, &run_of(&plan, &records));
+        assert_eq!(end.trials(), TrialsToCome { least: 0, likely: Some(0), most: 0 });
+        assert!(!end.leaders.is_empty() && end.worked > 0.0);
+    }
+
+    #[test]
+    fn each_trial_that_ends_is_one_less_to_come() {
+        let order = ["ext4".to_owned(), "xfs".to_owned()];
+        let mut outlook = Outlook::of_block(&order);
+        outlook.worked = 4.0;
+        assert_eq!((outlook.trials().least, outlook.seconds(std::iter::empty())), (2, None));
+        outlook.trial_ended("ext4", 4.0);
+        assert_eq!(outlook.trials().most, 1);
+        let least = |gone: f64| outlook.seconds([("xfs", gone)].into_iter()).unwrap().least;
+        assert!((least(0.0) - 4.0).abs() < 1e-9 && (least(1.0) - 3.0).abs() < 1e-9 && least(99.0) < 1e-9);
+    }
+}
