@@ -4,6 +4,7 @@
 //! Every user can read root's kernels: a guest that root starts runs as the user `nobody`, who cannot read root's
 //! home.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ use fsverdict_text::read_regular;
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";
+/// Where packages of the system put kernels, for everybody. Only they write there.
+const PACKAGED: &str = "/usr/lib/fsverdict/kernels";
 pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
 pub(super) const FACTS: &str = "facts.json";
@@ -89,7 +92,7 @@ impl KernelCache {
                 folder("HOME").map_or(PathBuf::from(SHARED), |home| home.join(".cache/fsverdict/kernels"))
             }
         };
-        KernelCache { others: vec![PathBuf::from(SHARED)], own }
+        KernelCache { others: vec![PathBuf::from(SHARED), PathBuf::from(PACKAGED)], own }
     }
 
     /// One in this folder alone.
@@ -184,6 +187,11 @@ impl KernelCache {
             let kernel = self.find_kernel(name)?.kernel;
             kernel.parent().unwrap_or(&self.own).to_owned()
         };
+        if folder.starts_with(PACKAGED) {
+            let what =
+                io::Error::new(io::ErrorKind::PermissionDenied, "a package of the system put it there");
+            return Err(file_error("remove", &folder)(what));
+        }
         remove_tree(&folder).map_err(file_error("remove", &folder))?;
         let mut log = folder.clone().into_os_string();
         log.push(".log");

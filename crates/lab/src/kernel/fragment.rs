@@ -1,7 +1,7 @@
 //! The options of a laboratory kernel, and which of them a configured tree took.
 
 /// The options, with a reason beside each.
-pub(super) const FRAGMENT: &str = include_str!("../../../../kernel/laboratory.config");
+pub(super) const FRAGMENT: &str = include_str!("../../kernel/laboratory.config");
 
 /// Marks an option that not every tree has.
 const OPTIONAL: &str = "where there is one";

@@ -19,57 +19,37 @@ const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
 const OWN: [(&str, &str, Versions); 13] = [
-    ("0001-um-seed.patch", include_str!("../../../../kernel/patches/0001-um-seed.patch"), ALL),
-    (
-        "0002-um-xstate.patch",
-        include_str!("../../../../kernel/patches/0002-um-xstate.patch"),
-        [ALL[0], [6, 12]],
-    ),
-    (
-        "0003-um-yield.patch",
-        include_str!("../../../../kernel/patches/0003-um-yield.patch"),
-        [ALL[0], [6, 10]],
-    ),
+    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
+    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
+    ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
     (
         "0004-um-yield-6.11.patch",
-        include_str!("../../../../kernel/patches/0004-um-yield-6.11.patch"),
+        include_str!("../../kernel/patches/0004-um-yield-6.11.patch"),
         [[6, 11], ALL[1]],
     ),
-    (
-        "0005-blk-flush-restart.patch",
-        include_str!("../../../../kernel/patches/0005-blk-flush-restart.patch"),
-        ALL,
-    ),
-    ("0006-um-seed-alone.patch", include_str!("../../../../kernel/patches/0006-um-seed-alone.patch"), ALL),
+    ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
+    ("0006-um-seed-alone.patch", include_str!("../../kernel/patches/0006-um-seed-alone.patch"), ALL),
     (
         "0007-um-zero-page.patch",
-        include_str!("../../../../kernel/patches/0007-um-zero-page.patch"),
+        include_str!("../../kernel/patches/0007-um-zero-page.patch"),
         [[7, 1], ALL[1]],
     ),
     (
         "0008-um-live-registers.patch",
-        include_str!("../../../../kernel/patches/0008-um-live-registers.patch"),
+        include_str!("../../kernel/patches/0008-um-live-registers.patch"),
         [[6, 12], [6, 12]],
     ),
-    (
-        "0009-um-names.patch",
-        include_str!("../../../../kernel/patches/0009-um-names.patch"),
-        [[6, 12], [6, 12]],
-    ),
+    ("0009-um-names.patch", include_str!("../../kernel/patches/0009-um-names.patch"), [[6, 12], [6, 12]]),
     (
         "0010-blk-submitter.patch",
-        include_str!("../../../../kernel/patches/0010-blk-submitter.patch"),
+        include_str!("../../kernel/patches/0010-blk-submitter.patch"),
         [[6, 12], [6, 12]],
     ),
-    ("0011-um-aes.patch", include_str!("../../../../kernel/patches/0011-um-aes.patch"), [[6, 1], [6, 12]]),
-    (
-        "0012-um-crc32c.patch",
-        include_str!("../../../../kernel/patches/0012-um-crc32c.patch"),
-        [[6, 1], [6, 12]],
-    ),
+    ("0011-um-aes.patch", include_str!("../../kernel/patches/0011-um-aes.patch"), [[6, 1], [6, 12]]),
+    ("0012-um-crc32c.patch", include_str!("../../kernel/patches/0012-um-crc32c.patch"), [[6, 1], [6, 12]]),
     (
         "0013-crc32c-fast.patch",
-        include_str!("../../../../kernel/patches/0013-crc32c-fast.patch"),
+        include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
         [[6, 14], ALL[1]],
     ),
 ];
@@ -77,7 +57,7 @@ const OWN: [(&str, &str, Versions); 13] = [
 /// Makes a counting kernel of one of these releases, and is applied to no other kernel.
 const COUNTING: (&str, &str, Versions) = (
     "0014-um-cpu-price.patch",
-    include_str!("../../../../kernel/patches/0014-um-cpu-price.patch"),
+    include_str!("../../kernel/patches/0014-um-cpu-price.patch"),
     [[6, 12], [6, 12]],
 );
 
