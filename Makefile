@@ -1,6 +1,6 @@
 # Two commands start here: `make demo` and `make test`. Everything else about the build is cargo's business.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint picture install uninstall clean
+.PHONY: help setup build demo test lint picture install uninstall dist clean
 SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
@@ -33,7 +33,7 @@ lint: ## format, lints and links of the documentation, as .ci/run enforces them
 	scripts/cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" scripts/cargo doc --quiet --locked --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
-		echo shellcheck && shellcheck -x .ci/run $$(grep -lE '^.!.*sh$$' scripts/*); \
+		echo shellcheck && shellcheck -x .ci/run $$(grep -slE '^.!.*sh$$' scripts/* scripts/dist/*); \
 	else \
 		echo "shellcheck is not installed: the scripts were not checked" >&2; \
 	fi
@@ -56,6 +56,9 @@ install: ## build and install into PREFIX (/usr/local)
 uninstall: ## remove what `make install` installed
 	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict" "$(SHARE)/man/man1/fsverdict.1" "$(SHARE)"/man/man1/fsverdict-*.1
 	rm -f "$(SHARE)/bash-completion/completions/fsverdict" "$(SHARE)/zsh/site-functions/_fsverdict" "$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
+
+dist: ## build a release in target/release-files: archive, Debian packages, SBOM, licences, checksums
+	@scripts/dist/release
 
 clean: ## remove what the build made (runs/ stays: it is evidence)
 	scripts/cargo clean

@@ -19,6 +19,7 @@ mod consent;
 mod curves;
 mod datasets;
 mod display;
+mod dist;
 mod documents;
 mod drives;
 mod filesystem_tools;

@@ -1,0 +1,119 @@
+//! `scripts/dist`: what a release has in it, and that making its parts twice gives the same bytes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::common::not_run;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn script(name: &str) -> Command {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "scripts/dist", name].iter().collect();
+    let mut command = Command::new(path);
+    command.env("SOURCE_DATE_EPOCH", "1790000000").env("DEBEMAIL", "somebody@example.org");
+    command
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+#[test]
+fn a_release_lists_its_files() {
+    let list = |target: &str| succeeds(script("release").args(["--list", "--target", target]));
+    let common = format!("fsverdict-{VERSION}.cdx.json\nfsverdict-{VERSION}-third-party.txt\nSHA256SUMS\n");
+    assert_eq!(
+        list("x86_64-unknown-linux-gnu"),
+        format!(
+            "fsverdict-{VERSION}-x86_64.tar.gz\nfsverdict_{VERSION}-1_amd64.deb\n\
+             fsverdict-kernel_{VERSION}-1_amd64.deb\n{common}"
+        )
+    );
+    // User-Mode Linux has no port to arm64.
+    assert_eq!(
+        list("aarch64-unknown-linux-gnu"),
+        format!("fsverdict-{VERSION}-aarch64.tar.gz\nfsverdict_{VERSION}-1_arm64.deb\n{common}")
+    );
+    for wrong in [&["--target", "riscv64gc-unknown-linux-gnu"][..], &["--unknown"], &["one", "two"]] {
+        assert_eq!(script("release").args(wrong).status().unwrap().code(), Some(2), "{wrong:?}");
+    }
+}
+
+/// A small tree whose files were changed at this second.
+fn tree(folder: &Path, second: u64) -> PathBuf {
+    let tree = folder.join("fsverdict-tree");
+    fs::create_dir_all(tree.join("usr/share/doc/fsverdict")).unwrap();
+    fs::create_dir_all(tree.join("usr/bin")).unwrap();
+    for (name, text) in [("usr/bin/fsverdict", "a program"), ("usr/share/doc/fsverdict/copyright", "ours")] {
+        fs::write(tree.join(name), text).unwrap();
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        fs::File::options().write(true).open(tree.join(name)).unwrap().set_modified(time).unwrap();
+    }
+    tree
+}
+
+#[test]
+fn archives_and_packages_of_the_same_files_are_the_same() {
+    let made = |second: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = tree(folder.path(), second);
+        let archive = folder.path().join("out.tar.gz");
+        succeeds(script("archive").args([&tree, &archive]));
+        let package = folder.path().join("out.deb");
+        let control = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/dist/debian/fsverdict.control");
+        if Command::new("dpkg-deb").arg("--version").output().is_ok() {
+            succeeds(script("package").arg(&tree).arg(control).args(["1.2-1", "amd64"]).arg(&package));
+            let fields = succeeds(Command::new("dpkg-deb").arg("--field").arg(&package));
+            assert!(fields.contains("Version: 1.2-1\n") && !fields.contains("@VERSION@"), "{fields}");
+            assert!(fields.contains("<somebody@example.org>"), "{fields}");
+            let content = succeeds(Command::new("dpkg-deb").arg("--contents").arg(&package));
+            assert!(content.lines().all(|line| line.contains(" root/root ")), "{content}");
+        }
+        (fs::read(archive).unwrap(), fs::read(package).ok())
+    };
+    let (first, second) = (made(1_700_000_000), made(1_750_000_000));
+    assert!(first == second, "two builds differ");
+    if first.1.is_none() {
+        not_run("dpkg-deb is not installed");
+    }
+}
+
+#[test]
+fn every_crate_in_the_program_is_in_the_sbom_with_its_licence() {
+    let folder = tempfile::tempdir().unwrap();
+    let [sbom, licences] = ["sbom", "licences"].map(|name| folder.path().join(name));
+    let host = env!("CARGO_MANIFEST_DIR");
+    let rust = succeeds(Command::new("rustc").arg("-vV").current_dir(host));
+    let target = rust.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let mut command = script("components");
+    command.env("CARGO_NET_OFFLINE", "true").args(["--target", target, "--sbom"]);
+    succeeds(command.arg(&sbom).arg("--licences").arg(&licences));
+    let sbom: Value = serde_json::from_slice(&fs::read(sbom).unwrap()).unwrap();
+    let licences = fs::read_to_string(licences).unwrap();
+    assert_eq!((&sbom["bomFormat"], &sbom["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    let components = sbom["components"].as_array().unwrap();
+    let find = |name: &str| {
+        components.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} is not there"))
+    };
+    for name in ["fsverdict-lab", "glibc", "rust-std", "serde", "rustix"] {
+        assert_eq!(find(name)["scope"], "required", "{name}");
+    }
+    // Runs while the program is built and is no part of it.
+    assert_eq!(find("syn")["scope"], "excluded");
+    assert!(!licences.contains("\nsyn "), "syn is not in the program");
+    for one in components {
+        let licence = one["licenses"][0]["expression"].as_str().unwrap();
+        assert!(!licence.is_empty() && !licence.contains('/'), "{one}");
+    }
+    let hashed = components.iter().filter(|one| one["hashes"][0]["content"].is_string()).count();
+    assert!(
+        hashed > 50 && licences.contains("\nserde 1.") && licences.contains("Permission is hereby granted")
+    );
+}
