@@ -1,6 +1,7 @@
 //! `scripts/dist`: what a release has in it, and that making its parts twice gives the same bytes.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
@@ -56,6 +57,8 @@ fn tree(folder: &Path, second: u64) -> PathBuf {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
         fs::File::options().write(true).open(tree.join(name)).unwrap().set_modified(time).unwrap();
     }
+    // Packages look into programs.
+    fs::set_permissions(tree.join("usr/bin/fsverdict"), fs::Permissions::from_mode(0o755)).unwrap();
     tree
 }
 
