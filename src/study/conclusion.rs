@@ -162,7 +162,11 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
 
 /// The remaining candidates that the stopping rule does not rest. A twin is compared with its original, so it rests
 /// when the original does.
-pub(super) fn racing_candidates<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
+pub(super) fn racing_candidates<'a>(
+    plan: &'a Plan,
+    run: &'a Run,
+    deliberation: Option<&Deliberation>,
+) -> Vec<&'a str> {
     let rests = |name: &&str| {
         let original = |name| contestants(plan).any(|candidate| candidate.name == name);
         let name = name.strip_suffix(CONTROL_SUFFIX).filter(|_| !original(*name)).unwrap_or(name);

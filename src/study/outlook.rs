@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::journal::{BlockState, Run};
 use fsverdict_judgement::plan::{Plan, Until};
 use fsverdict_judgement::statistics::{BlockOutcome, Rival};
 use fsverdict_judgement::verdict::{Deliberation, Harness};
@@ -121,7 +121,7 @@ impl Outlook {
             return;
         }
         let in_block = run.resume_point();
-        for name in in_block.into_iter().flat_map(|block| block.remaining()) {
+        for name in in_block.into_iter().flat_map(BlockState::remaining) {
             let one = self.to_come.entry(name.to_owned()).or_default();
             *one = TrialsToCome { least: 1, likely: Some(1), most: 1 };
         }
