@@ -39,8 +39,9 @@ struct TrialTask<'a> {
 
 impl Study<'_> {
     /// Runs these trials. A failed trial is no error here: the journal records it. A trial that is ended from outside
-    /// is tried up to [`ATTEMPTS`] times and one that crashes twice, because an accident says nothing about the
-    /// candidate. After an error no further trial begins, and the running trials are recorded to their ends.
+    /// is tried up to [`ATTEMPTS`](fsverdict_lab::lab::ATTEMPTS) times and one that crashes twice, because an accident
+    /// says nothing about the candidate. After an error no further trial begins, and the running trials are recorded to
+    /// their ends.
     pub(super) fn run_trials(
         &mut self,
         block: u32,
