@@ -23,7 +23,7 @@ pub struct PredictedRange {
     pub high: f64,
 }
 
-/// The range in which a new value lies with the probability [`PREDICTED`]; `None` below [`FEWEST_PREDICTED`] values.
+/// The range in which a new value lies with a probability of 90 %; `None` below [`FEWEST_PREDICTED`] values.
 ///
 /// Of many values it is the one between two order statistics, whatever the distribution: a new value is below the k-th
 /// smallest of n with probability k/(n + 1). Nineteen values are needed for that. With fewer it is the t interval of
