@@ -23,7 +23,8 @@ pub struct PoolPrograms {
     /// The property that encrypts, and the options that have the key read from the file whose path follows.
     pub encryption: &'static str,
     pub key: &'static [&'static str],
-    /// The option of an import that reads the key.
+    /// The option of an import that mounts nothing, and the one that reads the key, which does not go with it.
+    pub unmounted: &'static str,
     pub unlock: &'static str,
     /// The option before each device that is looked at.
     pub looked_at: &'static str,
@@ -72,7 +73,8 @@ impl PoolPrograms {
     /// The command line that imports the pool, of these devices and no others.
     pub fn import_argv(&self, pool: &str, devices: &[String], encrypted: bool) -> Vec<String> {
         let devices = devices.iter().flat_map(|device| [self.looked_at.to_owned(), device.clone()]);
-        let words = self.import.iter().copied().chain(encrypted.then_some(self.unlock));
+        let manner = if encrypted { self.unlock } else { self.unmounted };
+        let words = self.import.iter().copied().chain([manner]);
         words.map(str::to_owned).chain(devices).chain([pool.to_owned()]).collect()
     }
 

@@ -49,9 +49,11 @@ pub(super) static ZFS: Filesystem = Filesystem {
         layouts: &["mirror", "raidz", "draid"],
         purposes: &["log", "cache", "special", "dedup", "spare"],
         // Else it waits three seconds for udev to name each device (zpool(8)), which no trial has.
-        import: &["env", "ZFS_VDEV_DEVID_OPT_OUT=1", "zpool", "import", "-N", "-o", "cachefile=none"],
+        import: &["env", "ZFS_VDEV_DEVID_OPT_OUT=1", "zpool", "import", "-o", "cachefile=none"],
         encryption: "encryption",
         key: &["-O", "keyformat=raw", "-O", "keylocation=file://"],
+        unmounted: "-N",
+        // What it then mounts has a mount point, which a dataset of a trial has not.
         unlock: "-l",
         looked_at: "-d",
         export: &["zpool", "export"],
