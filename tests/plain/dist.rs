@@ -120,3 +120,36 @@ fn every_crate_in_the_program_is_in_the_sbom_with_its_licence() {
         hashed > 50 && licences.contains("\nserde 1.") && licences.contains("Permission is hereby granted")
     );
 }
+
+/// A stand-in for the program that has one kernel, whose line in `kernel list` ends so.
+fn stage_kernel(folder: &Path, marks: &str) -> Output {
+    let name = "6.12.1-0123456789abcdef";
+    let program = folder.join("fsverdict");
+    let text = format!(
+        "#!/bin/sh\nset -e\ncase \"$2\" in\nlist) echo '{name}  /kernels/linux  {marks}' ;;\nexport)\n\
+         mkdir -p {0}/{name}; cd {0}; echo CONFIG_UML=y >{name}/config; echo kernel >{name}/linux\n\
+         echo '{{\"facts\": {{\"release\": \"6.12.1\", \"source\": \"/nowhere\", \"compiler\": \"gcc\", \
+         \"patches\": [\"0001-um-seed.patch\"]}}}}' >{name}/kernel.json\n\
+         tar -czf \"$4\" {name} ;;\nesac\n",
+        folder.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    script("stage-kernel").arg(&program).arg(folder.join("staged")).output().unwrap()
+}
+
+#[test]
+fn a_kernel_goes_with_its_patches_and_one_with_zfs_does_not_go() {
+    let folder = tempfile::tempdir().unwrap();
+    for marks in ["counting, tried", "with ZFS 2.1.11, tried"] {
+        let output = stage_kernel(folder.path(), marks);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]), "{marks}");
+    }
+    let output = stage_kernel(folder.path(), "tried");
+    assert!(output.status.success(), "{output:?}");
+    let staged = folder.path().join("staged/usr");
+    let doc = staged.join("share/doc/fsverdict-kernel");
+    assert!(fs::read_to_string(doc.join("SOURCE")).unwrap().contains("Tarball:  /nowhere\n"));
+    assert!(doc.join("patches/0001-um-seed.patch").is_file() && doc.join("config").is_file());
+    assert!(staged.join("lib/fsverdict/kernels/6.12.1-0123456789abcdef/facts.json").is_file());
+}

@@ -25,7 +25,7 @@ pub(crate) const COUNTING: &str = "CONFIG_CPU_PRICE";
 /// The option of a kernel with ZFS.
 const ZFS: &str = "CONFIG_ZFS";
 /// The options of a kernel with ZFS, with a reason beside each.
-pub(super) const ZFS_FRAGMENT: &str = include_str!("../../../../kernel/zfs/zfs.config");
+pub(super) const ZFS_FRAGMENT: &str = include_str!("../../kernel/zfs/zfs.config");
 
 /// The optional parts of a kernel that is built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -63,7 +63,7 @@ const COUNTING: (&str, &str, Versions) = (
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
 pub(super) const ZFS: (&str, &str) =
-    ("zfs/no-benchmarks.patch", include_str!("../../../../kernel/zfs/no-benchmarks.patch"));
+    ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
 
 /// The first patches, whose number this is, are part of every kernel's digest, whether they apply or not. A patch for
 /// particular releases is added behind them: it changes the digests of those releases only, so that no other kernel
