@@ -140,6 +140,8 @@ impl Outlook {
             });
             further.max().unwrap_or(0).saturating_sub(begun - complete).clamp(least, most)
         };
+        // A candidate without rivals is tried as often as the plan asks for at least.
+        let most = if deliberation.is_some() { most } else { least };
         let likely = match (&deliberation, &look) {
             _ if least == most => Some(least),
             (Some(deliberation), Some(_)) => Some(needed(deliberation)),
