@@ -151,12 +151,40 @@ fn lock_folder(folder: &Path) -> std::io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use super::library_name;
+    use super::{StagedSources, library_name};
+    use crate::kernel::cache::{KernelCache, programs_beside};
 
     #[test]
     fn libraries_are_asked_for_by_their_first_number() {
         assert_eq!(library_name("libzfs_core.so.3.0.0"), Some("libzfs_core.so.3"));
         assert_eq!(library_name("libzfs.so.6"), None);
         assert_eq!(library_name("README"), None);
+    }
+
+    #[test]
+    fn programs_come_to_lie_beside_the_kernel_and_find_their_libraries_there() {
+        let place = tempfile::tempdir().unwrap();
+        let unpacked = place.path().join("unpacked");
+        let libraries = unpacked.join(format!("lib/{}-linux-gnu", std::env::consts::ARCH));
+        for folder in [&unpacked.join("sbin"), &libraries] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        for program in ["zpool", "zfs"] {
+            let script = format!("#!/bin/sh\necho {program} \"$LD_LIBRARY_PATH\" \"$@\"\n");
+            std::fs::write(unpacked.join("sbin").join(program), script).unwrap();
+        }
+        std::fs::write(libraries.join("libzfs.so.6.0.0"), "").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", libraries.join("libother.so.1.0")).unwrap();
+        let cache = KernelCache::with_folder(&place.path().join("cache"));
+        let staged = StagedSources::create_folder(&cache, "6.12-aa").unwrap();
+        staged.put_programs(&unpacked).unwrap();
+        let folder = programs_beside(&staged.kernel_path()).unwrap();
+        let output =
+            std::process::Command::new(folder.join("zpool")).args(["status", "a b"]).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let expected = format!("zpool {}/../lib status a b\n", folder.display());
+        assert_eq!(printed, expected);
+        let beside = folder.join("../lib");
+        assert!(beside.join("libzfs.so.6").is_file() && !beside.join("libother.so.1.0").exists());
     }
 }
