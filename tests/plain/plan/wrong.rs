@@ -162,7 +162,7 @@ fn wrong_changes_are_shown_like_wrong_plans() {
         set(&["device.image=1 Gib"]),
         set(&["device.path=/dev/sdz"]),
         Overrides { filesystems: words(&["ext4", "xsf"]), ..Overrides::default() },
-        Overrides { filesystems: words(&["ceph"]), ..Overrides::default() },
+        Overrides { filesystems: words(&["zfs"]), ..Overrides::default() },
         Overrides { lab: Some(LabChoice::Native), ..Overrides::default() },
         Overrides { scale: Some(10.0), ..Overrides::default() },
         set(&["protocol.aa=3"]),
