@@ -168,6 +168,5 @@ fn typical_is_in_the_middle_of_the_class() {
             wrong.push(format!("{name}: {nearer} of {DRAWS} drawn are nearer to the medians"));
         }
     }
-    println!("{table}");
     assert!(wrong.is_empty(), "{wrong:#?}\n{table}");
 }
