@@ -49,7 +49,7 @@ impl FlashLayout {
         let count = (physical / block_units as f64).round() as u64;
         let low_watermark = ((count as f64 * parameters.reserve) as u64).max(2);
         let count = count.max(units.div_ceil(block_units) + low_watermark + 2);
-        let blocks = BlockCounts { block_units, count, spare: low_watermark };
+        let blocks = InitialBlocks { block_units, count, spare: low_watermark };
         let valid = blocks.count_valid(parameters.state, stored.end - stored.start);
         let shuffle = (parameters.state == FlashState::Steady).then(|| Permutation::new(units, whole.seed));
         let initial = Initial::new(stored.start, &valid, shuffle);
@@ -59,17 +59,17 @@ impl FlashLayout {
 
 /// Number and size of the blocks.
 #[derive(Debug, Clone, Copy)]
-struct BlockCounts {
+struct InitialBlocks {
     block_units: u64,
     count: u64,
     /// Number of blocks that stay free.
     spare: u64,
 }
 
-impl BlockCounts {
+impl InitialBlocks {
     /// Number of valid units in each block if they hold so many units.
     fn count_valid(self, state: FlashState, stored_units: u64) -> Vec<u32> {
-        let BlockCounts { block_units, count, spare } = self;
+        let InitialBlocks { block_units, count, spare } = self;
         let mut valid = vec![0_u32; count as usize];
         let mut remaining = stored_units;
         if state != FlashState::Steady {
