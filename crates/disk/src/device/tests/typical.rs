@@ -138,7 +138,7 @@ fn distance(times: &[f64], medians: &[f64]) -> f64 {
 #[test]
 fn typical_is_in_the_middle_of_the_class() {
     let (mut wrong, mut table) = (Vec::new(), String::new());
-    for name in ["usb-disk-5400", "usb3-disk-5400", "hdd-7200", "smr-5400"] {
+    for name in ["usb-disk-5400", "hdd-7200", "smr-5400"] {
         let drawn: Vec<Vec<f64>> = (0..DRAWS)
             .map(|index| Draw { seed: index / 2, mirrored: index % 2 == 1 })
             .map(|draw| probe(&Model::find_drawn(name, &draw).unwrap()))
