@@ -32,7 +32,7 @@ pub(super) struct RunProgress {
     /// The block under way or, between two, the last one; from 1.
     pub(super) block: Option<u32>,
     /// The blocks that count, and how many the plan asks for.
-    pub(super) blocks: BlockCounts,
+    pub(super) blocks: BlockProgress,
     pub(super) trials: TrialCounts,
     /// The trials that have begun and not ended.
     pub(super) underway: Vec<TrialProgress>,
@@ -66,7 +66,7 @@ impl RunActivity {
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct BlockCounts {
+pub(super) struct BlockProgress {
     pub(super) complete: usize,
     pub(super) least: u32,
     pub(super) most: u32,
@@ -144,7 +144,7 @@ impl StatusReader {
             started: Some(run.header.started),
             last_record: Some(run.last),
             block: run.resume_point().or(run.blocks.last()).map(|block| block.block),
-            blocks: BlockCounts { complete: run.complete_blocks(), ..nothing_recorded.blocks },
+            blocks: BlockProgress { complete: run.complete_blocks(), ..nothing_recorded.blocks },
             trials: TrialCounts { to_come: self.outlook.trials(), ..count_trials(run) },
             seconds_to_go: self.outlook.seconds(gone),
             underway,
@@ -167,7 +167,7 @@ impl StatusReader {
             started: None,
             last_record: None,
             block: None,
-            blocks: BlockCounts { complete: 0, least: blocks.min, most: blocks.max },
+            blocks: BlockProgress { complete: 0, least: blocks.min, most: blocks.max },
             trials: TrialCounts::default(),
             underway: Vec::new(),
             wall_seconds: 0.0,
