@@ -162,7 +162,6 @@ mod tests {
 
     /// The least and the largest coverage, as they are stated in docs/background/methodology.md.
     fn assert_between(what: &str, covered: f64, from: f64, to: f64) {
-        println!("{what}: {:.1} %", covered * 100.0);
         assert!((from..=to).contains(&covered), "{what}: {:.1} %", covered * 100.0);
     }
 
