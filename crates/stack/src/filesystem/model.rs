@@ -220,7 +220,7 @@ impl Filesystem {
         let words = match &self.pool {
             Some(pool) => {
                 let first = devices.first().copied().unwrap_or_default();
-                pool.arrange_words(words, &self.mounted_as(first), devices)
+                pool.arrange_words(&words, &self.mounted_as(first), devices)
             }
             None => words.into_iter().chain(devices.iter().map(|device| (*device).to_owned())).collect(),
         };

@@ -47,7 +47,7 @@ pub fn pool_name(device: &str) -> String {
 impl PoolPrograms {
     /// The words of a plan in the order in which the maker of pools takes them: options, the name, how the devices are
     /// arranged, the devices, and devices for purposes of their own.
-    pub(super) fn arrange_words(&self, words: Vec<String>, pool: &str, devices: &[&str]) -> Vec<String> {
+    pub(super) fn arrange_words(&self, words: &[String], pool: &str, devices: &[&str]) -> Vec<String> {
         let is_layout = |word: &String| self.layouts.iter().any(|layout| word.starts_with(layout));
         let is_purpose = |word: &String| self.purposes.contains(&word.as_str());
         let is_value = |at: usize| {
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn layouts_follow_the_name_and_purposes_follow_the_devices() {
         let arranged = |words: &str| {
-            let words = words.split_whitespace().map(str::to_owned).collect();
-            pool().arrange_words(words, "p", &["/a", "/b"]).join(" ")
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            pool().arrange_words(&words, "p", &["/a", "/b"]).join(" ")
         };
         assert_eq!(arranged("-f -o ashift=12"), "-f -o ashift=12 p /a /b");
         assert_eq!(arranged("-f mirror"), "-f p mirror /a /b");
