@@ -119,7 +119,9 @@ pub(super) fn hopelessly_disturbed(run: &Run) -> Option<String> {
     let (invalid, valid) = (run.invalid_blocks().count(), run.complete_blocks());
     let last = run.invalid_blocks().last().map(|(_, rule)| rule.to_owned())?;
     (invalid >= MANY && invalid > valid).then(|| {
-        format!("{invalid} blocks were invalid, more than the {valid} valid ones: this machine is too busy (last: {last})")
+        format!(
+            "{invalid} blocks were invalid and only {valid} valid: this machine is too busy (last: {last})"
+        )
     })
 }
 

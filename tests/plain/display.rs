@@ -56,6 +56,7 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("report", &[&["RUN"], &["RUN", "--all"], &["BUNDLE"], &["HOSTILE"]]),
+    ("status", &[&["RUN"], &["HOSTILE"]]),
     ("compare", &[&["RUN", "BUNDLE"], &["RUN", "DEMO"]]),
     ("trace", &[&["RUN", "HOSTILE"]]),
     ("crash", &[&["RUN"]]),

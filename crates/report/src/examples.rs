@@ -145,10 +145,7 @@ pub(super) fn disturbed() -> Story {
     for attempt in 1..=3 {
         add_block(&mut story, &contestants, 3, attempt, rule);
     }
-    story.end(
-        "3 blocks were invalid, more than the 2 valid ones: this machine is too busy",
-        Ending::Disturbed,
-    );
+    story.end("3 blocks were invalid and only 2 valid: this machine is too busy", Ending::Disturbed);
     story
 }
 

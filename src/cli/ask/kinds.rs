@@ -69,9 +69,7 @@ pub(super) struct MustKind {
 
 /// Devices of which there is no model, and what comes near.
 pub(super) const NO_MODEL: &[(&str, &str)] = &[
-    ("emmc", "there is no model of it; sd-card is the nearest, or name yours by its path"),
     ("flash", "is it a usb-stick, an sd-card, or an ssd?"),
-    ("external-ssd", "there is no model of one behind USB; ssd is the nearest, or name yours by its path"),
     ("vps", "a virtual machine's disk is whatever its host has: name ssd or nvme, or yours by its path"),
     ("cloud", "a virtual machine's disk is whatever its host has: name ssd or nvme, or yours by its path"),
     ("iscsi", "name its block device by its path, /dev/…; its network is then a part of what is measured"),
