@@ -88,7 +88,7 @@ fn uml_what_a_guest_measures_of_a_modelled_device_is_what_its_model_says() {
             Some((kind.to_owned(), error))
         });
         let errors: Vec<_> = errors.collect();
-        assert_eq!(errors.len(), 8, "{found}");
+        assert_eq!(errors.len(), 10, "{found}");
         wrong.extend(
             errors.iter().filter(|(_, error)| *error > 5.0).map(|error| format!("{like}: {error:?}")),
         );

@@ -67,7 +67,7 @@ fn uml_computation_with_a_price_takes_time_and_luks_costs_something() {
         return;
     }
     let seen = place.run(PLAN, &[]).exits(0);
-    seen.shows(&["computation priced as on arm-board (4 processors", "estimated", "free for the other"]);
+    seen.shows(&["arm-board (4 processors without AES instructions", "estimated", "free for the other"]);
     for block in [1, 2] {
         let durable = |candidate: &str| seconds(&place, block, candidate, "durable");
         let charged = |candidate: &str| seconds(&place, block, candidate, "charged");

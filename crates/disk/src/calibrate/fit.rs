@@ -73,19 +73,9 @@ pub struct Titled<'a> {
     pub date: &'a str,
 }
 
-/// Fits the model in the file `template` to the grid that was measured on a device of `size` bytes. Numbers that the
-/// grid does not show keep the template's values.
-pub fn calibrate_model(
-    found: &GridFindings,
-    size: u64,
-    titled: &Titled<'_>,
-    template: &str,
-) -> Result<Calibrated, CalibrateError> {
+/// The text of a model of `size` bytes that begins with the numbers of a template, under a name of its own.
+fn begin_with_template(template: &str, titled: &Titled<'_>, size: u64) -> String {
     let Titled { name, device, date } = titled;
-    let size = size / 4096 * 4096;
-    let has_writes = found.has_half(Grid::Writing);
-    let measured_figures = Figures::from_grid(found);
-    let template_name = find_value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
     let mut text = template
         .lines()
         .skip_while(|line| line.starts_with('#'))
@@ -100,6 +90,23 @@ pub fn calibrate_model(
     ] {
         text = with_value(&text, section, key, &value);
     }
+    text
+}
+
+/// Fits the model in the file `template` to the grid that was measured on a device of `size` bytes. Numbers that the
+/// grid does not show keep the template's values.
+pub fn calibrate_model(
+    found: &GridFindings,
+    size: u64,
+    titled: &Titled<'_>,
+    template: &str,
+) -> Result<Calibrated, CalibrateError> {
+    let Titled { name, device, date } = titled;
+    let size = size / 4096 * 4096;
+    let has_writes = found.has_half(Grid::Writing);
+    let measured_figures = Figures::from_grid(found);
+    let template_name = find_value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
+    let mut text = begin_with_template(template, titled, size);
     let run_grid = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
         let model = Model::read(text, name, None)?;
         let run_half = |grid| Ok(measure_grid(&mut ModelledDisk::new(&model, size, 1)?, grid)?);

@@ -95,11 +95,7 @@ impl Run {
                 None => self.add_late_caution(id.as_ref(), caution),
             },
             Event::CandidateSkipped { candidate, reason, hint } => {
-                let state = self.candidate(&candidate);
-                state.status = CandidateStatus::Skipped;
-                state.ended_from_outside = false;
-                state.reason = reason;
-                state.hint = hint;
+                self.skip_candidate(&candidate, reason, hint)
             }
             Event::CandidateDropped { candidate, reason } => {
                 self.candidate(&candidate).dropped = Some(reason);
@@ -159,6 +155,13 @@ impl Run {
             | Event::AfterCut(_)
             | Event::AfterRot(_) => {}
         }
+    }
+
+    fn skip_candidate(&mut self, candidate: &str, reason: String, hint: String) {
+        let state = self.candidate(candidate);
+        state.status = CandidateStatus::Skipped;
+        state.ended_from_outside = false;
+        (state.reason, state.hint) = (reason, hint);
     }
 
     /// Adds a caution that the conductor recorded outside of a trial: it belongs to the trial `id` if that ended lately,

@@ -189,7 +189,12 @@ impl Lab for Uml {
                 let class = if varied.is_empty() {
                     String::new()
                 } else {
-                    format!(", each block on another device of its class ({} drawn)", varied.join(", "))
+                    // A long list is in the facts of each trial, and in the model's file.
+                    let drawn = match varied.len() {
+                        0..=4 => varied.join(", "),
+                        many => format!("{many} of its numbers"),
+                    };
+                    format!(", each block on another device of its class ({drawn} drawn)")
                 };
                 let computation = self.0.computation_title();
                 format!("device time on the {models}{class}; {computation}; {kernel}, {memory}{drawn}")
