@@ -95,7 +95,7 @@ impl Run {
                 None => self.add_late_caution(id.as_ref(), caution),
             },
             Event::CandidateSkipped { candidate, reason, hint } => {
-                self.skip_candidate(&candidate, reason, hint)
+                self.skip_candidate(&candidate, reason, hint);
             }
             Event::CandidateDropped { candidate, reason } => {
                 self.candidate(&candidate).dropped = Some(reason);
