@@ -19,7 +19,7 @@ fn loop_a_device_is_written_only_where_it_may_be_erased() {
     place.fsverdict(&["calibrate", &disk.device, "--erase", UUID, "-o", "written.toml"]).exits(0);
     assert!(disk.bytes() != before);
     let text = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
-    for (name, errors, flush) in [("read.toml", 4, false), ("written.toml", 8, true)] {
+    for (name, errors, flush) in [("read.toml", 6, false), ("written.toml", 10, true)] {
         let text = text(name);
         assert_eq!(text.matches("# Error on the half").count(), errors, "{text}");
         let measured = text.lines().any(|line| line.starts_with("flush_us") && line.ends_with("# measured"));
