@@ -331,13 +331,17 @@ const KNOWLEDGE: &[Knowledge] = &[
         hold.note_writing();
         drop(hold.redeem(&Root::default(), &ticket).unwrap());
         disk.format(&["mkfs.ext4", "-q"]);
-        let script = "mount \"$1\" /mnt && echo x >/mnt/x && { sleep 1; umount /mnt; }";
+        // A check holds the device for a moment, in which mount(8) finds it busy.
+        let script =
+            "until mount \"$1\" /mnt; do sleep 0.02; done 2>/dev/null; echo x >/mnt/x; sleep 1; umount /mnt";
         let mut mount = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
             .arg(disk.path())
             .spawn()
             .unwrap();
-        while hold.check_free(&Root::default()).is_ok() {}
+        while hold.check_free(&Root::default()).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         hold.note_end(&Root::default(), "the first trial").unwrap();
         mount.wait().unwrap();
         hold
