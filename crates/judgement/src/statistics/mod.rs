@@ -21,6 +21,8 @@ mod race;
 mod race_tests;
 mod sample;
 mod signs;
+#[cfg(test)]
+pub(crate) mod test_noise;
 
 pub use additive::Additive;
 pub use dependence::{GoesWith, goes_with};

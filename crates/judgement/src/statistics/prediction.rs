@@ -75,28 +75,12 @@ pub fn predicted_range_of_kinds(kinds: &[&[f64]]) -> Option<PredictedRange> {
 #[cfg(test)]
 mod tests {
     use super::super::race::{Race, Rule, Ruling};
+    use super::super::test_noise::Noise;
     use super::{FEWEST_PREDICTED, predicted_range, predicted_range_of_kinds};
 
-    /// Uniform numbers from 0 to 1, the same in every run of the tests.
-    struct Chance(u64);
-
-    impl Chance {
-        fn uniform(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut word = self.0;
-            word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((word ^ (word >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-
-        fn normal(&mut self) -> f64 {
-            let (one, other) = (1.0 - self.uniform(), self.uniform());
-            libm::sqrt(-2.0 * libm::log(one)) * libm::cos(2.0 * std::f64::consts::PI * other)
-        }
-
-        fn device(&mut self) -> [f64; 3] {
-            [self.uniform(), self.uniform(), self.uniform()]
-        }
+    /// The three numbers of a drawn device.
+    fn draw_device(noise: &mut Noise) -> [f64; 3] {
+        [noise.uniform(), noise.uniform(), noise.uniform()]
     }
 
     /// How the ratio of two candidates depends on the numbers of a device: a class of devices.
@@ -122,18 +106,18 @@ mod tests {
     }
 
     impl Pair {
-        fn ratio(&self, device: [f64; 3], chance: &mut Chance) -> f64 {
+        fn ratio(&self, device: [f64; 3], chance: &mut Noise) -> f64 {
             self.mean + self.spread * (self.class.1)(device) + self.noise * chance.normal()
         }
 
         /// The ratios of a run of so many blocks, or of one that ends by the stopping rule.
-        fn run(&self, chance: &mut Chance, blocks: Option<u32>) -> Vec<f64> {
+        fn run(&self, chance: &mut Noise, blocks: Option<u32>) -> Vec<f64> {
             let rule = Rule { tie: 0.03, minimum: 3, maximum: 30, ranked: false, early: true };
             let mut race = Race::new(rule, 2);
             let (mut values, mut device) = (Vec::new(), [0.0; 3]);
             for block in 1..=blocks.unwrap_or(30) {
                 // Every second device is the opposite of the one before it.
-                device = if block % 2 == 1 { chance.device() } else { device.map(|place| 1.0 - place) };
+                device = if block % 2 == 1 { draw_device(chance) } else { device.map(|place| 1.0 - place) };
                 let value = self.ratio(device, chance);
                 values.push(value);
                 if blocks.is_none() && race.block(&[Some(0.0), Some(value)]).outcome != Ruling::Continue {
@@ -147,10 +131,10 @@ mod tests {
         fn covered(&self, blocks: Option<u32>, runs: u64) -> f64 {
             let (mut inside, mut tried) = (0, 0);
             for run in 0..runs {
-                let mut chance = Chance(run * 7919 + 11);
+                let mut chance = Noise(run * 7919 + 11);
                 let Some(range) = predicted_range(&self.run(&mut chance, blocks)) else { continue };
                 for _ in 0..20 {
-                    let device = chance.device();
+                    let device = draw_device(&mut chance);
                     let new = self.ratio(device, &mut chance);
                     inside += u32::from((range.low..=range.high).contains(&new));
                     tried += 1;
@@ -202,11 +186,11 @@ mod tests {
         let pair = Pair { class: CLASSES[2], mean: 0.3, spread: 0.5, noise: 0.02 };
         let (mut inside, mut width, mut plain) = (0, 0.0, 0.0);
         for run in 0..1000 {
-            let mut chance = Chance(run * 7919 + 11);
+            let mut chance = Noise(run * 7919 + 11);
             let values = pair.run(&mut chance, Some(8));
             let (small, large): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value < 0.3);
             let range = predicted_range_of_kinds(&[&small, &large]).unwrap();
-            let device = chance.device();
+            let device = draw_device(&mut chance);
             inside += u32::from((range.low..=range.high).contains(&pair.ratio(device, &mut chance)));
             width += range.high - range.low;
             plain += predicted_range(&values).map_or(0.0, |range| range.high - range.low);

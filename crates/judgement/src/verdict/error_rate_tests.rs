@@ -5,6 +5,7 @@ use super::Deliberation;
 use crate::journal::{Event, Fold, TrialId, made};
 use crate::plan::Plan;
 use crate::statistics::Ruling;
+use crate::statistics::test_noise::Noise;
 use serde_json::json;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -15,24 +16,6 @@ const PHASES: [(&str, f64, f64, f64); 3] =
 const TIE: f64 = 0.03;
 const MOST_BLOCKS: u32 = 15;
 const RUNS: u64 = 150;
-
-/// Normal pseudo-random numbers (`SplitMix64`, Box and Muller).
-struct Noise(u64);
-
-impl Noise {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (one, other) = (1.0 - self.uniform(), self.uniform());
-        libm::sqrt(-2.0 * libm::log(one)) * libm::cos(2.0 * std::f64::consts::PI * other)
-    }
-}
 
 fn plan() -> Plan {
     let candidate = |name: &&str| json!({ "name": name, "filesystem": "ext4", "encryption": "none" });
