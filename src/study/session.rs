@@ -229,6 +229,7 @@ pub(super) fn start_event(
             .filter(|_| !matches!(attachments.first_device(), Attachment::Folders { .. })),
         sites: None,
         processors: choice.lab.processor_models(),
+        access_errors: choice.lab.access_errors(),
     };
     Event::RunStarted {
         schema: SCHEMA,

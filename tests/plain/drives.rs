@@ -5,9 +5,11 @@
 
 mod read_platter;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use fsverdict_disk::device::{AccessKind, Model};
 use serde_json::Value;
 
 use crate::common::{Place, not_run};
@@ -82,6 +84,7 @@ fn published_drives_are_met() {
         return not_run(&format!("there are no measured drives in {}", folder().display()));
     }
     let place = Place::new();
+    let mut biases = BTreeMap::<&str, Vec<(&str, f64)>>::new();
     let (mut met, mut details) = (0, String::new());
     let mut table =
         "| drive | as published | fitted to the first fifth | what the first fifth shows, besides times |\n\
@@ -91,6 +94,10 @@ fn published_drives_are_met() {
         let found = fit(&place, path, &model_of(path, &name.replace('_', "-")));
         let figure = |part: usize, key: &str| found["parts"][part][key].as_f64().unwrap();
         let operations = figure(3, "operations");
+        for kind in found["parts"][1]["kinds"].as_array().unwrap() {
+            let access = access_kind(kind["kind"].as_str().unwrap()).name();
+            biases.entry(access).or_default().push((name, kind["bias"].as_f64().unwrap()));
+        }
         met += usize::from(figure(3, "demerit") <= MEAN && operations <= KINDS);
         let shares = |part: usize| {
             let keys =
@@ -117,5 +124,37 @@ fn published_drives_are_met() {
     }
     println!("{details}");
     write_table("drives", &table);
+    check_access_errors(&biases);
     assert!(met * 5 >= drives.len() * MET, "{met} of {} are met:\n{table}", drives.len());
+}
+
+/// The kind of access that a kind of request belongs to. Kinds that a trace's own words tell apart are reads from the
+/// drive's buffer and others, and writes.
+fn access_kind(kind: &str) -> AccessKind {
+    match kind {
+        "read onwards" | "read hit" => AccessKind::ReadOnwards,
+        "write onwards" => AccessKind::WriteOnwards,
+        read if read.starts_with("read") => AccessKind::ReadElsewhere,
+        _ => AccessKind::WriteElsewhere,
+    }
+}
+
+/// The errors that models of disks state are those of the published drives: the root mean square, over the drives, of how
+/// far the mean of a kind is off.
+fn check_access_errors(biases: &BTreeMap<&str, Vec<(&str, f64)>>) {
+    let stated = Model::named("hdd-7200").unwrap().errors;
+    let mut table = "| kind of access | off by, drive by drive | root mean square | `[errors]` of disks |\n\
+                     |---|---|--:|--:|\n"
+        .to_owned();
+    for kind in AccessKind::ALL {
+        let Some(found) = biases.get(kind.name()) else { continue };
+        let each: Vec<String> =
+            found.iter().map(|(drive, bias)| format!("{drive} {:+.1} %", bias * 100.0)).collect();
+        let squares: f64 = found.iter().map(|(_, bias)| (1.0 + bias).ln().powi(2)).sum();
+        let error = (squares / found.len() as f64).sqrt();
+        let stated = stated.of(kind);
+        writeln!(table, "| `{}` | {} | {error:.3} | {stated} |", kind.name(), each.join(", ")).unwrap();
+        assert!((0.8..1.6).contains(&(stated / error)), "{}: {error:.3} found, {stated} stated", kind.name());
+    }
+    write_table("access-errors", &table);
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::journal::{Beginning, Unit};
 use fsverdict_judgement::plan::{
     Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
     read_with,
@@ -227,7 +227,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
                 }
             }
         }
-        for judged in then_and_now(&plan, &estimates, &ByBlock::default()) {
+        for judged in then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default()) {
             assert_ne!(
                 judged.now,
                 Now::CannotTell,

@@ -76,7 +76,9 @@ fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
 /// That what decides may be the model's own error, where nothing is told.
 fn may_err(now: Now, error: f64) -> String {
     match now {
-        Now::CannotTell if error > 1.0 => format!("; a modelled device may be off by {} times", times(error)),
+        Now::CannotTell if error > 1.0 => {
+            format!("; with the errors of these models the ratio may be off by {} times", times(error))
+        }
         _ => String::new(),
     }
 }

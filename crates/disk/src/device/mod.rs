@@ -6,6 +6,7 @@
 //!
 //! docs/reference/device-models.md describes what is modelled, its sources, and which claims it supports.
 
+mod access_kind;
 mod cache;
 mod engine;
 mod fastest;
@@ -31,6 +32,7 @@ mod tests;
 use engine::DeviceEngine;
 use medium::Whole;
 
+pub use access_kind::{AccessKind, ModelErrors};
 pub use fastest::fastest_rate;
 pub use limits::{Discard, Limits};
 pub use model::{BuiltIn, DeviceWords, Draw, Model, ModelError, built_in, can_be_had, split};

@@ -8,9 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::{DrawnNumbers, GridFindings};
+use fsverdict_text::{DrawnNumbers, GridFindings, bounded_map};
 
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT, ProcessorModel};
+
+/// The maximum number of kinds of access that a journal may name; there are seven.
+const MOST_KINDS: usize = 32;
 
 /// Facts about a run; unknown values are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,13 @@ pub struct Beginning {
     /// In simulated time: the processor models that price computation. Without one, computation takes no time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorModel>,
+    /// On modelled devices: by how much the models' times may be wrong, by kind of access (one standard deviation of
+    /// the logarithm). Of several models it is the largest.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "bounded_map::<_, _, MOST_KINDS>"
+    )]
+    pub access_errors: BTreeMap<String, f64>,
 }
 
 impl Beginning {
@@ -64,6 +74,7 @@ impl Beginning {
             device_size: self.device_size.or_else(|| number("device.size")),
             sites: self.sites.or_else(names),
             processors: self.processors,
+            access_errors: self.access_errors,
         }
     }
 }
@@ -157,6 +168,7 @@ mod tests {
             device_size: Some(512),
             sites,
             processors: Vec::new(),
+            access_errors: std::collections::BTreeMap::new(),
         };
         assert_eq!(old, wanted);
         let new = Beginning { order_seed: Some(8), drawn: Some(false), ..Beginning::default() };

@@ -111,6 +111,15 @@ pub const METRICS: &[MetricInfo] = metrics! {
         "requests inside a modelled device, on average over the time in which there were any";
     Ratio Higher "layout", Cost "layout",
         "share of the blocks of files, but the first of each, that lie on the device right behind the block before them (FIEMAP), after a history of changes";
+    Seconds Neither "busy_read_onwards",
+        "time in which a modelled device read where a recent read had ended; a moment with several requests inside the device is divided evenly among them, here and below";
+    Seconds Neither "busy_read_elsewhere",
+        "time in which it read anywhere else, with fewer than eight requests inside it";
+    Seconds Neither "busy_read_queued", "time in which it read anywhere else, with eight requests or more inside it";
+    Seconds Neither "busy_write_onwards", "time in which it wrote where a recent write had ended";
+    Seconds Neither "busy_write_elsewhere", "time in which it wrote anywhere else";
+    Seconds Neither "busy_flush", "time in which it flushed its cache";
+    Seconds Neither "busy_discard", "time in which it discarded, or wrote zeroes";
     Bytes Lower "medium_written", Cost "medium written",
         "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
     Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it rewrote";

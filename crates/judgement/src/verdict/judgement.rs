@@ -108,7 +108,11 @@ impl<'a> Judgement<'a> {
             sites: SiteRatios::of(run, &objective, &blocks, verdict.first_ranking()),
             costs: cost_columns(&objective.phases(), &blocks, &ok),
             effects: option_effects(plan, &blocks, &headline),
-            findings: if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates, &blocks) },
+            findings: if estimates.is_empty() {
+                Vec::new()
+            } else {
+                then_and_now(plan, &run.header.beginning, &estimates, &blocks)
+            },
             combined: combined(plan, run, basis, &candidates),
             raw_shares: raw_shares(plan, &estimates),
             harness: Harness::of(run),

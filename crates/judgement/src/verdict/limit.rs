@@ -56,6 +56,13 @@ pub enum Limit {
         share: f64,
         added_up: f64,
     },
+    /// The errors of the models of device and processor may reverse the order of the first candidate and these, which
+    /// took so many times as long. A ratio of theirs may be wrong by `factor` (95 %).
+    ModelsMayReverse {
+        first: String,
+        others: Vec<(String, f64)>,
+        factor: f64,
+    },
     /// This many blocks did not count.
     MostInvalid(usize),
     ScratchImage,
@@ -130,6 +137,18 @@ impl fmt::Display for Limit {
                  all phases together take it {added_up:.2} times as long",
                 if *share < 0.01 { "less than 1 %".to_owned() } else { format!("{:.0} %", share * 100.0) }
             ),
+            Self::ModelsMayReverse { first, others, factor } => {
+                let others: Vec<String> = others
+                    .iter()
+                    .map(|(candidate, times)| format!("{candidate} (+{:.0} %)", (times - 1.0) * 100.0))
+                    .collect();
+                write!(
+                    formatter,
+                    "a real device and processor may put {first} behind {}: the models may be wrong by {:.0} % in such a comparison",
+                    or_listing(&others),
+                    (factor - 1.0) * 100.0
+                )
+            }
             Self::MostInvalid(blocks) => write!(
                     formatter,
                     "{blocks} blocks were invalid, more than were valid: this machine is too busy for reliable results"
@@ -156,6 +175,20 @@ impl fmt::Display for Limit {
             Self::FilledAtOnce => formatter.write_str(
                 "filled in one go, with a quarter removed on the way: years of use may fragment the free space differently",
             ),
+        }
+    }
+}
+
+/// Up to three of them, and how many more there are.
+fn or_listing(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if first.len() < 3 && !first.is_empty() => {
+            format!("{} or {last}", first.join(", "))
+        }
+        [one] => one.clone(),
+        names => {
+            let shown = names.len().min(3);
+            format!("{} or {} more", names[..shown].join(", "), names.len() - shown)
         }
     }
 }

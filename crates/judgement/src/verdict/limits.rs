@@ -1,6 +1,7 @@
 //! Collects the limits of a verdict, which are shown with it (docs/background/methodology.md).
 
 use super::limit::Limit;
+use super::model_limit::reversed_by_models;
 use super::one_phase::mostly_one_phase;
 use super::order::peculiarities;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
@@ -35,6 +36,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     limits.extend(mostly_one_phase(evidence, ranking));
     limits.extend(peculiarities(evidence, ranking));
     limits.extend(set_aside(evidence, ranking));
+    limits.extend(reversed_by_models(evidence, ranking));
     let invalid = run.invalid_blocks().count();
     if invalid > blocks && !refused {
         limits.push(Limit::MostInvalid(invalid));

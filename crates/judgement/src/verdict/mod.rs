@@ -33,6 +33,8 @@ mod latency;
 mod legacy;
 mod limit;
 mod limits;
+mod model_error;
+mod model_limit;
 mod noise;
 mod one_device;
 mod one_phase;

@@ -7,17 +7,14 @@ mod reach;
 
 use serde::Serialize;
 
-use crate::journal::{Better, Trial, Unit, is_of_cpu};
+use crate::journal::{Beginning, Better, Trial, Unit, is_of_cpu};
 use crate::plan::{Assertion, Candidate, GOAL, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
 use super::goal::log_cost;
+use super::model_error::{ModelError, RatioTerm, unknown_factor, widened};
 use super::{ByBlock, Objective, PhaseEstimate, better_of};
-
-/// The factor by which times on a modelled device may be wrong. A difference below it may come from the model and not
-/// from the filesystem. The value comes from comparing the models with known facts (docs/results/known-facts.md).
-const MODEL_ERROR: f64 = 1.5;
 
 /// The smallest sample whose range from minimum to maximum is used.
 const FEWEST: usize = 3;
@@ -120,24 +117,35 @@ struct FindingContext<'a> {
     /// The goal as a whole, which a finding may be about.
     objective: &'a Objective,
     tie: f64,
-    /// The factor by which times may be wrong because the device is modelled.
-    error: f64,
+    /// Whether the device is a model.
+    modelled: bool,
+    /// By how much the models' times may be wrong, where that is known.
+    errors: Option<&'a ModelError>,
 }
 
 impl FindingContext<'_> {
-    /// The factor by which this estimate may be wrong. Device requests are counted, so a wrong time model does not
-    /// change them.
-    fn error(&self, found: &PhaseEstimate) -> f64 {
-        if found.metric.starts_with("device_") { 1.0 } else { self.error }
+    /// The factor by which a ratio of these numbers may be wrong because the device is modelled; 1 on a real device.
+    fn error(&self, terms: &[RatioTerm<'_>]) -> f64 {
+        match self.errors {
+            _ if !self.modelled => 1.0,
+            Some(errors) => errors.factor(self.blocks, self.objective, terms),
+            None => unknown_factor(terms),
+        }
     }
 }
 
 /// Judges every published finding of the plan.
-pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
+pub fn then_and_now(
+    plan: &Plan,
+    beginning: &Beginning,
+    estimates: &[PhaseEstimate],
+    blocks: &ByBlock<'_>,
+) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
-    let error = if modelled { MODEL_ERROR } else { 1.0 };
     let objective = Objective::planned(plan);
-    let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, error };
+    let errors = ModelError::of_run(beginning);
+    let errors = errors.as_ref();
+    let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, modelled, errors };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
@@ -305,6 +313,12 @@ impl FindingSide<'_> {
         Some((least / high, most / low))
     }
 
+    /// The numbers that the side is made of, above or below the line of a ratio.
+    fn terms(&self, is_divisor: bool) -> impl Iterator<Item = RatioTerm<'_>> {
+        let of = self.of.map(|of| of.ratio_term(!is_divisor));
+        [self.found.ratio_term(is_divisor)].into_iter().chain(of)
+    }
+
     /// The logarithm of the cost in one trial.
     fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
         let own = match self.found.phase.as_str() {
@@ -409,6 +423,12 @@ impl<'a> FindingSides<'a> {
         (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)
     }
 
+    /// The factor by which the ratio may be wrong because the device is modelled.
+    fn error(&self, bench: FindingContext<'_>) -> f64 {
+        let terms: Vec<RatioTerm<'_>> = self.other.terms(false).chain(self.one.terms(true)).collect();
+        bench.error(&terms)
+    }
+
     fn because(&self, limit: f64, bench: FindingContext<'_>) -> Because {
         Because::Pair {
             one: self.one.found.candidate.clone(),
@@ -416,14 +436,13 @@ impl<'a> FindingSides<'a> {
             ratio: self.ratio(),
             bounds: self.bounds().into(),
             limit,
-            error: bench.error(self.one.found),
+            error: self.error(bench),
         }
     }
 
     fn judge(&self, test: Test, bench: FindingContext<'_>) -> Now {
         let Some((low, high)) = self.bounds() else { return Now::CannotTell };
-        let error = bench.error(self.one.found);
-        let (low, high) = (low / error, high * error);
+        let (low, high) = widened(self.ratio(), (low, high), self.error(bench));
         let (holds, fails) = match test {
             // A finding without a factor no longer holds where the difference is smaller than the plan's tie.
             Test::Better { by } => (low > by, high < by.max(1.0 + bench.tie)),
@@ -443,6 +462,11 @@ fn word(holds: bool, fails: bool) -> Now {
 }
 
 impl PhaseEstimate {
+    /// The estimate as a number that a ratio is made of.
+    fn ratio_term(&self, is_divisor: bool) -> RatioTerm<'_> {
+        RatioTerm { candidate: &self.candidate, phase: &self.phase, metric: &self.metric, is_divisor }
+    }
+
     /// The value as a cost, where smaller is better.
     fn cost(&self, value: f64) -> f64 {
         if self.direction() == Better::Higher { 1.0 / value } else { value }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use crate::cpu::CpuModel;
 use crate::trial::bytes_to_stage;
 use fsverdict_disk::backend::Clock;
+use fsverdict_disk::device::{AccessKind, Model, ModelErrors};
 use fsverdict_judgement::journal::{Facts, is_of_cpu};
 use fsverdict_judgement::plan::{
     Candidate, DevicesChoice, NuisancesChoice, PhaseWork, Plan, Protocol, once_each,
@@ -226,6 +227,16 @@ impl Guests {
             fails_after: fails.filter(|fails| fails.device == number).map(|fails| fails.after),
         });
         modelled.collect()
+    }
+
+    /// By how much times of the plan's modelled devices may be wrong, by kind of access: the largest of all models. A
+    /// model that cannot be read has been refused before.
+    pub(super) fn access_errors(&self) -> BTreeMap<String, f64> {
+        let models = self.plan.models().into_iter().filter_map(|name| Model::find(name).ok());
+        let errors = models.map(|model| model.errors).reduce(ModelErrors::max);
+        let by_kind =
+            errors.map(|errors| AccessKind::ALL.map(|kind| (kind.name().to_owned(), errors.of(kind))));
+        by_kind.into_iter().flatten().collect()
     }
 
     pub(super) fn guest_memory(&self) -> GuestMemory {

@@ -38,6 +38,7 @@ mod uml;
 mod vm;
 mod write_log;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::trial::TrialSpec;
@@ -91,6 +92,12 @@ pub trait Lab: Send + Sync {
     /// The processor models that price computation; none where it takes no time, or this machine's.
     fn processor_models(&self) -> Vec<ProcessorModel> {
         Vec::new()
+    }
+
+    /// By how much times of modelled devices may be wrong, by kind of access: the largest of all models (one standard
+    /// deviation of the logarithm). None on a device that is not modelled.
+    fn access_errors(&self) -> BTreeMap<String, f64> {
+        BTreeMap::new()
     }
 
     /// The command line that starts a trial.

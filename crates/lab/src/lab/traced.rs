@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use fsverdict_disk::device::trace::{Metrics, TraceError, TraceReader, Traced};
-use fsverdict_disk::device::{Device, Request, Wear};
+use fsverdict_disk::device::trace::{AccessTimes, Metrics, TraceError, TraceReader, Traced};
+use fsverdict_disk::device::{AccessKind, Device, Request, Wear};
 use fsverdict_judgement::journal::{
     BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
 };
@@ -63,6 +63,8 @@ impl Spans {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
                 figures.add_metrics(&Metrics::new(span.requests_within(&records)), began, ended);
+                let requests = span.requests_within(&records);
+                figures.busy.add(&AccessTimes::from_trace(requests, span.began..span.ended));
                 figures.background.add_device(span.began..span.ended, &records, self.jobs);
             }
         }
@@ -115,6 +117,8 @@ struct PhaseFigures {
     asked: u32,
     medium_sectors: u64,
     erases: u64,
+    /// The time in which a device was busy, by kind of access.
+    busy: AccessTimes,
     background: BackgroundFigures,
 }
 
@@ -128,6 +132,19 @@ impl PhaseFigures {
         }
         self.medium_sectors += ended.medium_sectors - began.medium_sectors;
         self.erases += ended.erases - began.erases;
+    }
+}
+
+/// The name of the metric of the time in which a device was busy with this kind of access.
+fn busy_metric(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::ReadOnwards => "busy_read_onwards",
+        AccessKind::ReadElsewhere => "busy_read_elsewhere",
+        AccessKind::ReadQueued => "busy_read_queued",
+        AccessKind::WriteOnwards => "busy_write_onwards",
+        AccessKind::WriteElsewhere => "busy_write_elsewhere",
+        AccessKind::Flush => "busy_flush",
+        AccessKind::Discard => "busy_discard",
     }
 }
 
@@ -173,6 +190,12 @@ impl PhaseSpan {
         }
         push("medium_written", Unit::Bytes, figures.medium_sectors as f64 * 512.0);
         push("erases", Unit::Count, figures.erases as f64);
+        for kind in AccessKind::ALL {
+            let busy_ns = figures.busy.nanoseconds(kind);
+            if busy_ns > 0.0 {
+                push(busy_metric(kind), Unit::Seconds, busy_ns * 1e-9);
+            }
+        }
         let background = &figures.background;
         if background.told {
             push("background", Unit::Seconds, background.busy_ns * 1e-9);

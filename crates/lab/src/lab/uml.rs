@@ -5,6 +5,7 @@
 //! it and its helper processes end with the conductor, and it sees a tree that it cannot write to: it may be any
 //! program that the plan names, and has the right to read and no other, whichever user started it.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -223,6 +224,10 @@ impl Lab for Uml {
 
     fn processor_models(&self) -> Vec<ProcessorModel> {
         self.0.processors.describe_models()
+    }
+
+    fn access_errors(&self) -> BTreeMap<String, f64> {
+        self.0.access_errors()
     }
 
     fn command_line(&self) -> Vec<String> {

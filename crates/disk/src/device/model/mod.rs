@@ -1,6 +1,7 @@
 //! Models of kinds of devices, with the source of each number.
 
 mod draw;
+mod errors;
 mod read;
 mod state;
 mod words;
@@ -12,6 +13,7 @@ pub use words::DeviceWords;
 
 use std::path::Path;
 
+use super::access_kind::ModelErrors;
 use super::knobs::Knobs;
 use super::limits::{Discard, Limits};
 use super::medium::ChosenMedium;
@@ -98,6 +100,8 @@ pub struct Model {
     pub write_cache: bool,
     /// The words for it, where people have some.
     pub words: Option<DeviceWords>,
+    /// By how much its times may be wrong.
+    pub errors: ModelErrors,
     pub(super) parameters: ModelParameters,
     /// Its values of ranges and choices, if the file describes a class of devices; empty if it describes one.
     pub drawn: DrawnNumbers,

@@ -6,6 +6,7 @@ use super::super::fields::{
 };
 use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
+use super::errors::read_errors;
 use super::words::read_words;
 use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
@@ -27,7 +28,7 @@ pub(super) fn read(
 ) -> Result<Model, TextError> {
     // Numbers of these sections may be ranges. A guest sees the same of every device of a class.
     let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::medium_sections()).collect();
-    let known = [&["name", "version", "summary", "ask", "device", "queue"], &varied[..]].concat();
+    let known = [&["name", "version", "summary", "ask", "errors", "device", "queue"], &varied[..]].concat();
     let (model, drawn) =
         read_member(file, text, "the model", &known, &varied, member, |top| model(top, state))?;
     Ok(Model { drawn, ..model })
@@ -43,6 +44,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
     let summary = top.need("summary", "", filled_text)?;
     let known = split_keys("capacity rotational logical_block physical_block discard write_zeroes");
     let words = read_words(top);
+    let errors = read_errors(top)?;
     let device = top.need_inner_table("device", "[device]", &known)?;
     let discard = device.inner_table("discard", "discard", &["granularity", "maximum"]);
     let cache = top.inner_table("cache", "[cache]", &split_keys(CACHE_KEYS));
@@ -71,7 +73,17 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
         cache,
         medium,
     };
-    Some(Model { name, version, summary, states, write_cache, words, parameters, drawn: DrawnNumbers::new() })
+    Some(Model {
+        name,
+        version,
+        summary,
+        states,
+        write_cache,
+        words,
+        errors,
+        parameters,
+        drawn: DrawnNumbers::new(),
+    })
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {

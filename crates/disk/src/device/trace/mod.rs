@@ -1,6 +1,7 @@
 //! Traces hold every request of a device, in a small file beside the journal: this module writes, reads, measures and
 //! exports them.
 
+mod access_time;
 mod blktrace;
 mod export;
 mod metrics;
@@ -12,6 +13,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use access_time::AccessTimes;
 pub use export::{TraceFormat, export};
 pub use metrics::{Metrics, Share};
 pub use reader::{TraceError, TraceReader};

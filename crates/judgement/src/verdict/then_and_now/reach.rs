@@ -5,6 +5,7 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
+use super::super::model_error::widened;
 use super::{Because, FindingContext, Now, PhaseEstimate, all_of, find, log_cost, word};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase). The shares
@@ -36,9 +37,9 @@ pub(super) fn judge(
             Some((own.0 / whole.1, own.1 / whole.0)).filter(|(low, high)| low.is_finite() && high.is_finite())
         };
         let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
-        let error = bench.error(own);
-        let now =
-            bounds.map_or(Now::CannotTell, |(low, high)| word(low / error >= limit, high * error < limit));
+        let error = bench.error(&[own.ratio_term(false), whole.ratio_term(true)]);
+        let bounds_with_error = bounds.map(|bounds| widened(share, bounds, error));
+        let now = bounds_with_error.map_or(Now::CannotTell, |(low, high)| word(low >= limit, high < limit));
         let because = Because::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),

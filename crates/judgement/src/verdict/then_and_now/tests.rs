@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Because, FindingContext, Now, then_and_now};
-use crate::journal::Unit;
+use crate::journal::{Beginning, Unit};
 use crate::plan::{Aggregation, Assertion, DeviceSource, Of, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, Objective, PhaseEstimate, ThenAndNow};
 use fsverdict_text::Bytes;
@@ -53,7 +53,13 @@ fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
         weights: BTreeMap::new(),
         left_out: Vec::new(),
     };
-    let bench = FindingContext { blocks: &ByBlock::default(), objective: &objective, tie: 0.03, error: 1.0 };
+    let bench = FindingContext {
+        blocks: &ByBlock::default(),
+        objective: &objective,
+        tie: 0.03,
+        modelled: false,
+        errors: None,
+    };
     super::judge_one(published, estimates, bench)
 }
 
@@ -189,15 +195,18 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     let of_cpu =
         |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, [value, value, value]) };
     let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
-    assert_eq!(then_and_now(&plan, &estimates, &ByBlock::default())[0].now, Now::Holds);
+    assert_eq!(
+        then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
+        Now::Holds
+    );
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
-    let free = &then_and_now(&plan, &estimates, &ByBlock::default())[0];
+    let free = &then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0];
     assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
     // Reading byte by byte is work of the processor, by whatever metric: a free processor once decided it.
     let times = [estimate("fast", 3, [1.0, 1.0, 1.0]), estimate("slow", 3, [9.0, 9.0, 9.0])];
     for (about_cpu, told) in [(false, Now::Holds), (true, Now::CannotTell)] {
         plan.published = vec![Published { about_cpu, ..published(better(&["fast"], &["slow"], 1.5)) }];
-        assert_eq!(then_and_now(&plan, &times, &ByBlock::default())[0].now, told);
+        assert_eq!(then_and_now(&plan, &Beginning::default(), &times, &ByBlock::default())[0].now, told);
     }
 }
 
@@ -222,7 +231,12 @@ fn modelled(findings: Vec<Published>) -> Plan {
 }
 
 fn told(claim: Assertion, estimates: &[PhaseEstimate]) -> (Now, Because) {
-    let found = then_and_now(&modelled(vec![published(claim)]), estimates, &ByBlock::default());
+    let found = then_and_now(
+        &modelled(vec![published(claim)]),
+        &Beginning::default(),
+        estimates,
+        &ByBlock::default(),
+    );
     (found[0].now, found[0].because.clone())
 }
 
@@ -240,9 +254,15 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
     // Where computation has a price, it is judged like anything else; of candidates without one still nothing is said.
     let mut priced = modelled(vec![published(better(&["ext4"], &["ext4+luks2"], 1.0))]);
     priced.cpu = Some("core2".to_owned());
-    assert_eq!(then_and_now(&priced, &estimates, &ByBlock::default())[0].now, Now::Holds);
+    assert_eq!(
+        then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
+        Now::Holds
+    );
     priced.candidates.iter_mut().for_each(|candidate| candidate.under.cpu = Some("free".to_owned()));
-    assert_eq!(then_and_now(&priced, &estimates, &ByBlock::default())[0].because, Because::CpuIsFree);
+    assert_eq!(
+        then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].because,
+        Because::CpuIsFree
+    );
     // Of a spread the others are left.
     let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
     let spread = |spread| Assertion::Spread { among: among.clone(), spread, at_most: None };
@@ -266,7 +286,7 @@ fn nothing_is_told_within_what_a_model_may_be_off_by() {
         .map(|one| PhaseEstimate { metric: "device_written".to_owned(), unit: Unit::Bytes, ..one.clone() })
         .collect();
     let written = Published { metric: "device_written".to_owned(), ..published(claim("b", 1.0)) };
-    let found = then_and_now(&modelled(vec![written]), &bytes, &ByBlock::default());
+    let found = then_and_now(&modelled(vec![written]), &Beginning::default(), &bytes, &ByBlock::default());
     assert_eq!(found[0].now, Now::Holds);
 }
 

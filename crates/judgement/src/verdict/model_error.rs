@@ -1,0 +1,184 @@
+//! By how much a ratio of two times on modelled devices may be wrong.
+//!
+//! A model's times are wrong by an amount that depends on the kind of access. Two candidates that spend their time on the
+//! same kinds are wrong together, so that their ratio is nearly right; only where they spend it on different kinds does an
+//! error change the ratio. The shares of the kinds in each phase are measured (`busy_read_onwards` and so on), the errors
+//! come from comparing the models with drives (`[errors]` of a model's file) and processor models with processors.
+
+use std::collections::BTreeMap;
+
+use libm::{exp, log, sqrt};
+
+use super::{ByBlock, Objective};
+use crate::journal::{Beginning, Trial, is_of_cpu};
+use crate::plan::GOAL;
+
+/// The factor by which times may be wrong where nothing is known of their parts (95 %).
+const UNKNOWN: f64 = 1.5;
+
+/// Standard normal quantile of the bounds of 95 %, and of nine cases in ten on one side and the other.
+const NORMAL_95: f64 = 1.96;
+const NORMAL_90: f64 = 1.645;
+
+/// The share of the error of a kind of access that candidates do not have in common, since requests of one kind differ in
+/// distance and size. An assumption: no published drive was measured under two filesystems.
+const OWN: f64 = 0.5;
+
+/// The error of a processor model that was estimated from published figures and not measured: what candidates have in
+/// common, as one standard deviation of the logarithm.
+const ESTIMATED_PROCESSOR: f64 = 0.3;
+
+/// The same of a model that states no error of what was held out.
+const UNMEASURED_CODE: f64 = 0.2;
+
+/// The prefix of the metrics of the time by kind of access.
+const BUSY: &str = "busy_";
+
+/// The name of the part of a time in which no modelled device was busy.
+const COMPUTING: &str = "computing";
+
+/// The errors of a run's models.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelError {
+    /// Standard deviations of logarithms: what all candidates have in common, by part of the time.
+    common: BTreeMap<String, f64>,
+    /// What each candidate has by itself.
+    own: BTreeMap<String, f64>,
+}
+
+/// The shares of a time by kind of access, and that of computing; they add up to one.
+#[derive(Debug, Clone, PartialEq)]
+struct Composition(BTreeMap<String, f64>);
+
+/// A number that a ratio is made of: a metric of one candidate in one phase, above or below the line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RatioTerm<'a> {
+    pub(super) candidate: &'a str,
+    pub(super) phase: &'a str,
+    pub(super) metric: &'a str,
+    pub(super) is_divisor: bool,
+}
+
+impl ModelError {
+    /// The errors of the models of a run; `None` where the journal does not state them, or computation took no time.
+    pub(super) fn of_run(beginning: &Beginning) -> Option<ModelError> {
+        if beginning.access_errors.is_empty() || beginning.processors.is_empty() {
+            return None;
+        }
+        let mut errors = ModelError::default();
+        for (kind, error) in &beginning.access_errors {
+            errors.common.insert(kind.clone(), *error);
+            errors.own.insert(kind.clone(), OWN * error);
+        }
+        let of_code = |held_out: Option<f64>| held_out.map_or(UNMEASURED_CODE, |most| most / NORMAL_90);
+        let code = beginning.processors.iter().map(|model| of_code(model.held_out_p90)).fold(0.0, f64::max);
+        let is_measured = beginning.processors.iter().all(|model| model.measured);
+        errors.own.insert(COMPUTING.to_owned(), code);
+        errors.common.insert(COMPUTING.to_owned(), if is_measured { code } else { ESTIMATED_PROCESSOR });
+        Some(errors)
+    }
+
+    /// The factor by which the ratio of these numbers may be wrong (95 %).
+    pub(super) fn factor(&self, blocks: &ByBlock<'_>, objective: &Objective, terms: &[RatioTerm<'_>]) -> f64 {
+        let known: Option<Vec<(f64, Composition)>> = terms
+            .iter()
+            .filter(|term| !is_counted(term.metric))
+            .map(|term| {
+                let sign = if term.is_divisor { -1.0 } else { 1.0 };
+                Some((sign, Composition::of_term(blocks, objective, term)?))
+            })
+            .collect();
+        known.map_or(UNKNOWN, |known| exp(NORMAL_95 * self.deviation(&known)))
+    }
+
+    /// The standard deviation of the logarithm of a ratio of times with these compositions; those below the line have
+    /// the sign -1.
+    fn deviation(&self, terms: &[(f64, Composition)]) -> f64 {
+        let variance = self.common.iter().map(|(part, common)| {
+            let shares =
+                terms.iter().map(|(sign, shares)| (sign, shares.0.get(part).copied().unwrap_or(0.0)));
+            let (difference, squares) = shares.fold((0.0, 0.0), |(difference, squares), (sign, share)| {
+                (difference + sign * share, squares + share * share)
+            });
+            let own = self.own.get(part).copied().unwrap_or(0.0);
+            common * common * difference * difference + own * own * squares
+        });
+        sqrt(variance.sum())
+    }
+}
+
+/// The factor by which times may be wrong (95 %) where the errors of the run's models are not known.
+pub(super) fn unknown_factor(terms: &[RatioTerm<'_>]) -> f64 {
+    if terms.iter().all(|term| is_counted(term.metric)) { 1.0 } else { UNKNOWN }
+}
+
+/// Whether a number is counted without an error: what the kernel asked of the device.
+fn is_counted(metric: &str) -> bool {
+    metric.starts_with("device_") && metric != "device_busy"
+}
+
+/// An interval of a ratio that includes the factor by which the ratio may be wrong besides. The two errors are
+/// independent, so that their logarithms add up as squares.
+pub(super) fn widened(point: f64, (low, high): (f64, f64), factor: f64) -> (f64, f64) {
+    let extra = log(factor.max(1.0));
+    let reach = |end: f64| {
+        let sampled = log(end / point);
+        if sampled.is_finite() { exp(sqrt(sampled * sampled + extra * extra)) } else { f64::INFINITY }
+    };
+    (point / reach(low), point * reach(high))
+}
+
+impl Composition {
+    /// What a number's time was spent on, over all trials of its candidate; `None` where that was not recorded.
+    fn of_term(blocks: &ByBlock<'_>, objective: &Objective, term: &RatioTerm<'_>) -> Option<Composition> {
+        if is_of_cpu(term.metric) {
+            return Some(Composition(BTreeMap::from([(COMPUTING.to_owned(), 1.0)])));
+        }
+        let weights: Vec<(&str, f64)> = match term.phase {
+            GOAL => objective.weights.iter().map(|(phase, weight)| (phase.as_str(), *weight)).collect(),
+            phase => vec![(phase, 1.0)],
+        };
+        let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
+        for trial in blocks.of(term.candidate) {
+            for (phase, weight) in &weights {
+                let (busy, durable) = time_by_kind(trial, phase)?;
+                let of_access: f64 = busy.values().sum();
+                for (kind, time) in busy {
+                    *seconds.entry(kind).or_default() += weight * time;
+                }
+                *seconds.entry(COMPUTING.to_owned()).or_default() += weight * (durable - of_access).max(0.0);
+            }
+        }
+        seconds.retain(|part, _| belongs_to(part, term.metric));
+        let all: f64 = seconds.values().sum();
+        (all > 0.0).then(|| Composition(seconds.into_iter().map(|(part, time)| (part, time / all)).collect()))
+    }
+}
+
+/// The seconds of each kind of access in a phase of a trial, and how long the phase took. `None` where either was not
+/// recorded; a phase that asked nothing of the device has no kinds.
+fn time_by_kind(trial: &Trial, phase: &str) -> Option<(BTreeMap<String, f64>, f64)> {
+    let durable = trial.value(phase, "durable")?;
+    let observations = trial.observations.iter().filter(|observation| observation.phase == phase);
+    let measurements = observations.flat_map(|observation| &observation.measurements);
+    let busy: BTreeMap<String, f64> =
+        measurements.filter_map(|one| Some((one.metric.strip_prefix(BUSY)?.to_owned(), one.value))).collect();
+    let asked = trial.value(phase, "device_busy").is_none_or(|seconds| seconds > 0.0);
+    (!busy.is_empty() || !asked).then_some((busy, durable))
+}
+
+/// Whether a part of a phase's time belongs to a metric: of an adapter's phase that writes and reads, a rate of writing
+/// depends on writes and flushes alone.
+fn belongs_to(part: &str, metric: &str) -> bool {
+    let has = |word: &str| metric.split('_').any(|part| part == word);
+    let is_own = matches!(metric, "durable" | "returned" | "throughput" | "file_rate");
+    match (has("write"), has("read")) {
+        _ if is_own => true,
+        (true, false) => !part.starts_with("read"),
+        (false, true) => part.starts_with("read") || part == COMPUTING,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

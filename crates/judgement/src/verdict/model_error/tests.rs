@@ -1,0 +1,88 @@
+//! Ratios of times that were spent alike, and of times that were not.
+
+use std::collections::BTreeMap;
+
+use super::{Composition, ModelError, RatioTerm, belongs_to, is_counted, unknown_factor, widened};
+use crate::journal::{Beginning, ProcessorModel};
+
+fn processor(measured: bool) -> ProcessorModel {
+    ProcessorModel {
+        name: "p".to_owned(),
+        source: "s".to_owned(),
+        date: "2026-11-27".to_owned(),
+        measured,
+        processors: 2,
+        aes_instructions: true,
+        held_out_median: Some(0.1),
+        held_out_p90: Some(0.329),
+    }
+}
+
+fn errors(measured: bool) -> ModelError {
+    let access_errors = BTreeMap::from([("read_onwards".to_owned(), 0.1), ("flush".to_owned(), 0.4)]);
+    let processors = vec![processor(measured)];
+    ModelError::of_run(&Beginning { access_errors, processors, ..Beginning::default() }).unwrap()
+}
+
+fn time(parts: &[(&str, f64)]) -> Composition {
+    Composition(parts.iter().map(|(part, share)| ((*part).to_owned(), *share)).collect())
+}
+
+fn deviation(errors: &ModelError, one: &[(&str, f64)], other: &[(&str, f64)]) -> f64 {
+    errors.deviation(&[(1.0, time(one)), (-1.0, time(other))])
+}
+
+#[test]
+fn an_error_in_common_cancels_where_time_is_spent_alike() {
+    let errors = errors(true);
+    let reads: &[(&str, f64)] = &[("read_onwards", 1.0)];
+    // Half of the error is of each by itself: 0.05 twice.
+    assert!((deviation(&errors, reads, reads) - 0.05 * 2.0_f64.sqrt()).abs() < 1e-12);
+    // Flushes against reads: both errors in common, and both of their own.
+    let apart = (0.1_f64.powi(2) + 0.4_f64.powi(2) + 0.05_f64.powi(2) + 0.2_f64.powi(2)).sqrt();
+    assert!((deviation(&errors, reads, &[("flush", 1.0)]) - apart).abs() < 1e-12);
+    // A time of which a tenth is flushes is nearly as certain as one without.
+    let mixed = deviation(&errors, reads, &[("read_onwards", 0.9), ("flush", 0.1)]);
+    assert!(mixed > deviation(&errors, reads, reads) && mixed < 0.1, "{mixed}");
+    // Of a part that no model has an error for, nothing is added.
+    assert!(deviation(&errors, &[("other", 1.0)], &[("other", 1.0)]).abs() < 1e-12);
+}
+
+#[test]
+fn an_estimated_processor_is_less_certain_where_candidates_compute_differently() {
+    let [measured, estimated] = [true, false].map(errors);
+    let (much, little): (&[_], &[_]) = (&[("computing", 1.0)], &[("computing", 0.1), ("read_onwards", 0.9)]);
+    assert!((deviation(&measured, much, much) - deviation(&estimated, much, much)).abs() < 1e-12);
+    assert!(deviation(&estimated, much, little) > deviation(&measured, much, little) + 0.05);
+}
+
+#[test]
+fn nothing_is_known_of_old_runs_or_where_computing_is_free() {
+    assert!(ModelError::of_run(&Beginning::default()).is_none());
+    let free =
+        Beginning { access_errors: BTreeMap::from([("flush".to_owned(), 0.4)]), ..Beginning::default() };
+    assert!(ModelError::of_run(&free).is_none());
+    let term = |metric| RatioTerm { candidate: "a", phase: "p", metric, is_divisor: false };
+    assert!((unknown_factor(&[term("durable")]) - 1.5).abs() < 1e-12);
+    assert!((unknown_factor(&[term("device_written")]) - 1.0).abs() < 1e-12);
+    assert!(is_counted("device_reads") && !is_counted("device_busy") && !is_counted("medium_written"));
+}
+
+#[test]
+fn errors_of_samples_and_of_models_add_up_as_squares() {
+    let (low, high) = widened(2.0, (2.0 / 1.3, 2.0 * 1.3), 1.4);
+    let reach = (1.3_f64.ln().powi(2) + 1.4_f64.ln().powi(2)).sqrt().exp();
+    assert!((low - 2.0 / reach).abs() < 1e-12 && (high - 2.0 * reach).abs() < 1e-12);
+    assert_eq!(widened(2.0, (1.0, 4.0), 1.0), (1.0, 4.0));
+    assert_eq!(widened(1.0, (0.0, f64::INFINITY), 1.5), (0.0, f64::INFINITY));
+}
+
+#[test]
+fn a_rate_of_writing_depends_on_writes_alone() {
+    let parts = ["read_onwards", "write_elsewhere", "flush", "computing"];
+    let of = |metric: &str| parts.map(|part| belongs_to(part, metric));
+    assert_eq!(of("bonnie_block_write"), [false, true, true, true]);
+    assert_eq!(of("bonnie_block_read"), [true, false, false, true]);
+    assert_eq!(of("durable"), [true; 4]);
+    assert_eq!(of("bonnie_rewrite"), [true; 4]);
+}
