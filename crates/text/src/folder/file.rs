@@ -1,6 +1,6 @@
 //! A file in an open folder, by its name there.
 //!
-//! Only a regular file with one name is opened, which must belong to a user who is trusted with the folder; opening neither
+//! Only a regular file with one name is opened, and only if a trusted user of the folder owns it; opening neither
 //! blocks nor follows links. A written file gets its name only when all of it is on disk.
 
 use std::ffi::{OsStr, OsString};

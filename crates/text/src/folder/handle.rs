@@ -1,8 +1,8 @@
 //! The descriptor of a folder that other users may own or write to. All files below the folder are opened through it.
 //!
-//! Each name is resolved below the descriptor, without following symbolic links or crossing mounts (openat2(2)), so that
-//! another user cannot redirect the program by replacing a folder after a check. Files are opened only if they belong to a
-//! user who is trusted with the folder: root, the user of this program, or the owner of the folder.
+//! Each name is resolved below the descriptor, without following symbolic links or crossing mounts (openat2(2)), so
+//! that another user cannot redirect the program by replacing a folder after a check. Files are opened only if they
+//! belong to a user trusted with the folder: root, the user of this program, or the owner of the folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -96,8 +96,7 @@ impl FolderHandle {
 
     /// Opens the subfolder of this name.
     ///
-    /// # Errors
-    /// Fails if it does not exist, is not a folder (but a link, for example), or belongs to a user who is not trusted.
+    /// # Errors Fails if it does not exist, is not a folder (but a link, for example), or belongs to an untrusted user.
     pub fn open_subfolder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = check_name(name.as_ref())?;
         let path = self.path.join(name);
@@ -197,7 +196,7 @@ impl AsFd for FolderHandle {
     }
 }
 
-/// Root, the user of this program, and the user who called sudo(8).
+/// Root, the user of this program, and the caller of sudo(8).
 fn trusted_users() -> impl Iterator<Item = u32> {
     let user = geteuid();
     let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
