@@ -43,7 +43,7 @@ pub use smaller::MinimisedState;
 /// The folder of the logs within a run's.
 pub const FOLDER: &str = "cuts";
 
-/// A plan whose faults are tested, in its lab.
+/// A plan in its lab, while its faults are tested.
 pub struct PowerCutting<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) faults: Faults,
@@ -114,7 +114,7 @@ impl<'a> PowerCutting<'a> {
         })
     }
 
-    /// Limits the time for the next candidate. What was examined until then counts if it is enough.
+    /// Limits the time for the next candidate. The states examined until then count if there are enough of them.
     pub fn set_time(&mut self, time: ExaminationTime) {
         self.time = time;
     }

@@ -54,8 +54,8 @@ impl PowerCutting<'_> {
 }
 
 impl CutRecord {
-    /// What had been done at this moment, in words: the folders that files were saved in, and the phases with promises
-    /// of programs. What began later is no part of the state.
+    /// Describes in words the work done by this moment: the folders in which files were saved, and the phases with
+    /// promises of programs. Work that began later is no part of the state.
     pub(super) fn describe_done(&self, at_ns: u64, plan: &Plan) -> Vec<String> {
         let had_begun = |phase: &str| self.began_ns.get(phase).is_none_or(|began_ns| *began_ns <= at_ns);
         let saves_into = |into: &str| {
@@ -89,7 +89,7 @@ impl CutRecord {
         windows
     }
 
-    /// The time up to which promises hold in a state whose last request completed at this nanosecond.
+    /// The number of promises that must hold in a state that ends with the request completed at this nanosecond.
     fn promised_by(&self, log: &WriteLog, now_ns: u64) -> usize {
         let requests = log.requests();
         let next = requests.get(requests.partition_point(|one| one.completed_ns <= now_ns));

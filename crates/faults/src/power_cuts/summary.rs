@@ -9,7 +9,7 @@ use fsverdict_workload::workload::{PROMISES, Promise};
 
 use super::CutName;
 
-/// The number of states with losses whose findings are kept, and the number for each kind.
+/// The number of findings about states with losses that are kept, and the number for each kind of loss.
 const FIRST: usize = 12;
 const FIRST_OF_KIND: usize = 3;
 

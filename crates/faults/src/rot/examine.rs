@@ -88,7 +88,7 @@ impl PowerCutting<'_> {
             if !in_order {
                 return Err(to_fault_error("a guest did not tell of each block"));
             }
-            // What was reported of a guest that was stopped counts; the rest of its batch is left.
+            // Blocks that a guest reported before it was stopped count; the rest of its batch is left.
             let is_stopped = end.status == Status::Failed && self.is_time_up();
             let examined_here = reported.len();
             let mut reported = reported.into_iter();

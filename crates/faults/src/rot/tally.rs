@@ -6,7 +6,7 @@ use fsverdict_disk::crash::RottenBlock;
 use fsverdict_judgement::journal::{BlockUse, PlacedRot, RotTally, RottenBlocks};
 use fsverdict_judgement::plan::Candidate;
 
-/// The number of undetected wrong blocks whose details are kept.
+/// The number of undetected wrong blocks that are kept with their details.
 const FIRST: usize = 12;
 
 pub(super) fn tally_findings(
