@@ -195,7 +195,7 @@ fn open_loop(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> 
     opened
 }
 
-/// The storage at a path that the kernel reported, for users who may not ask the driver.
+/// The storage at a path that the kernel reported, for users without the right to ask the driver.
 fn by_path(root: &Root, backing: &str) -> Option<Base> {
     let path: PathBuf = root.absolute(Path::new(backing));
     if let Some(number) = number_of(root, &path) {

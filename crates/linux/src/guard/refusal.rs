@@ -81,7 +81,7 @@ pub enum Refusal {
     Signed(Box<SignedDevice>),
     #[error("{device} changed since it was examined: {change}; it was not written to")]
     Changed { device: String, change: String },
-    /// A loop device over a sparse file whose filesystem is full.
+    /// A loop device over a sparse file on a full filesystem.
     #[error(
         "{device} cannot hold all its data: {} of its blocks are not allocated in {}, and the filesystem has {} left",
         file.display(), Bytes(*missing), Bytes(*free)

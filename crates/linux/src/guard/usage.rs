@@ -23,11 +23,11 @@ use crate::host::identity::DeviceNameKind;
 use crate::host::procfs::{Mount, read_mounts, unescape};
 use crate::host::root::{Root, names_in};
 
-/// Mount points whose device is called the system's disk.
+/// Mount points of the system's disk: a device mounted at one of them is refused as such.
 const SYSTEM_POINTS: [&str; 11] =
     ["/", "/boot", "/boot/efi", "/efi", "/usr", "/home", "/var", "/etc", "/opt", "/root", "/srv"];
 
-/// Refuses a device that is in use, or whose bytes belong to something in use.
+/// Refuses a device that is in use, or that shares bytes with something in use.
 ///
 /// Other names of the same bytes, and processes that write there, are visible only outside of sandboxes. Returns a
 /// caution for the reader of the results, if any.

@@ -21,7 +21,7 @@ pub(super) type Guarded = Vec<(String, Base)>;
 #[derive(Debug, Default)]
 struct Hidden {
     files: usize,
-    /// Processes whose mappings could not be examined: a security module hides some even from root.
+    /// The number of processes with mappings that could not be examined: a security module hides some even from root.
     mappings: usize,
 }
 

@@ -85,7 +85,7 @@ pub fn survey_blankness(
     Ok(Survey::Blank)
 }
 
-/// The first data within `range` of a device whose bytes begin at `offset` of `file`; an empty range at the end of
+/// The first data within `range` of a device that begins at byte `offset` of `file`; an empty range at the end of
 /// `range` if there are none.
 fn next_data(file: &File, offset: u64, range: Range<u64>) -> io::Result<Range<u64>> {
     let seek = |from| rustix::fs::seek(file, from);

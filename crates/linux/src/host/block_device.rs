@@ -11,7 +11,7 @@ use super::identity::{DeviceIdentity, DeviceNameKind};
 use super::root::Root;
 use fsverdict_text::Bytes;
 
-/// Major and minor number: the kernel's identifier of the device, whatever its path.
+/// Major and minor number: the kernel's identifier of the device, independent of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DeviceNumber {
     pub major: u32,
@@ -73,7 +73,7 @@ pub struct BlockDevice {
     pub backing_file: Option<String>,
     /// Every name under /dev/disk and /dev/mapper that leads here.
     pub links: Vec<PathBuf>,
-    /// Names that belong to the device or partition itself, whatever its content. Best first.
+    /// Names of the device or partition itself, which do not depend on its content. Best first.
     pub hardware: DeviceIdentity,
 }
 

@@ -61,7 +61,7 @@ impl BorrowedScheduler {
     }
 }
 
-/// Disks whose scheduler was set by a process that has ended, with the former scheduler.
+/// Disks that still have the scheduler of a process that has ended, each with its former scheduler.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
     let disks = names_in(&root.path(NOTES)).into_iter();
     let shown = |disk: String| read_setting(&root.path(NOTES).join(&disk)).map(|former| (disk, former));

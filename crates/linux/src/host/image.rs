@@ -157,8 +157,8 @@ pub(crate) fn check_private(folder: &Path) -> Result<(), ImageError> {
     Ok(())
 }
 
-/// Image sizes are rounded down to a multiple of this, in bytes: QEMU refuses an image whose end is not aligned to the
-/// disk's block size.
+/// Image sizes are rounded down to a multiple of this, in bytes: QEMU refuses an image that is not a whole number of
+/// the disk's blocks.
 const ALIGNMENT: u64 = 4096;
 
 /// Makes a sparse image of `size` bytes, cut down to whole blocks of 4096, without a name, open for reading and writing,
@@ -171,7 +171,7 @@ pub fn create_image(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, Imag
     Ok(file.into())
 }
 
-/// Creates an unnamed file of size zero for a modelled device's data, whose extent is not known in advance.
+/// Creates an unnamed file of size zero for a modelled device's data. Their extent is not known in advance.
 pub fn create_store(folder: &Path) -> Result<OwnedFd, ImageError> {
     create_image(folder, 0, 0).map_err(of_store)
 }

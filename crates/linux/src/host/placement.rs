@@ -29,7 +29,7 @@ impl Placement {
     }
 
     /// One placement for each processor that this thread may use, the last one first: a guest together with its
-    /// helpers. For guests whose time stops while they wait for each other.
+    /// helpers. For guests that stop their clocks while they wait for each other.
     pub fn every_placement() -> std::io::Result<Vec<Self>> {
         let allowed = sched_getaffinity(None)?;
         let processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));

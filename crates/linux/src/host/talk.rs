@@ -1,7 +1,7 @@
 //! The one place that talks to people: standard error. Results go to standard output and are not talk.
 //!
 //! Prints messages without depending on a reader: a closed terminal, a full disk or `2>&1 | head -1` must not end a run
-//! of hours, as the panic of `eprintln!` would. Messages are cut to a screen, whatever a plan or a program put into
+//! of hours, as the panic of `eprintln!` would. Messages are cut to a screen, however much a plan or a program put into
 //! them.
 
 use std::io::{IsTerminal, Write};
@@ -30,7 +30,8 @@ pub fn print_prompt(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-/// The width at which messages are wrapped: that of the terminal, or what `COLUMNS` says. Elsewhere each stays one line.
+/// The width at which messages are wrapped, in columns: that of the terminal, or the value of `COLUMNS`. Elsewhere each
+/// stays one line.
 fn message_width() -> Option<usize> {
     let stderr = std::io::stderr();
     let columns =

@@ -1,4 +1,4 @@
-//! Arranges the mounts of a sandbox, and what an untrusted program in it must not share with other processes.
+//! Arranges the mounts of a sandbox, and separates an untrusted program in it from other processes.
 
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! Finds and removes what a crash left behind: `fsverdict clean`.
+//! Finds and removes the leftovers of a crash: `fsverdict clean`.
 //!
 //! Sandboxes, auto-clear loop devices and unnamed images leave nothing behind if the kernel supports all of them; this
 //! is for machines without namespaces, and for the moments in between. Only marked objects that no living run uses are
-//! touched: a loop device that fsverdict named or whose file is in its scratch folder, a dm device called
-//! `fsverdict-…`, a mount of one of these, a scratch file or a (noted) folder whose creator has ended, an I/O scheduler
-//! set by an ended trial, a guest kernel or agent without a conductor.
+//! touched: a loop device that fsverdict named or that uses a file in its scratch folder, a dm device called
+//! `fsverdict-…`, a mount of one of these, a scratch file or a (noted) folder that outlived its creator, an I/O
+//! scheduler set by an ended trial, a guest kernel or agent without a conductor.
 
 use fsverdict_text::Hinted;
 

@@ -26,7 +26,7 @@ struct WorkshopJob {
 }
 
 impl Workshop {
-    /// For programs whose mounts this process must see: mount(8), umount(8).
+    /// For programs that mount on behalf of this process, which must see the mounts: mount(8), umount(8).
     pub fn for_mounting() -> Result<Self, SandboxError> {
         Self::start_thread(|| keep_only(Capabilities::Tool))
     }

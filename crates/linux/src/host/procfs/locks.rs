@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::host::root::{ReadError, Root};
 
-/// The process that holds an exclusive lock (flock(2)) on this open file. Asking takes no lock, so that nobody who wants
-/// one is refused. A holder in another PID namespace, or on another machine, is not seen.
+/// The process that holds an exclusive lock (flock(2)) on this open file. Asking takes no lock, so that no other
+/// process is refused one. A holder in another PID namespace, or on another machine, is not seen.
 ///
 /// # Errors
 /// If `/proc` cannot be read.
@@ -36,8 +36,8 @@ fn device_of_filesystem(root: &Root, descriptor: i32) -> Result<Option<(u32, u32
     }))
 }
 
-/// The holder in a line such as `3: FLOCK  ADVISORY  WRITE 4711 fd:00:1234 0 EOF` (proc_locks(5)). Who waits for a lock
-/// has an arrow behind the number.
+/// The holder in a line such as `3: FLOCK  ADVISORY  WRITE 4711 fd:00:1234 0 EOF` (proc_locks(5)). A process that waits
+/// for a lock has an arrow behind the number.
 fn holder_of(line: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, "FLOCK", _, "WRITE", process, place, ..] = words[..] else { return None };

@@ -18,8 +18,8 @@ const FIEMAP_SYNC: u32 = 1;
 /// The last extent of the file.
 const EXTENT_LAST: u32 = 0x1;
 
-/// An extent whose position is not known (unknown, delayed allocation), is not that of its bytes (encoded, encrypted),
-/// or is not its own (not aligned, inline, tail).
+/// Flags of an extent without a usable position: it is not known (unknown, delayed allocation), is not that of the
+/// bytes (encoded, encrypted), or belongs to a shared block (not aligned, inline, tail).
 const EXTENT_NOT_PLACED: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
 
 /// `struct fiemap` of linux/fiemap.h without its extents, which follow it.

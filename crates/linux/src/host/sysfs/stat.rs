@@ -9,7 +9,7 @@ use crate::host::root::{ParserPosition, ReadError, Root};
 
 use super::device_folder;
 
-/// Bytes in a sector of these counters, whatever the device's own sector size.
+/// Bytes in a sector of these counters, independent of the device's own sector size.
 pub const SECTOR: u64 = 512;
 
 const FIELDS: [&str; 17] = [
