@@ -36,7 +36,7 @@ pub enum Selection {
     All,
     /// Some units of it; paths are relative, without a slash in front.
     Some {
-        /// Directories whose own files are selected.
+        /// Directories from which the files directly in them are selected.
         loose: HashSet<Vec<u8>>,
         /// Directories two levels down that are wanted whole.
         whole: HashSet<Vec<u8>>,
@@ -47,7 +47,7 @@ pub enum Selection {
     },
 }
 
-/// A directory of which those files are selected whose paths have a hash up to `last`.
+/// A directory from which the files are selected that have a hash of their path up to `last`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialDirectory {
     directory: Vec<u8>,

@@ -15,7 +15,7 @@ const LONGEST_PATH: usize = 2800;
 /// A further name of a file comes after one of so many files behind it: links are mostly between neighbours.
 const LINK_REACH: u64 = 64;
 
-/// Divides a total in proportion to weights, rounded to whole numbers whose sum is exact.
+/// Divides a total in proportion to weights, rounded to whole numbers that add up to it exactly.
 fn apportion(weights: &[u64], total: u64) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let (mut heard, mut given) = (0_u128, 0);

@@ -88,7 +88,7 @@ impl NormalQuantiles {
     }
 }
 
-/// Draws sizes in bytes whose sum, each taken `copies` times, is as near to `total` as whole bytes allow; also returns
+/// Draws sizes in bytes. Their sum, each taken `copies` times, is as near to `total` as whole bytes allow. Also returns
 /// how many were capped. No file has more than the share `largest`, unless there are only a few files.
 pub(crate) fn scale_to(raw: &[f64], copies: &[u32], total: u64, largest: f64) -> (Vec<u64>, usize) {
     let weighted = |limit: f64, factor: f64| -> f64 {

@@ -20,7 +20,7 @@ pub struct WorkDone {
     pub histograms: Vec<Histogram>,
     /// How much was done from moment to moment, where it was counted.
     pub course: Option<WorkCourse>,
-    /// The call whose latency stands for the operation; `None` gives no percentiles.
+    /// The call that represents the operation's latency; `None` gives no percentiles.
     pub main_call: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub struct Meter {
 
 impl Meter {
     /// Creates a meter for phases on `devices` (kernel names, e.g. `dm-0`; the devices below them are counted, all
-    /// together), on a machine whose load without the phase is `idle_load` (see [`idle_load`]). Without a device there
+    /// together), on a machine with a load of `idle_load` without the phase (see [`idle_load`]). Without a device there
     /// are no device metrics.
     pub fn new(root: &Root, devices: &[impl AsRef<str>], idle_load: f64) -> Result<Meter, MeasureError> {
         let probe = SampleProbe::open(root, devices)?;
@@ -129,7 +129,7 @@ impl Meter {
     }
 }
 
-/// A phase whose work is done and durable, ready to be evaluated.
+/// A phase with its work done and durable, ready to be evaluated.
 #[derive(Debug)]
 pub struct Clocked {
     phase: String,

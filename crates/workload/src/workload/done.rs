@@ -12,7 +12,7 @@ pub struct OperationResult {
     /// Bytes that all such operations left on the filesystem, for operations that fill and empty it.
     pub held: Option<u64>,
     pub calls: Vec<RecordedCalls>,
-    /// The call whose latency stands for the operation.
+    /// The call that represents the operation's latency.
     pub main_call: &'static str,
 }
 

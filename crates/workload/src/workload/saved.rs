@@ -1,7 +1,7 @@
 //! Checks saved files after a power cut against rules with sources.
 //!
-//! A file that was saved several times before the power cut must have its last saved content, or one whose save had
-//! begun; complete, and under its name. [`PROMISES`](super::PROMISES) states which filesystem guarantees which part.
+//! A file that was saved several times before the power cut must have its last saved content, or one that was being
+//! saved; complete, and under its name. [`PROMISES`](super::PROMISES) states which filesystem guarantees which part.
 
 use std::os::fd::AsFd;
 use std::path::Path;

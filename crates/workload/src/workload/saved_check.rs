@@ -34,7 +34,7 @@ pub struct SavedReading {
     pub broken: BTreeMap<&'static str, String>,
     /// Something could not be read, and the filesystem said so.
     pub errors: Vec<String>,
-    /// The files whose save had begun, sorted by when, and whether one of these promises concerned them.
+    /// The files that were being or had been saved, sorted by when, and whether one of these promises concerned them.
     pub ages: LossAges,
     /// How often something was found to be wrong.
     pub(super) faults: usize,

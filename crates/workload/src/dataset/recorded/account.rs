@@ -28,7 +28,7 @@ pub struct CallWeight {
     pub bytes: u64,
     /// Syncs that it asked for.
     pub syncs: u64,
-    /// Requests whose size the recording does not show (io_uring, stores into mapped memory).
+    /// Requests of a size that the recording does not show (io_uring, stores into mapped memory).
     pub unsized_requests: u64,
 }
 

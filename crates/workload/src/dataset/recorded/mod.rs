@@ -46,7 +46,7 @@ pub struct RecordRequest {
     pub below: Option<PathBuf>,
     /// Bytes that the places of a device or file may take which requests are on.
     pub at_most: u64,
-    /// The device whose requests are selected, if a record has several: `8,16`, `sda`.
+    /// The device from which requests are selected, if a record has several: `8,16`, `sda`.
     pub device: Option<String>,
 }
 

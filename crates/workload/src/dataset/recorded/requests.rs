@@ -135,7 +135,7 @@ pub(super) struct KeptRequest {
     pub(super) line: usize,
 }
 
-/// Counts the requests whose calls were cut off at the end of the trace, unless they are not counted as kept.
+/// Counts the requests for which the trace had no room at its end, unless they are not counted as kept.
 pub(super) fn drop_what_has_no_room(
     captured: &mut CapturedCalls,
     kept: &[KeptRequest],

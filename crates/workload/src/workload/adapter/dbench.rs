@@ -13,7 +13,7 @@ pub(super) struct Dbench;
 
 const MEGABYTE: f64 = 1e6;
 
-/// The calls whose latencies are recorded, by their names in the table, in the order of their metrics.
+/// The calls with recorded latencies, by their names in the table, in the order of their metrics.
 const CALLS: [&str; 8] = ["NTCreateX", "ReadX", "WriteX", "Flush", "Rename", "Unlink", "Find", "Qpathinfo"];
 
 impl Adapter for Dbench {

@@ -1,6 +1,6 @@
 //! Resolves descriptors, also if the recording does not show which threads share a descriptor table.
 //!
-//! A process whose creation is not recorded may be a child with copies of another process's descriptors, or a thread
+//! A process without a record of its creation may be a child with copies of another process's descriptors, or a thread
 //! that shares them. It is taken for a child until a call proves the contrary: a descriptor refers to a file that only
 //! the other process opened. Until then a slot is reserved in the trace for each close of a descriptor that may be
 //! shared.

@@ -62,7 +62,7 @@ pub(super) struct StraceReader {
     pub(super) processes: Processes,
     pub(super) descriptions: Descriptions,
     pub(super) underway: HashMap<u32, CallUnderway>,
-    /// The process whose first line this is, if it was unknown.
+    /// The process that this line is the first of, if it was unknown.
     pub(super) first_call_of: Option<u32>,
     /// Whether a line named its process.
     names_processes: bool,

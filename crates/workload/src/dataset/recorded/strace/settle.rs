@@ -95,7 +95,7 @@ impl StraceReader {
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
     pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        // Calls whose second argument selects the action.
+        // These calls select the action by their second argument.
         let call_name = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => {
                 format!("{} {}", call.name, constants_or_placeholder(call.argument_text(1)))

@@ -88,7 +88,7 @@ impl StraceReader {
             }
             _ => return None,
         };
-        // An error is the outcome of a call whose file has no name in the trace.
+        // An error is the outcome of a call on a file that has no name in the trace.
         Some(settled.unwrap_or_else(|outcome| outcome))
     }
 

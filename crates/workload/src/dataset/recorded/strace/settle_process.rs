@@ -18,7 +18,7 @@ use crate::dataset::recorded::account::CallWeight;
 pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork", "vfork"];
 
 impl StraceReader {
-    /// Follows a process whose creation is not recorded, or whose creating call is still unfinished.
+    /// Follows a process if its creation is not recorded, or if the call that created it is still unfinished.
     pub(super) fn meet_unknown(&mut self, process: u32) {
         match self.creating_processes()[..] {
             [maker] => self.meet_child(maker, process),
