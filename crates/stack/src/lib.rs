@@ -1,5 +1,5 @@
-//! What can lie on a device: filesystems and layers described as data, readers of filesystem images, and the FUSE server that
-//! the layer `fuse` starts.
+//! Describes filesystems and layers, which lie on a device, as data. Also contains the readers of filesystem images and
+//! the FUSE server that the layer `fuse` starts.
 //!
 //! Each module below imports only from those above it.
 

@@ -1,4 +1,4 @@
-//! XFS: allocation groups whose blocks identify themselves by magic numbers (`fs/xfs/libxfs/xfs_format.h`,
+//! XFS: allocation groups of blocks that identify themselves by magic numbers (`fs/xfs/libxfs/xfs_format.h`,
 //! `xfs_da_format.h`).
 //!
 //! Every written block is looked at, and no tree is followed: a cycle among their nodes leads nowhere.

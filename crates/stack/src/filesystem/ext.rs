@@ -18,13 +18,15 @@ pub(super) const fn mkfs_tool(program: &'static str) -> Tool {
 /// The fair defaults of mke2fs.
 ///
 /// - `-F` keeps it from asking about an image file or an old signature, `-q` from printing tables.
-/// - `lazy_itable_init=1`, mke2fs's own default, where the format allows it (ext4; in ext2 and ext3 mke2fs writes the tables all
-///   the same): tables of inodes take a 64th of the device, 31 GB of 2 TB, and nobody waits for them. ext4 would write them in the
-///   background while phases are timed: [`MOUNT_DEFAULTS`] keeps it from that.
+/// - `lazy_itable_init=1`, mke2fs's own default, where the format allows it (ext4; in ext2 and ext3 mke2fs writes the
+///   tables all the same): tables of inodes take a 64th of the device, 31 GB of 2 TB, which mkfs need not wait for.
+///   ext4 would write them in the background while phases are timed: [`MOUNT_DEFAULTS`] keeps it from that.
 /// - `lazy_journal_init=0`: a journal is written by mkfs, as by default.
 /// - `nodiscard`: a trial discards the device beforehand; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
-/// - `-b 4096 -i 16384` (with bigalloc no `-i`: mke2fs makes an inode for a cluster at most, and fails otherwise): what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
-///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems use 4 KiB at any size.
+/// - `-b 4096 -i 16384` (with bigalloc no `-i`: mke2fs makes an inode for a cluster at most, and fails otherwise): as
+///   mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
+///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems
+///   use 4 KiB at any size.
 const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::Switch("-F"),
     MkfsDefault::Switch("-q"),

@@ -43,9 +43,9 @@ pub struct FilesystemFacts {
     pub kernel_status: &'static str,
     /// Where the status is from, and of when.
     pub status_source: &'static str,
-    /// What of the status speaks against using it; empty for one that is maintained in the kernel.
+    /// The reason in its status against using it; empty for a filesystem that is maintained in the kernel.
     pub status_drawback: &'static str,
-    /// What speaks against using it on a device that rotates; empty for one that was designed for any.
+    /// The reason against using it on a device that rotates; empty for a filesystem designed for any.
     pub drawback_on_disks: &'static str,
     pub source: &'static str,
 }
@@ -87,7 +87,7 @@ pub enum Mainline {
     Since(KernelVersion),
     /// From the first up to the one that has it no more.
     Between(KernelVersion, KernelVersion),
-    /// Patched in by those who build their own kernels.
+    /// Never in a release: it is patched into kernels that users build.
     Never,
 }
 

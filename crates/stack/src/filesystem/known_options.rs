@@ -1,6 +1,7 @@
-//! The options of mkfs and mount that a filesystem's manual names, and what is chosen by them that people ask about by another name.
+//! The options of mkfs and mount that a filesystem's manual names, and the choices behind them for which people have
+//! another name.
 //!
-//! What a plan gives to mkfs and mount may be anything; this is for finding options in a sentence.
+//! These options serve to find options in a question. A plan may give others to mkfs and mount.
 
 /// Options that the manual pages name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct KnownOptions {
     pub choices: &'static [ChoiceOptions],
 }
 
-/// What is chosen when a filesystem is made or mounted.
+/// A choice that is made when a filesystem is made or mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     Compression,

@@ -10,7 +10,8 @@ pub fn kernel_version(release: &str) -> Option<KernelVersion> {
 }
 
 impl Filesystem {
-    /// Why a kernel of this release cannot mount it, as far as releases tell; what a distribution leaves out or adds is not known here.
+    /// Why a kernel of this release cannot mount it, as far as releases tell. Changes by distributions are not known
+    /// here.
     pub fn missing_in(&self, release: &str) -> Option<String> {
         let version = kernel_version(release)?;
         match self.facts.mainline {

@@ -20,7 +20,7 @@ pub enum MkfsDefault {
         /// Whether it makes another filesystem; otherwise it only spares the trial something.
         lasts: bool,
     },
-    /// An option whose value is a list, for the trial only; an item is omitted when the plan gives one with the same
+    /// An option with a list of values, for the trial only; an item is omitted when the plan gives one with the same
     /// key.
     List(&'static str, &'static [&'static str]),
 }

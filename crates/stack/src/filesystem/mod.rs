@@ -4,9 +4,11 @@
 //! one line in `registry`; tests walk the registry, so that no description can be incomplete.
 //!
 //! Fair defaults, in three rules:
-//! - **mkfs** gets what its own defaults would give a large device, and leaves nothing to the kernel for later; it does not discard, because a trial has done so before, for all alike.
-//! - **mount** gets nothing, but for ext4 that it shall not write tables of inodes in the background: the kernel's own defaults keep the journal's flushes for all of these. What the kernel adds
-//!   by itself (f2fs `discard`, btrfs `ssd` on a device that says it does not rotate) stays, and is recorded as `/proc/mounts` shows it.
+//! - **mkfs** gets the options that its own defaults would choose for a large device, and leaves nothing to the kernel
+//!   for later; it does not discard, because a trial has done so before, for all alike.
+//! - **mount** gets nothing, but for ext4 that it shall not write tables of inodes in the background: the kernel's own
+//!   defaults keep the journal's flushes for all of these. Options that the kernel adds by itself (f2fs `discard`,
+//!   btrfs `ssd` on a device that says it does not rotate) stay, and are recorded as `/proc/mounts` shows them.
 //! - **fsck** reads all metadata, repairs nothing, asks nothing.
 //!
 //! Tested in User-Mode Linux 6.1.176: `modprobe -d FOLDER -a MODULE…` returns 0 for built-in modules and loads

@@ -13,15 +13,15 @@ use super::snapshot::SnapshotPrograms;
 use super::tool::{Packages, Tool};
 use fsverdict_judgement::plan::FilesystemAbility;
 
-/// Everything fsverdict knows about one filesystem.
 /// A symbol of the kernel's configuration that an option needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionalCode {
-    /// What a word of mkfs or a mount option contains that needs it.
+    /// The text in a word of mkfs, or in a mount option, that asks for this code of the kernel.
     pub option: &'static str,
     pub config: &'static str,
 }
 
+/// The description of one filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filesystem {
     /// Its name in plans, in `/proc/filesystems` and for mount(2).
@@ -31,17 +31,16 @@ pub struct Filesystem {
     pub summary: &'static str,
     /// Kernel drivers that serve it; any one will do. The one a distribution is likelier to have comes first.
     pub drivers: &'static [Driver],
-    /// Options whose code is a choice of the kernel's configuration: without it the mount succeeds, and the option does
-    /// nothing.
+    /// Options with code that the kernel's configuration may leave out: without it the mount succeeds, and the option
+    /// does nothing.
     pub optional_code: &'static [OptionalCode],
     pub mkfs: Tool,
     /// The default options of mkfs, in addition to the plan's.
     pub mkfs_defaults: &'static [MkfsDefault],
-    /// Options of mkfs whose value is a comma-separated list; mkfs would silently use only the last of several, so they
+    /// Options of mkfs with a comma-separated list as value; mkfs would silently use only the last of several, so they
     /// are merged.
     pub mkfs_lists: &'static [&'static str],
-    /// The mkfs option and value for a device whose sectors are smaller than 4096 bytes now, and will have 4096 bytes
-    /// later.
+    /// The mkfs option and value for a device with sectors smaller than 4096 bytes now, and of 4096 bytes later.
     pub large_sectors: Option<[&'static str; 2]>,
     /// Options given to mount(8) before the plan's own.
     pub mount_defaults: &'static [&'static str],
@@ -117,7 +116,7 @@ pub struct Recovery {
     pub repair_first: bool,
     /// The kernel's messages after replaying a journal or log: any of these.
     pub replayed: &'static [&'static str],
-    /// The checker's messages when it could not replay a log, whatever its exit status: any of these.
+    /// The checker's messages that mean that it could not replay a log, at any exit status.
     pub gave_up: &'static [&'static str],
     /// Options of the checker that make it repair a filesystem that says of itself that it is clean, one way after the other until it
     /// is content; the device follows. None where its manual advises against repairing.
@@ -227,7 +226,8 @@ impl Filesystem {
         [self.mkfs.program.to_owned()].into_iter().chain(words).collect()
     }
 
-    /// What stands in the place of the device for mount(8) and for the checker: the name of the pool, where it lies in one.
+    /// The argument that mount(8) and the checker get for the device: the name of the pool for a filesystem in one,
+    /// otherwise the path.
     pub fn mounted_as(&self, device: &str) -> String {
         if self.pool.is_some() { pool_name(device) } else { device.to_owned() }
     }
@@ -268,7 +268,7 @@ impl Filesystem {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
     }
 
-    /// The meaning of a checker's exit status and of what it printed.
+    /// The meaning of a checker's exit status and output.
     pub fn check_meaning(&self, status: i32, printed: &str) -> Option<Meaning> {
         let meaning = self.fsck_meaning(status);
         if self.pool.is_some() && status == 0 { Some(judge_status(printed)) } else { meaning }

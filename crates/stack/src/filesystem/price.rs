@@ -1,4 +1,4 @@
-//! Options whose documentation says that data may be lost at a power cut: such a loss is no bug.
+//! Options documented as losing data at a power cut: such a loss is no bug.
 
 use fsverdict_judgement::plan::Candidate;
 

@@ -67,9 +67,9 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A mapping that takes no options, stores nothing, costs nothing, and that the kernel removes by itself: a layer's file says
-    /// what is different in it, as `..Layer::PLAIN`. Name, summary, tools, drivers, and how it is opened have no default; the tests
-    /// of the registry fail where they are missing.
+    /// A mapping that takes no options, stores nothing, costs nothing, and that the kernel removes by itself: a layer's
+    /// file states the differences from it, with `..Layer::PLAIN`. Name, summary, tools, drivers, and how it is opened
+    /// have no default; the tests of the registry fail where they are missing.
     pub const PLAIN: Layer = Layer {
         name: "",
         summary: "",
@@ -108,9 +108,10 @@ impl Layer {
 pub enum LayerKind {
     /// By its name for the device mapper.
     Mapping,
-    /// A software RAID, whose program names it below `/dev/md`. The kernel stops none by itself.
+    /// A software RAID, named below `/dev/md` by its program. The kernel stops none by itself.
     Array,
-    /// As the mapping of a volume in a group of this name, which has others beside it. They stay until somebody removes them.
+    /// As the mapping of a volume in a group of this name, which has others beside it. They stay until they are
+    /// removed.
     Volume,
     /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
     Above,

@@ -1,8 +1,8 @@
 //! The protection level of a candidate, by its filesystem, its layers and its options.
 //!
-//! Sources of what options do: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the kernel's
-//! Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c (`nolog`,
-//! `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
+//! Sources of the effects of options: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the
+//! kernel's Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c
+//! (`nolog`, `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
 //! `encryption`, `copies`).
 
 use std::collections::BTreeSet;
@@ -12,8 +12,8 @@ use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, split_
 use super::find_layer;
 use crate::filesystem::{PoolPrograms, find_filesystem};
 
-/// What its layers and options add to, and take from, what the filesystem gives on a bare device. Nothing is known of a
-/// folder of the user's.
+/// The protection that its layers and options add to, and take from, that of the filesystem on a bare device. Nothing
+/// is known of a folder of the user's.
 pub fn protection_of(candidate: &Candidate) -> Protection {
     let mut features: BTreeSet<ProtectionFeature> = candidate.layers.names().filter_map(of_layer).collect();
     let Some(filesystem) = find_filesystem(&candidate.filesystem) else {
@@ -66,7 +66,7 @@ fn of_mkfs(words: &[String]) -> Option<ProtectionFeature> {
     copies.filter(|copies| *copies > 1).map(|_| ProtectionFeature::Redundant)
 }
 
-/// What the words for the maker of a pool give (zfsprops(7), zpoolconcepts(7)).
+/// The features that the words for the maker of a pool give (zfsprops(7), zpoolconcepts(7)).
 fn of_pool(pool: &PoolPrograms, words: &[String]) -> BTreeSet<ProtectionFeature> {
     let mut features = BTreeSet::new();
     if pool.is_redundant(words) {

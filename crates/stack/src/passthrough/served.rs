@@ -1,6 +1,6 @@
 //! The folder that is served, and how the files that the kernel names by number and name are reached in it.
 //!
-//! No path leads out of the folder: every path is opened beneath the root, and never through a link.
+//! No path leads out of the folder: every path is opened below the root, and never through a link.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -74,7 +74,7 @@ impl AsFd for ReachedFile {
 }
 
 impl ReachedFile {
-    /// A path that leads to this very file, whatever file has its name by now.
+    /// A path that leads to this very file, even if another file has its name by now.
     pub(super) fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())
     }
