@@ -146,7 +146,7 @@ impl From<ImageStateError> for BackendError {
     }
 }
 
-/// What a log of the writes to a device is used for.
+/// The use of a log of the writes to a device.
 #[derive(Debug)]
 pub enum LogToServe {
     /// Records the writes in this empty file, of at most `bound` bytes.

@@ -57,7 +57,7 @@ fn monotonic_ns() -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// What is ready to be read from a guest.
+/// The sources of a guest that are ready to be read.
 struct ReadySources {
     message: bool,
     kick: bool,

@@ -56,7 +56,7 @@ const FEATURES: u64 =
 /// same.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
-/// What a message asks for that only the owner of the clock can do.
+/// A request in a guest's message that only the owner of the clock can fulfil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GuestAsks {
     Nothing,

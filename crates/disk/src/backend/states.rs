@@ -1,5 +1,5 @@
-//! What is done with the contents of a served disk besides storing them: they are logged, or the disk presents one
-//! crash state or rotten block of such a log after the other.
+//! Logs the writes to a served disk, or makes the disk present one crash state or rotten block of such a log after
+//! another.
 
 use std::fs::File;
 
@@ -69,7 +69,7 @@ impl Contents {
         }
     }
 
-    /// Records a request that is done and whose data is in the store.
+    /// Records a completed request with its data, which are in the store.
     pub(super) fn record_completion(&mut self, completion: &Completion) -> Result<(), BackendError> {
         let Contents::Recorded { log, data } = self else { return Ok(()) };
         let result = log.append_completion(completion, data).map_err(BackendError::WritingLog);

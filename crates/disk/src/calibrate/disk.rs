@@ -94,7 +94,7 @@ impl TimedDisk for Raw {
     }
 }
 
-/// A device of a model, whose time is computed.
+/// A modelled device, which computes its times.
 #[derive(Debug)]
 pub struct ModelledDisk {
     device: Device,

@@ -42,7 +42,8 @@ pub struct Calibrated {
     pub toml: String,
     /// Measured numbers: section, key, value.
     pub numbers: Vec<(&'static str, &'static str, f64)>,
-    /// What the device does: section, key, and whether it does it. One that the reads do not show is not among them.
+    /// The policies of the device: section, key, and whether it follows the policy. A policy that the reads do not show
+    /// is left out.
     pub policies: Vec<(&'static str, &'static str, bool)>,
     /// Errors of the model on the half of the grid that it was not fitted to, by kind of access, as shares.
     pub errors: Vec<(&'static str, f64)>,
@@ -51,8 +52,8 @@ pub struct Calibrated {
 /// Rotational speeds of disks, in revolutions per minute.
 const DISK_SPEEDS_RPM: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 
-/// What a drive does or does not do that decides how long a kind of read takes. A drive that reads on arrival has read
-/// a gap either way, so that these reads do not show whether it also reads through one.
+/// Policies that a drive follows or not, each with the kind of reads that shows it by its time. A drive that reads on
+/// arrival has read a gap either way, so that these reads do not show whether it also reads through one.
 const POLICIES: [(&str, &str, GridKind); 2] =
     [("platter", "on_arrival", GridKind::Behind), ("platter", "through", GridKind::Gap)];
 

@@ -1,9 +1,9 @@
 //! Calibrates a model: measures a device with reads, and with writes where it may be erased, and produces a model of
 //! it.
 //!
-//! The grid defines what is read and written, and in which order; it is the same for the real device and for a
-//! modelled one. A model is fitted by measuring the grid on it, too, and moving its numbers until both answer alike.
-//! Half of the grid is held out: the fitted model predicts it, and the error is reported.
+//! The grid defines the reads and writes and their order; it is the same for the real device and for a modelled one. A
+//! model is fitted by measuring the grid on it, too, and moving its numbers until both answer alike. Half of the grid
+//! is held out: the fitted model predicts it, and the error is reported.
 
 mod against;
 mod demerit;

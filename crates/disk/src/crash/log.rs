@@ -9,7 +9,7 @@ use crate::device::{Action, Request};
 use super::loss::LossRule;
 use super::state::CrashState;
 
-/// First bytes of a log's file: what it is, and the version of its format.
+/// The first bytes of a log's file: its type and the version of its format.
 pub(super) const MAGIC: &[u8; 8] = b"fsvwlog1";
 /// Bytes of the header before each request's content.
 pub(super) const HEADER: usize = 40;

@@ -36,7 +36,7 @@ pub enum Decay {
     Shorn(u8),
     /// The last write to it never arrived.
     Lost,
-    /// The block holds what was written to this other block.
+    /// The block holds the data written to this other block.
     Misdirected(u64),
     /// Reads fail until the block is written again.
     Unreadable,

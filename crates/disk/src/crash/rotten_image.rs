@@ -21,7 +21,8 @@ pub struct RottenImage {
 }
 
 impl RottenImage {
-    /// For a store that is still empty. What a volatile cache may have held at the end of the log counts as written.
+    /// Creates an image over a store that is still empty. Data that a volatile cache may have held at the end of the
+    /// log count as written.
     pub fn new(log: WriteLog) -> RottenImage {
         let rule = LossRule { volatile: false, any_order: false, flushes: true, unit_sectors: 1 };
         RottenImage { image: StateImage::new(log, rule), is_whole: false }
@@ -31,7 +32,7 @@ impl RottenImage {
         self.image.log()
     }
 
-    /// Makes the store hold what was written, with this block rotten, and drops what was written to the store since.
+    /// Makes the store hold the logged data, with this block rotten, and drops later writes to the store.
     pub fn enter_block(
         &mut self,
         store: &mut Store,
@@ -67,7 +68,7 @@ impl RottenImage {
         Ok(())
     }
 
-    /// The content of a block once it is rotten, in a store that holds what was written; `None` where that does not
+    /// The content of a block once it is rotten, in a store that holds the logged data; `None` if the decay does not
     /// change it.
     pub fn decayed_content(
         &self,

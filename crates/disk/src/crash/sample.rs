@@ -39,7 +39,7 @@ pub fn sample_states(
     let completed_in = |window: &CutWindow| {
         let first = requests.partition_point(|request| request.completed_ns < window.from_ns);
         let end = requests.partition_point(|request| request.completed_ns <= window.until_ns);
-        // If no request completes in the window, the device holds what it held before.
+        // If no request completes in the window, the device's content is that from before.
         if first < end { first..end } else { first.saturating_sub(1)..end }
     };
     let cuts: Vec<usize> = windows.iter().flat_map(completed_in).map(|request| request + 1).collect();

@@ -50,7 +50,7 @@ pub(super) struct DeviceEngine {
     stalled: VecDeque<usize>,
     /// Flushes that wait until the cache is clean.
     flushes: Vec<usize>,
-    /// Flushes whose last step is in progress; writes that arrive meanwhile wait.
+    /// Flushes in their last step; writes that arrive meanwhile wait.
     closing_flushes: u32,
     /// Accesses that the medium performs at present.
     active_accesses: usize,

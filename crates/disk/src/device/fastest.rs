@@ -1,5 +1,5 @@
-//! The fastest that a modelled device can move data: large sequential requests, many at once. What a program measured beyond that did
-//! not come from the device.
+//! The fastest that a modelled device can move data: large sequential requests, many at once. A higher rate that a
+//! program measured did not come from the device.
 
 use super::{Action, Completion, Device, Model, ModelError, Request};
 

@@ -39,7 +39,7 @@ pub(crate) struct Figures {
 pub(crate) enum Effect {
     /// The number changes by the difference of the figures, times this factor.
     Moves(f64),
-    /// The number is a rate in MB/s, whose nanoseconds per byte change by the difference.
+    /// The number is a rate in MB/s, of which the nanoseconds per byte change by the difference.
     Rate,
     /// The number is scaled by the ratio of the device's figure to the model's.
     Times,

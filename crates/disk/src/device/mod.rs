@@ -4,7 +4,7 @@
 //! time of the next event. Times are whole nanoseconds; the same requests at the same times with the same seed give
 //! the same answers on every machine. The data of requests is in the store, which knows nothing of time.
 //!
-//! docs/reference/device-models.md describes what is modelled, its sources, and which claims it supports.
+//! docs/reference/device-models.md describes the models, their sources, and the claims that they support.
 
 mod access_kind;
 mod cache;

@@ -31,7 +31,7 @@ impl Action {
     }
 }
 
-/// One request. Sectors have 512 bytes, whatever the device's own blocks are.
+/// One request. Sectors have 512 bytes, independent of the device's own block size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Chosen by the caller, and returned with the completion. The device does not interpret it.

@@ -1,4 +1,4 @@
-//! The content of a modelled device: a sparse file, so that a disk of 2 TB takes up only what is written to it.
+//! The content of a modelled device: a sparse file, so that a disk of 2 TB takes up only the space written to.
 
 use std::fs::File;
 use std::io;
@@ -70,7 +70,7 @@ impl Store {
         self.size_bytes
     }
 
-    /// The file behind it. What was written since [`Store::lay_over`] is not in it.
+    /// The file behind it, without the writes since [`Store::lay_over`].
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -24,8 +24,8 @@ pub struct Fitted {
     pub toml: String,
     /// Changed numbers: the key, the value in the original file, and the fitted value.
     pub numbers: Vec<[String; 3]>,
-    /// Keys that the trace moved to the end of their range, each with its value: the model may lack what would explain
-    /// the times.
+    /// Keys that the trace moved to the end of their range, each with its value: the model may lack the mechanism that
+    /// would explain the times.
     pub at_bound: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ impl Fit<'_> {
                 let steps: Vec<f64> = STEPS_MS[..4].iter().map(|step| step * unit).collect();
                 self.search_by_steps(place, absent, &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
-            // Overheads that are far off would move it away from what the lengths of requests show.
+            // Overheads that are far off would move it away from the rate that the lengths of requests show.
             ShownBy::Rate if self.max_sharp_error > MAX_SHARP_ERROR => {}
             ShownBy::Rate => self.search_by_factors(place),
         }

@@ -1,4 +1,4 @@
-//! Requests whose times were measured on a device, and their kinds.
+//! Requests with the times that they took on a device, and their kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ pub struct Measured {
     pub line: usize,
 }
 
-/// What a write asks of the device's cache beside itself.
+/// The demands of a write on the device's cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Durability {
-    /// What was written before is durable before it (REQ_PREFLUSH).
+    /// Earlier writes are durable before this one begins (REQ_PREFLUSH).
     pub preflush: bool,
     /// It is durable itself when it is done (FUA).
     pub fua: bool,

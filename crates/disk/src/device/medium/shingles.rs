@@ -66,7 +66,7 @@ struct Shingles {
     parameters: ShinglesParameters,
     platter: PlatterMedium,
     bands: u64,
-    /// Extents whose newest content is in the persistent cache: from the first sector to the length and the place in
+    /// Extents with their newest content in the persistent cache: from the first sector to the length and the place in
     /// the cache.
     cached: BTreeMap<u64, (u64, u64)>,
     /// Place in the cache at which the log continues.

@@ -128,8 +128,8 @@ impl Units {
         (sectors as f64 * self.parameters.copy_sector_ns) as u64
     }
 
-    /// Closes a unit: copies what it lacks from the old one, or all of it in order, if writes went to its log; then
-    /// erases the old one. Returns the time that this takes.
+    /// Closes a unit: copies the data that it lacks from the old one, or all of it in order if writes went to its log,
+    /// and erases the old one. Returns the time that this takes.
     fn close_unit(&mut self, index: usize) -> u64 {
         let open = self.open.remove(index);
         let rest = open.filled_sectors.saturating_sub(open.written);

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     pub seed: u64,
-    /// Whether every position is mirrored: what is high in a draw is low in its mirror image.
+    /// Whether every position is mirrored: a number that is high in a draw is low in its mirror image.
     pub mirrored: bool,
 }
 

@@ -245,7 +245,7 @@ pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     found.map_err(|error| error.reason())
 }
 
-/// Finds the built-in model `base`; the error names what was requested, with its state.
+/// Finds the built-in model `base`; the error names the request, with its state.
 fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
     BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
         let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();

@@ -3,7 +3,7 @@
 use super::Model;
 use fsverdict_text::suggest;
 
-/// State of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the
+/// The state of a device with its write cache turned off, as by `hdparm -W 0`: a write is answered when it is on the
 /// medium.
 pub(super) const WRITE_THROUGH: &str = "write-through";
 

@@ -80,7 +80,7 @@ fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// What the machine said, which stays recognisable: a closed pipe, a full disk.
+/// Returns the machine's error, so that a closed pipe or a full disk stays recognisable.
 fn written(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

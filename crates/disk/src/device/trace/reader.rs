@@ -1,4 +1,4 @@
-//! Reads a trace, including one whose end is missing.
+//! Reads a trace, including one that lacks its end.
 
 use std::io::{self, Read};
 

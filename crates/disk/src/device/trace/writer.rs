@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 
 use super::record::{Before, Traced, encode};
 
-/// First bytes of a trace's file: what it is, and the version of its format.
+/// The first bytes of a trace's file: its type and the version of its format.
 pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
 /// Bit in a piece's length: its records contain submitters. A reader that does not know this bit takes the length for
 /// damage, instead of a submitter for the next request.
@@ -24,8 +24,8 @@ pub struct TraceSize {
     pub bytes: u64,
 }
 
-/// Appends records to a trace. Each piece can be read without those after it, so that a trace whose writer was killed
-/// lacks only its end.
+/// Appends records to a trace. Each piece can be read without those after it, so that a trace lacks only its end if its
+/// writer was killed.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     sink: W,

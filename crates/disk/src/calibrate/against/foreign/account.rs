@@ -28,7 +28,7 @@ pub struct RequestAccount {
     pub unread: BTreeMap<String, UnreadRequests>,
 }
 
-/// A request that is not read: what it would have moved, and where the recording shows it.
+/// A request that is not read: its bytes, and its place in the recording.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnreadRequest {
     pub(super) line: usize,
@@ -62,7 +62,7 @@ impl RequestAccount {
         };
     }
 
-    /// Requests that were not read, whatever the reason.
+    /// The number of requests that were not read, for any reason.
     pub fn unread_count(&self) -> u64 {
         self.unread.values().map(|counted| counted.count).sum()
     }

@@ -1,5 +1,5 @@
-//! What biosnoop prints (bcc, libbpf-tools): `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, a line for each request that was
-//! done. Names of programs may have spaces, so that columns are counted from the right.
+//! Reads the output of biosnoop (bcc, libbpf-tools): `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, a line
+//! for each completed request. Names of programs may have spaces, so that columns are counted from the right.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! An event of the kernel's block layer, as blkparse and perf print it, and what its letters say.
+//! Reads an event of the kernel's block layer, as blkparse and perf print it, and the letters in it.
 
-/// What happened to a request.
+/// An event in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockEventKind {
     /// A bio came in. Devices without a queue of their own (md, dm, pmem) have no other beginning.
@@ -26,12 +26,12 @@ pub(super) struct BlockEvent<'a> {
     pub(super) sectors: u64,
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BlockOperation {
     Read,
     Write,
-    /// A write whose place the device chooses within a zone, and says when it is done.
+    /// A write to a place within a zone that the device chooses, and reports on completion.
     ZoneAppend,
     /// A flush of the cache without data.
     Flush,

@@ -17,7 +17,7 @@ struct EventCounts {
     completed: u64,
 }
 
-/// Reads lines of one form: the event of a line, nothing where it has none, or what is wrong with it.
+/// Reads lines of one form: returns the event of a line, `None` if it has none, or the fault of the line.
 pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<Option<BlockEvent<'a>>, String>;
 
 /// Reads the requests of a device: the one that is asked for, or the only one.

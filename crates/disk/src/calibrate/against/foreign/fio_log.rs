@@ -58,7 +58,7 @@ impl LineForm for FioLog {
             "2" => Action::Discard,
             // sync and datasync.
             "3" | "4" => Action::Flush,
-            // What sync_file_range(2) does depends on flags that the log does not have.
+            // The effect of sync_file_range(2) depends on flags that the log does not have.
             "5" => {
                 self.account.seen += 1;
                 let unread = UnreadRequest { line: number, bytes: 0, is_flush: true };

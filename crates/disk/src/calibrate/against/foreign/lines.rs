@@ -1,4 +1,4 @@
-//! What all forms of lines share: words as numbers and times, and a request made of them.
+//! Parses the parts that all forms of lines share: words as numbers and times, and a request made of them.
 
 use super::super::measured::{Durability, Measured};
 use crate::device::Action;

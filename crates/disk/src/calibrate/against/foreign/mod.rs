@@ -1,5 +1,5 @@
-//! Recordings of requests as other programs wrote them. The form is told from the structure of the first lines; every line is checked,
-//! and what is not read is counted.
+//! Reads recordings of requests that other programs wrote. Recognises the form by the structure of the first lines,
+//! checks every line, and counts the requests that are not read.
 
 mod account;
 mod biosnoop;
@@ -20,13 +20,13 @@ use fsverdict_text::{Hinted, Reason};
 
 pub use account::{RequestAccount, UnreadRequests};
 
-/// Requests that a trace may have; what is longer would take minutes and memory for nothing.
+/// The most requests that a trace may have; a longer one would take minutes and memory for nothing.
 const MOST_REQUESTS: usize = 4_000_000;
 /// Nanoseconds of a whole trace.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
 /// Lines from which the form is told.
 const LOOKED_AT: usize = 200;
-/// What is not done when a trace of our own ends.
+/// The reason for requests in our own traces that had not completed at the end.
 const UNDERWAY: &str = "issued, but not completed before the recording ended";
 
 /// A trace that cannot be read.
@@ -66,7 +66,7 @@ pub enum RecordForm {
 }
 
 impl RecordForm {
-    /// What it is, for people.
+    /// The name of the form for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "a trace of fsverdict's",
@@ -79,18 +79,18 @@ impl RecordForm {
     }
 }
 
-/// What a recording of requests holds.
+/// A recording of requests, with an account of those that were not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRecord {
     pub form: RecordForm,
-    /// In the order of their issue, with what each took.
+    /// In the order of their issue, each with its time.
     pub requests: Vec<Measured>,
     pub account: RequestAccount,
     /// Sentences for people.
     pub notes: Vec<String>,
 }
 
-/// What the lines of one form hold.
+/// The requests in the lines of one form.
 struct ReadLines {
     requests: Vec<Measured>,
     account: RequestAccount,
@@ -100,7 +100,7 @@ struct ReadLines {
 const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-until-the-next`, fio's latency log with \
                      --log_offset=1, blkparse's text, block events of perf script, what biosnoop prints, and a trace of fsverdict's";
 
-/// First bytes of files that are another program's, what they are, and what makes text of them.
+/// Binary files of other programs: their first bytes, their name, and how to turn them into text.
 const BINARY: [(&[u8], &str, &str); 8] = [
     (&[0x07, 0x74, 0x61, 0x65], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
     (&[0x65, 0x61, 0x74, 0x07], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
@@ -116,7 +116,7 @@ const BINARY: [(&[u8], &str, &str); 8] = [
     (b"BZh", "compressed by bzip2", "unpack it first: bunzip2 FILE"),
 ];
 
-/// Reads a trace: requests in the order of their issue, with what each took.
+/// Reads a trace: returns the requests in the order of their issue, each with its time.
 ///
 /// # Errors
 /// With the line that is wrong, or why the whole is no trace.
@@ -173,7 +173,7 @@ fn read_own_trace(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
     let mut account = RequestAccount { seen: records.len() as u64, ..RequestAccount::default() };
     let mut requests = Vec::with_capacity(records.len());
     for (at, record) in records.into_iter().enumerate() {
-        // Of what was never done nothing can be told.
+        // A request that never completed has no time.
         if record.completed_ns.is_some() {
             requests.push(Measured {
                 record,
@@ -246,7 +246,7 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
 
 /// One form of lines, each of which is about one request.
 trait LineForm {
-    /// Takes the line of this number in; `Err` says what is wrong with it.
+    /// Takes in the line of this number. `Err` describes the fault of the line.
     fn take_line(&mut self, number: usize, line: &str) -> Result<(), String>;
 
     fn taken_count(&self) -> usize;

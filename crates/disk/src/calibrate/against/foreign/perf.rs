@@ -20,7 +20,7 @@ pub(super) fn is_line(line: &str) -> bool {
     })
 }
 
-/// The time, the event's name with its colon, and what follows.
+/// The time, the event's name with its colon, and the rest of the line.
 fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     let at = line
         .find(" block:block_")

@@ -1,4 +1,5 @@
-//! One request at a time, each with what it took and how long it was until the next: `R|W [word] sector sectors µs µs`.
+//! Reads requests that were issued one at a time, each with its duration and the pause until the next: `R|W [word]
+//! sector sectors µs µs`.
 
 use super::super::measured::Measured;
 use super::account::RequestAccount;

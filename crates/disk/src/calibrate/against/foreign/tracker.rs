@@ -1,5 +1,5 @@
-//! Follows the requests of one device through the events of the block layer, from their issue to their completion, and counts those
-//! whose time cannot be told.
+//! Follows the requests of one device through the events of the block layer, from their issue to their completion, and
+//! counts those without a known time.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! The firmware of a drive, besides moving the arm: how far it reads ahead, what it keeps in its buffer, and its
+//! The firmware of a drive, besides moving the arm: how far it reads ahead, the content of its buffer, and its
 //! overheads.
 
 use super::super::super::fields::{MS, SECTOR, number_or, read_flag, read_size, whole_or};
@@ -21,7 +21,7 @@ pub(crate) struct Firmware {
     pub(super) written_stay: bool,
     /// Room of one extent in the buffer, counted from the start of the last request.
     pub(super) segment_sectors: Option<u64>,
-    /// Number of tracks to whose end the drive reads ahead, that of the request included; 0 means no limit.
+    /// The number of tracks that the drive reads ahead to the end of, including that of the request; 0 means no limit.
     pub(super) ahead_tracks: u64,
     /// After a request that lies on several tracks, the drive reads ahead over one more track.
     pub(super) ahead_after_crossing: bool,

@@ -214,7 +214,7 @@ fn read_seek(section: &Section<'_>) -> Option<Seek> {
         0 => {
             let minimum = read_number(&seek, "minimum_ms", 0.0..=1000.0)?;
             let average = read_number(&seek, "average_ms", minimum..=1000.0)?;
-            // The mean of √x over the distances between two random places, whose density is 2(1−x), is 8/15.
+            // The distances x between two random places have the density 2(1−x), over which the mean of √x is 8/15.
             let full = minimum + (average - minimum) * 15.0 / 8.0;
             Seek::Root { minimum_ns: minimum * MS, full_ns: full * MS }
         }
