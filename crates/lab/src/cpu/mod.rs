@@ -1,4 +1,4 @@
-//! Processor models: what each class of computation costs in simulated time, with the source of each price.
+//! Processor models: the price of each class of computation in simulated time, with its source.
 //!
 //! A laboratory kernel that counts (`CPU_CLASSES`) is given the prices on its command line, and lets that much time pass.
 
@@ -119,7 +119,7 @@ impl CpuModel {
     }
 }
 
-/// What one class of computation costs.
+/// The price of one class of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassPrice {
     pub class: &'static str,

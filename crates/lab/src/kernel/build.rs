@@ -166,7 +166,7 @@ pub fn build_kernel(
     Ok(BuiltKernel { entry, found: false })
 }
 
-/// Tries a cached kernel that was never tried, or failed: what it is tried with may have been corrected since.
+/// Tries a cached kernel that was never tried, or failed: the trial itself may have been corrected since.
 fn try_cached(
     cache: &KernelCache,
     entry: &mut KernelEntry,

@@ -1,4 +1,4 @@
-//! Runs the programs of a build other than make(1), in its sandbox; what they print goes into the build's log.
+//! Runs the programs of a build other than make(1), in its sandbox; their output goes into the build's log.
 
 use std::path::Path;
 

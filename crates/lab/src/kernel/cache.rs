@@ -1,7 +1,7 @@
 //! The cache of built kernels: a folder for each, named by release and digest, with the kernel, its configuration and
 //! the facts about its build.
 //!
-//! Every user can read root's kernels: a guest that root starts runs as the user `nobody`, who cannot read root's
+//! Every user can read root's kernels: a guest that root starts runs as an unprivileged user without access to root's
 //! home.
 
 use std::io;
@@ -169,7 +169,7 @@ impl KernelCache {
         names_in(&self.own).iter().filter_map(rest).filter(real).collect()
     }
 
-    /// Removes the kernel of this name, or what an interrupted build or an unpacked package of this digest left;
+    /// Removes the kernel of this name, or the leftovers of an interrupted build or an unpacked package of this digest;
     /// returns its folder.
     pub fn remove_entry(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
         let of_this = |folders: Vec<(String, PathBuf)>| {

@@ -19,7 +19,7 @@ const ESSENTIAL: [&str; 9] = [
     "CONFIG_PROC_FS",
 ];
 
-/// The option of a counting kernel, whose computation can take simulated time.
+/// The option of a counting kernel, in which computation can take simulated time.
 pub(crate) const COUNTING: &str = "CONFIG_CPU_PRICE";
 
 /// The option of a kernel with ZFS.

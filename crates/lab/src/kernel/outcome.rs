@@ -30,7 +30,7 @@ pub struct KernelProof {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFailure {
     pub at: jiff::Timestamp,
-    /// What the trial was doing.
+    /// The step that the trial was in.
     pub what: String,
     pub reason: String,
 }

@@ -209,7 +209,7 @@ fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     })
 }
 
-/// Checks that an archive entry is the expected file; returns its folder, or what is wrong.
+/// Checks that an archive entry is the expected file; returns its folder, or a description of the fault.
 fn expected_folder(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
     let path = entry.path().map_err(|error| error.to_string())?;
     let shown: String = neutralise(&path.to_string_lossy()).chars().take(200).collect();

@@ -65,9 +65,9 @@ const COUNTING: (&str, &str, Versions) = (
 pub(super) const ZFS: (&str, &str) =
     ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
 
-/// The first patches, whose number this is, are part of every kernel's digest, whether they apply or not. A patch for
-/// particular releases is added behind them: it changes the digests of those releases only, so that no other kernel
-/// has to be rebuilt.
+/// The number of patches, counted from the first, that are part of every kernel's digest, whether they apply or not. A
+/// patch for particular releases is added behind them: it changes the digests of those releases only, so that no other
+/// kernel has to be rebuilt.
 const IN_EVERY_DIGEST: usize = 6;
 
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ pub(super) fn apply_zfs_patch(
     })
 }
 
-/// Applies a patch in a folder; returns what patch(1) said if it does not apply.
+/// Applies a patch in a folder; returns the output of patch(1) if it does not apply.
 fn apply_text(
     text: &[u8],
     folder: &Path,

@@ -68,7 +68,7 @@ impl Scratch {
         self.folder.join(ZFS)
     }
 
-    /// Packages, and what was unpacked of them.
+    /// The folder of packages and their unpacked files.
     pub(super) fn package_folder(&self) -> PathBuf {
         self.folder.join(PACKAGES)
     }
@@ -81,7 +81,7 @@ impl Scratch {
         Ok(folder)
     }
 
-    /// Appends what a program printed to the build's log.
+    /// Appends a program's output to the build's log.
     pub(super) fn append_to_log(&self, text: &str) -> Result<(), KernelBuildError> {
         let log = self.build_log();
         let write = |mut file: File| std::io::Write::write_all(&mut file, text.as_bytes());
@@ -154,7 +154,7 @@ impl Scratch {
         sandbox
     }
 
-    /// Requires enough free space for a build, less what an interrupted build has already written.
+    /// Requires enough free space for a build, less the space that an interrupted build has already taken.
     pub(super) fn check_room(&self) -> Result<(), KernelBuildError> {
         let folder = self.folder.clone();
         let free = read_free_bytes(&folder).map_err(file_error("look at the disk of", &folder))?;

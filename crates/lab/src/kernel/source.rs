@@ -94,8 +94,8 @@ impl KernelSource {
         }
     }
 
-    /// Copies the sources into their empty folder: a tree completely; of a tarball what a build needs, or all of it
-    /// if the user has patches.
+    /// Copies the sources into their empty folder: a tree completely; of a tarball the files that a build needs, or all
+    /// of it if the user has patches.
     pub(super) fn unpack_into(
         &self,
         scratch: &Scratch,

@@ -44,7 +44,7 @@ impl StagedSources {
             std::io::ErrorKind::AlreadyExists => KernelBuildError::Busy,
             _ => file_error("make", &folder)(error),
         })?;
-        // A guest that root starts reads it as the user `nobody`.
+        // A guest that root starts reads it as an unprivileged user.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755))
             .map_err(file_error("change", &folder))?;
         let lock = lock_folder(&folder).map_err(file_error("lock", &folder))?;

@@ -202,7 +202,7 @@ impl Attachment {
         }
     }
 
-    /// What results on this device are based on, as a continuation of the lab's own statement.
+    /// The basis of results on this device, as a continuation of the lab's own statement.
     pub(super) fn fidelity(&self) -> &'static str {
         match self {
             Attachment::Image { .. } => {

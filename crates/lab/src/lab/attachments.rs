@@ -98,7 +98,7 @@ impl Attachments {
         self.iter().try_for_each(Attachment::is_there)
     }
 
-    /// What results on these devices are based on, as a continuation of the lab's own statement.
+    /// The basis of results on these devices, as a continuation of the lab's own statement.
     pub fn fidelity(&self) -> String {
         let each = once_each(self.iter().map(Attachment::fidelity));
         match self.further.len() {

@@ -30,8 +30,8 @@ const FAREWELL: Duration = Duration::from_secs(20);
 const BUS: i32 = 7;
 
 impl ServingError {
-    /// Attributes the error to an interruption: a candidate cannot cause it, because the process treats what it
-    /// serves as plain data.
+    /// Attributes the error to an interruption: a candidate cannot cause it, because the process treats the served
+    /// content as plain data.
     pub(super) fn as_interruption(&self) -> Interruption {
         match self {
             ServingError::Killed { signal } => Interruption::Signal(*signal),
@@ -65,7 +65,7 @@ pub enum ServingError {
     NotForPeople,
 }
 
-/// The task of the process: what to serve on which descriptors. Descriptors are inherited by number.
+/// The task of the process: the disks to serve, and on which descriptors. Descriptors are inherited by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ServeTask {
     devices: Vec<DeviceTask>,
@@ -138,7 +138,7 @@ impl Sockets {
         let socket = |name: String| -> std::io::Result<ListeningSocket> {
             let path = folder.path().join(name);
             let listener = UnixListener::bind(&path)?;
-            // Any process that inherits the descriptor may connect, whatever user the guest runs as.
+            // Any process that inherits the descriptor may connect, as any user.
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666))?;
             let file = open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
             Ok(ListeningSocket { listener: listener.into(), file })

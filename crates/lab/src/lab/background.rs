@@ -11,7 +11,7 @@ use fsverdict_stack::filesystem::BackgroundJob;
 /// Device time of requests that no work of the phase caused, over all devices.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct BackgroundFigures {
-    /// Whether the guest's kernel reports who submitted a request.
+    /// Whether the guest's kernel reports the submitter of each request.
     pub(super) told: bool,
     /// Those submitted in the phase, and their sectors.
     pub(super) requests: u64,

@@ -24,8 +24,8 @@ struct RankedKernel {
     lacks: Vec<String>,
 }
 
-/// Chooses the cached kernel for the candidates that name none: one that counts its computation for those whose
-/// computation has a price (`counting`), another for the rest. A kernel that failed its trial is not considered.
+/// Chooses the cached kernel for the candidates that name none: one that counts its computation for those with priced
+/// computation (`counting`), another for the rest. A kernel that failed its trial is not considered.
 pub fn by_default(plan: &Plan, counting: bool) -> Option<ByDefault> {
     choose_default(plan, KernelCache::of_user().list_kernels(), counting)
 }
@@ -88,7 +88,7 @@ impl RankedKernel {
     }
 }
 
-/// Names what a candidate needs and this kernel lacks: its filesystem, or something below it.
+/// Names the part of a candidate that this kernel lacks: its filesystem, or something below it.
 fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
     let filesystem = Candidate::plain(&candidate.filesystem);
     if kernel.required_modules(&filesystem).is_err() {

@@ -1,4 +1,5 @@
-//! Keeps what matters of a console's output: a kernel's last messages, and the output since the current step began.
+//! Keeps the part of a console's output that matters: a kernel's last messages, and the output since the current step
+//! began.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};

@@ -31,9 +31,9 @@ pub(super) const USUAL_FOLDERS: [&str; 6] =
 /// The folders of `PATH` that a guest must search before the usual ones in order to find the programs that are found here, as
 /// a `PATH`; `None` where the usual ones suffice.
 ///
-/// A guest's kernel looks into each of them whenever it starts a program, and computation with a price takes time: so a folder
-/// without any of `tools` is left out, and the PATH of whoever starts a run does not change its traces. Only where the plan has
-/// commands of its own, which may start any program, all of PATH is searched.
+/// A guest's kernel looks into each of them whenever it starts a program, and computation with a price takes time: so a
+/// folder without any of `tools` is left out, and the user's PATH does not change a run's traces. Only where the plan
+/// has commands of its own, which may start any program, all of PATH is searched.
 pub(super) fn program_folders(tools: &[&str], has_commands: bool) -> Option<String> {
     let path = std::env::var("PATH").ok()?;
     let folders = folders_to_search(&path, tools, has_commands);

@@ -27,8 +27,7 @@ use super::trial_end::TrialEnd;
 /// closed here as soon as it has them. With `company`, the guest runs on one processor and this process on another,
 /// and the trial is ended when the device process has.
 ///
-/// # Errors
-/// Fails if the trial cannot be started; whatever happens later is the end of the trial, not an error.
+/// # Errors Fails if the trial cannot be started. A later failure is the end of the trial, not an error.
 pub(super) fn run_trial_process(
     mut command: Command,
     events: OwnedFd,
@@ -77,7 +76,7 @@ pub(super) fn run_trial_process(
     Ok(running.into_end(&ProcessEnd { status, held, activity, wall, oom_kills_before }))
 }
 
-/// Ends its process when it goes out of scope, whatever happened.
+/// Ends its process when it goes out of scope, also after an error.
 struct Supervisor(Child);
 
 impl Supervisor {

@@ -88,7 +88,7 @@ impl SupervisorWatch {
         self.times >= PATIENCE
     }
 
-    /// Describes what holds the trial, if the last check found it held.
+    /// Describes the process that holds the trial, if the last check found it held.
     pub(super) fn describe_hold(&self) -> Option<String> {
         let by = self.tracer.map_or("another process".to_owned(), |tracer| format!("process {tracer}"));
         (self.times > 0).then(|| format!("its first process is held by a debugger, {by}"))

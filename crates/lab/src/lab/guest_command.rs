@@ -1,4 +1,4 @@
-//! What a lab with guests is given to start a trial's kernel, and what it returns: a command for the sandbox.
+//! The input from which a lab with guests starts a trial's kernel, and its result: a command for the sandbox.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

@@ -102,7 +102,7 @@ impl Guests {
         let mut follower = GuestFollower::new(spec, self.clock);
         let end = follower.run_guest(sandbox, inherited, events, placement, backend.as_mut(), watch)?;
         let Some(backend) = backend else { return Ok(end) };
-        // A modelled device fails where the plan says so, and how a candidate reacts is what the trial measures.
+        // A modelled device fails where the plan says so, and the trial measures how the candidate reacts.
         let end = TrialEnd { device_error: None, ..end };
         let devices = match traits.same_clock {
             true => traced_devices(&modelled, attachments, &spec.trial)?,

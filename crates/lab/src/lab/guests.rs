@@ -47,7 +47,7 @@ pub(super) struct Guests {
     staged: OnceLock<u64>,
     /// The selected files of the user's folders: selecting them again in each guest would be slow.
     selected: OnceLock<BTreeMap<String, Selection>>,
-    /// Files of this machine that guests, whose root is this machine's, cannot see; collected on first use.
+    /// Files that are hidden from guests, which have this machine's root as theirs; collected on first use.
     secrets: OnceLock<Secrets>,
 }
 
@@ -112,7 +112,7 @@ impl Guests {
         let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
         // Bytes are far below 2⁵³.
         let own = (own.map_or(BASE_MEMORY, |memory| memory.0) as f64 * factor) as u64;
-        // No more than staging takes, so that the memory left for caches is what the plan says.
+        // No more than staging takes, so that the plan's memory is left for caches.
         let staged = bytes.saturating_add(bytes / 16);
         let memory = own.saturating_add(staged);
         let modelled = self.plan.device.source.is_modelled();
@@ -286,7 +286,7 @@ impl Guests {
         }
         let available = read_memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
         let largest = self.guest_memory_sizes().last().copied().unwrap_or(1);
-        // Guests take memory as they touch it; half of the free memory is left for what they write to their disks.
+        // Guests take memory as they touch it; half of the free memory is left for their writes to disks.
         let room = usize::try_from(available / 2 / largest.max(1)).unwrap_or(usize::MAX);
         Some(self.placements.len().min(room).max(1))
     }

@@ -6,8 +6,8 @@ use fsverdict_judgement::plan::{Dataset, Plan};
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 
-/// Files that are hidden from the trials of a plan, except `needed`. Trials of an ordinary user can read what the
-/// user can, and hide nothing.
+/// Files that are hidden from the trials of a plan, except `needed`. Trials of an ordinary user can read all files that
+/// the user can, and hide nothing.
 pub fn hidden_from(plan: &Plan, needed: impl IntoIterator<Item = PathBuf>) -> Secrets {
     let folders = plan.datasets.values().filter_map(dataset_folder);
     let places = plan.candidates.iter().filter_map(|candidate| candidate.path.as_ref());
@@ -19,7 +19,7 @@ pub(super) fn hidden_but_for(mut needed: Vec<PathBuf>, opened: &[PathBuf]) -> Se
     if !rustix::process::geteuid().is_root() {
         return Secrets::default();
     }
-    // Tools lie in these folders, and the user who started fsverdict chose them.
+    // Tools lie in these folders, which the user of fsverdict chose.
     let programs = std::env::var_os("PATH").unwrap_or_default();
     needed.extend(std::env::split_paths(&programs).filter(|folder| folder.is_absolute()));
     Secrets::find_secrets(&Root::default(), &needed, opened)

@@ -50,7 +50,7 @@ impl fmt::Display for Interruption {
     }
 }
 
-/// Describes what ended the tries of one trial, as in `killed by signal 9 three times`.
+/// Describes the interruptions that ended the tries of one trial, as in `killed by signal 9 three times`.
 pub fn describe_interruptions(interruptions: &[Interruption]) -> String {
     let times = match interruptions.len() {
         0 | 1 => String::new(),

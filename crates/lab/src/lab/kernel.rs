@@ -114,8 +114,8 @@ impl Kernel {
     }
 }
 
-/// A sandbox for inspecting or running a kernel that the user chose. It can read what the invoking user could,
-/// because its guest's root is this machine's, except secret files; it can write and reach nothing but its own shared
+/// A sandbox for inspecting or running a kernel that the user chose. It can read all files that the invoking user can,
+/// except secret ones, because its guest's root is this machine's. It can write and reach nothing but its own shared
 /// memory.
 pub(super) fn kernel_sandbox<S: Into<String>>(
     isolation: Isolation,

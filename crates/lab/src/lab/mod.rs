@@ -1,4 +1,4 @@
-//! Labs: each provides a kernel and a block device for the agent. What the agent does there is defined in `trial/`.
+//! Labs: each provides a kernel and a block device for the agent. `trial/` defines the agent's work.
 
 mod attachment;
 mod attachments;
@@ -75,7 +75,7 @@ pub trait Lab: Send + Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
-    /// What results from this lab are based on, apart from the device.
+    /// The basis of results from this lab, apart from the device.
     fn fidelity(&self) -> String;
 
     /// Facts about the lab for the reader of the results, beyond those about the host.
@@ -141,7 +141,7 @@ pub struct GuestMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
     Run,
-    /// To show what would run: nothing is unpacked, and no makefile runs.
+    /// To show the commands of a run: nothing is unpacked, and no makefile runs.
     Look,
 }
 

@@ -230,7 +230,7 @@ pub(super) fn command_line_words(devices: &[Modelled<'_>], trial: &TrialId) -> R
 }
 
 /// Numbers of the descriptors of this many disks' sockets. Those of the second and later disks follow the descriptors
-/// of a guest with one disk, whose command line thus stays the same.
+/// of a guest with one disk, so that its command line stays the same.
 pub(super) fn disk_descriptors(disks: usize) -> impl Iterator<Item = i32> {
     let [first, _, last] = LENT_DESCRIPTORS;
     [first].into_iter().chain(last + 1..).take(disks)
@@ -266,7 +266,7 @@ pub(super) fn launch_argv(
     argv
 }
 
-/// What is known of a trial's phases and devices: the phases in time, and the traces with the devices in their
+/// The known facts about a trial's phases and devices: the phases in time, and the traces with the devices in their
 /// initial state, if they are kept.
 pub(super) struct Trail<'a> {
     pub(super) spans: &'a Spans,
@@ -332,7 +332,7 @@ pub(super) fn add_backend_reports(
     })
 }
 
-/// Fails a trial for what the device's process reported, in addition to what was known before: a kernel's last
+/// Fails a trial for the error that the device's process reported, and keeps the earlier reason: a kernel's last
 /// messages explain why requests ended.
 fn fail_trial(end: &TrialEnd, why: Reason) -> TrialEnd {
     let Reason { what: mut reason, hint, .. } = why;

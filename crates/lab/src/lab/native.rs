@@ -173,7 +173,7 @@ impl Lab for Native {
         if fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem)
             .is_some_and(|filesystem| filesystem.pool.is_some())
         {
-            // A pool is the whole kernel's, whatever mounts its programs see, and outlives the trial that imported it.
+            // A pool belongs to the whole kernel, not to a mount namespace, and outlives the trial that imported it.
             return Some(Reason::new(
                 format!(
                     "a trial of {} that is killed would leave its pool on this machine, beside yours",

@@ -25,7 +25,7 @@ pub(super) const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(20);
 /// How often to check whether the trial's processes are stopped or held, and whether the device process still serves.
 const HEALTH_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The hint about a guest whose memory was too small for its boot.
+/// The hint about a guest with too little memory to boot.
 const MORE_MEMORY: &str = "it seems to lack memory: `memory = \"512MiB\"` in the plan, or --set memory=512MiB, gives a guest so much \
     beside what its datasets take";
 
@@ -43,7 +43,7 @@ pub(super) struct ProcessEnd {
     pub(super) status: Option<ExitStatus>,
     /// Describes the debugger that held it.
     pub(super) held: Option<String>,
-    /// What its processes did at the timeout.
+    /// The activity of its processes at the timeout.
     pub(super) activity: Option<String>,
     /// Wall time in seconds.
     pub(super) wall: f64,

@@ -1,5 +1,5 @@
-//! Computes the device's figures for each phase from traces after the trial: how scattered the requests were, the
-//! queue depth, and what the medium wrote for them.
+//! Computes the device's figures for each phase from traces after the trial: how scattered the requests were, the queue
+//! depth, and the bytes that the medium wrote for them.
 
 use std::collections::BTreeSet;
 

@@ -29,14 +29,14 @@ pub struct TrialEnd {
     /// Whether the trial was killed from outside before its agent sent an event or its device got a request: that
     /// says nothing about the candidate however often it happens.
     pub unheard: bool,
-    /// Whether the trial was stopped for a while and continued: what it timed includes the pause.
+    /// Whether the trial was stopped for a while and continued: its times include the pause.
     pub stopped: bool,
     /// The number (from 1) of a device of this machine that failed during the trial, and the error: that says nothing
     /// about the candidate.
     pub device_error: Option<(usize, String)>,
 }
 
-/// Describes for people what the trial did in its last step: the phase, and the program that the plan runs in it.
+/// Describes the trial's last step for display: the phase, and the program that the plan runs in it.
 pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
     let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
     match work {

@@ -62,7 +62,7 @@ const UBD: &str = "/dev/ubd";
 #[derive(Debug)]
 struct Uml(Guests);
 
-/// What a guest boots, and its memory in bytes.
+/// The kernel that a guest boots, its first program, and its memory in bytes.
 struct Boots<'a> {
     first_program: &'a Path,
     kernel: &'a Kernel,
@@ -231,7 +231,7 @@ impl Lab for Uml {
     }
 
     fn command_line(&self) -> Vec<String> {
-        // The descriptor numbers differ between trials; a reader who repeats the command names files instead.
+        // The descriptor numbers differ between trials; to repeat the command, name files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
         let first_program = self.first_program(&program);

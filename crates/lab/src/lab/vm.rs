@@ -266,7 +266,7 @@ impl Lab for Vm {
     }
 
     fn command_line(&self) -> Vec<String> {
-        // The descriptor numbers differ between trials; a reader who repeats the command names files instead.
+        // The descriptor numbers differ between trials; to repeat the command, name files instead.
         let Some(first) = self.guests.plan.candidates.first() else { return Vec::new() };
         let modelled = self.guests.modelled_devices(first);
         let depth = queue_depth(&modelled).ok().filter(|_| !modelled.is_empty());

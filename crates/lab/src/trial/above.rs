@@ -34,12 +34,12 @@ impl<'a> AboveLayer<'a> {
         self.layer.nodes.iter().map(Path::new)
     }
 
-    /// The command that mounts the layer over what the mount point shows.
+    /// The command that mounts the layer over the folder that the mount point shows.
     pub(super) fn mount_command(&self, mount: &str) -> (&'static str, Vec<String>) {
         self.layer_command(self.layer.open, mount)
     }
 
-    /// The command that unmounts what the mount point shows.
+    /// The command that unmounts the folder that the mount point shows.
     pub(super) fn unmount_command(&self, mount: &str) -> Option<(&'static str, Vec<String>)> {
         self.layer.close.map(|line| self.layer_command(line, mount))
     }

@@ -29,7 +29,7 @@ pub enum Act<'a> {
     PutBack,
     /// Starts work on an array beside the phase …
     Begin(ArrayState),
-    /// … and waits for it; its duration is kept with what was timed.
+    /// … and waits for it; its duration is kept with the other times.
     Finish(ArrayState),
     /// A line for the shell, off the clocks.
     Aside(&'a Phase, AsideLine),
@@ -37,7 +37,7 @@ pub enum Act<'a> {
     StopService(&'a Service),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),
-    /// Writes what was timed into the journal.
+    /// Writes the measured times into the journal.
     Record,
     /// Judges the checker's result.
     Judge,

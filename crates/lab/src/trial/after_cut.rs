@@ -153,7 +153,7 @@ impl Agent<'_> {
     }
 }
 
-/// What must be found in each state, and what is prepared once for all of them.
+/// The requirements on each state, and the resources that are prepared once for all of them.
 struct CutLooking<'a> {
     look: &'a CutLook,
     sequences: Option<SequencesLooking>,
@@ -177,7 +177,7 @@ impl StateLook {
         found.into_finding(CutOutcome::Unmountable, 0.0)
     }
 
-    /// Reads what the kernel has logged since.
+    /// Reads the messages that the kernel has logged since.
     fn read_kernel_messages(&mut self, stack: &mut Stack<'_>) {
         let recovery = stack.filesystem.recovery;
         for line in stack.said_at_all() {
@@ -234,8 +234,8 @@ impl StateLook {
     }
 }
 
-/// Lets the checker repair what it can; returns whether there was anything to repair. Failures to repair are added to
-/// `told`.
+/// Lets the checker repair the filesystem; returns whether there was anything to repair. Failures to repair are added
+/// to `told`.
 fn run_repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
     let Some(record) = stack.run_repair()? else { return Ok(false) };
     let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));

@@ -227,7 +227,7 @@ fn take_away(was_refused: bool) -> std::io::Result<()> {
     std::fs::remove_file(&path)
 }
 
-/// Lets the checker repair what it can, one method after another, until it finds no fault.
+/// Lets the checker repair the filesystem, by one method after another, until it finds no fault.
 fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
     for options in stack.filesystem.recovery.repairs {
         let record = stack.repair_with(options)?;

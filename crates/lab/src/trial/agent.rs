@@ -1,4 +1,4 @@
-//! `fsverdict agent`: runs one trial on whatever kernel it finds, and reports to the conductor.
+//! `fsverdict agent`: runs one trial on the kernel that started it, and reports to the conductor.
 
 use std::ffi::OsString;
 use std::fs::File;

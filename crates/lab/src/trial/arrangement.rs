@@ -26,7 +26,7 @@ pub struct LayerSite {
     pub device: usize,
 }
 
-/// What a layer or filesystem lies on.
+/// The base of a layer or filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     /// The device of this number, from 1.

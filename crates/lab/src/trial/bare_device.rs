@@ -105,7 +105,7 @@ impl BareDevice {
         TrialError::Device { device: self.number, error }
     }
 
-    /// Its size in bytes, whatever it holds.
+    /// Its size in bytes.
     pub(super) fn size(&self) -> std::io::Result<u64> {
         File::open(&self.path)?.seek(SeekFrom::End(0))
     }

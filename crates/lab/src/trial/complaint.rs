@@ -1,4 +1,4 @@
-//! Reports a phase whose program failed to the author of the plan: the phase, the output, and a hint.
+//! Reports a phase in which the program failed to the author of the plan: the phase, the output, and a hint.
 
 use std::path::Path;
 

@@ -53,13 +53,13 @@ pub enum TrialError {
     Company { reason: Reason, record: Option<Box<CommandRecord>> },
     #[error("{0}")]
     Damaged(String),
-    /// The result of a command differs from what the plan requires.
+    /// The result of a command differs from the plan's requirement.
     #[error("phase `{phase}`: {difference}")]
     Different { phase: String, difference: String },
 }
 
 impl TrialError {
-    /// Whether this machine prevented a program from starting, whatever the candidate.
+    /// Whether this machine, not the candidate, prevented a program from starting.
     pub fn is_of_machine(&self) -> bool {
         match self {
             TrialError::Program(ProgramError::Start { source, .. }) => cannot_start(source),

@@ -1,5 +1,5 @@
-//! The layers of a trial in their order: each is made and opened on what lies below, held open, and removed with its
-//! last user, which is the descriptor kept here.
+//! The layers of a trial in their order: each is made and opened on the one below, held open, and removed with its last
+//! user, which is the descriptor kept here.
 
 #[cfg(test)]
 mod tests;

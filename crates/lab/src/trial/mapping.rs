@@ -54,7 +54,7 @@ pub(super) fn mapped_name(kind: LayerKind, name: &str) -> String {
 /// Bytes of a block device, as sysfs has them.
 pub(super) fn device_size(node: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("size"));
-    // sysfs counts in sectors of 512 bytes, whatever the device's own sector size is.
+    // sysfs counts in sectors of 512 bytes, independent of the device's own sector size.
     text.ok()?.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 

@@ -359,7 +359,7 @@ impl Agent<'_> {
     }
 }
 
-/// The numbers of its own that a phase reads out of what its program printed.
+/// The numbers that the plan tells a phase to read out of its program's output.
 fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
     let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT };
     let read = |(name, metric): (&String, &OwnMetric)| {
@@ -391,8 +391,8 @@ fn describe_crowding(threads: usize, processors: usize) -> Option<String> {
     })
 }
 
-/// Runs work on the first clock and makes it durable on the second, in the way that belongs to what is timed. There are
-/// no clocks before the trial is alone with its device.
+/// Runs work on the first clock and makes it durable on the second, by syncfs(2) or by flushing the device, depending
+/// on the step. There are no clocks before the trial is alone with its device.
 pub(super) fn clock_work<'s, T>(
     meter: Option<&Meter>,
     stack: &mut Stack<'s>,

@@ -79,7 +79,7 @@ struct PlainContext<'a> {
 }
 
 impl PlainContext<'_> {
-    /// The lines of a step: one for what is timed, one for what precedes it, and one for what follows it.
+    /// The lines of a step: one for its preparation, one for the timed work, and one for the rest.
     fn step_lines(&mut self, step: &Step<'_>) -> Vec<String> {
         let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
         let first = self.act_lines(&step.first, 1);
@@ -381,7 +381,7 @@ fn quoted_command(argv: &[String]) -> String {
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What is served is not a shell command, but fsverdict itself.
+/// The server of a layer is not a shell command, but fsverdict itself.
 fn shown_above(above: &AboveLayer<'_>) -> String {
     match above.is_served() {
         true => format!("[serve {BELOW} at {MOUNT}]"),

@@ -1,5 +1,5 @@
-//! Checks further promises of a filesystem after a power cut: whole folders that were copied and synced, and what
-//! programs state was promised to them, which the programs themselves check.
+//! Checks further promises of a filesystem after a power cut: whole folders that were copied and synced, and the
+//! promises that programs say they were given, which the programs themselves check.
 
 use std::path::Path;
 use std::time::Duration;

@@ -23,7 +23,7 @@ pub struct Assignment {
     pub bench: TestBench,
 }
 
-/// One resolved trial: what is to be done, independent of the lab.
+/// One resolved trial: its work, independent of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
     pub trial: TrialId,
@@ -61,7 +61,7 @@ pub struct TrialSpec {
     pub devices: usize,
 }
 
-/// What must be found in the crash states that the trial's device presents one after another.
+/// The requirements on the crash states that the trial's device presents one after another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CutLook {
     /// When power was cut in each, in nanoseconds of the device's clock.
@@ -72,7 +72,7 @@ pub struct CutLook {
     /// The sequences that had been done, if any had.
     #[serde(default)]
     pub sequences: Option<SequencesRecord>,
-    /// Checks of what programs had been promised.
+    /// Checks of promises that programs were given.
     #[serde(default)]
     pub rechecks: Vec<Recheck>,
     /// Folders that had been copied and synced.
@@ -80,7 +80,7 @@ pub struct CutLook {
     pub written: Vec<WrittenFolder>,
 }
 
-/// What must be found on the trial's device, on which one block after another is rotten.
+/// The requirements on the trial's device, on which one block after another is rotten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RotLook {
     pub folders: Vec<SavedFolder>,
@@ -147,9 +147,8 @@ pub struct TestBench {
     pub idle_load: f64,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
-    /// The folders in which a guest looks for programs before its usual ones, as in `PATH`: the programs whose
-    /// versions were recorded here must be those that run. A trial on this machine's kernel has the environment of
-    /// the user.
+    /// The folders in which a guest looks for programs before its usual ones, as in `PATH`: the programs that run must
+    /// be those of the versions recorded here. A trial on this machine's kernel has the environment of the user.
     pub programs: Option<String>,
     /// The selected files of the user's folders, by dataset, if they were selected before.
     pub selected: BTreeMap<String, Selection>,
@@ -180,7 +179,7 @@ pub enum Staging {
         /// The folder of the image, for messages.
         folder: PathBuf,
     },
-    /// Staged once for the whole run by another process, whose mounts the agent's sandbox inherits.
+    /// Staged once for the whole run by another process. The agent's sandbox inherits its mounts.
     Held {
         /// The folder of the scratch disk they lie on, where they are too large for memory.
         on_disk: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! From the bare device up to the mounted filesystem, step by step, and down again.
 //!
-//! Everything that was set up is recorded, so that it is taken down in reverse order whatever happened; every error
+//! Everything that was set up is recorded, so that it is taken down in reverse order after every outcome; every error
 //! on the way down is reported and none hides the cause.
 
 mod above;
@@ -75,9 +75,9 @@ pub(super) struct Stack<'a> {
     imported: bool,
     /// At the mount point, where something lies above the filesystem.
     shown: ShownAbove,
-    /// The process that serves what is shown there.
+    /// The process that serves the folder shown there.
     server: Option<RunningProgram>,
-    /// Whether layers were sealed that are once all is written.
+    /// Whether the layers were sealed that are sealed once all data is written.
     sealed: bool,
     cleaner: bool,
     /// Whether it was reported that the cleaner does not behave as asked.
@@ -259,8 +259,8 @@ impl<'a> Stack<'a> {
         self.fresh.as_ref()
     }
 
-    /// From here on only this stack's disks are visible, to the agent and to every tool, whatever its options name:
-    /// options of mkfs and mount come from the plan. Claiming and staging needed other disks.
+    /// From here on only this stack's disks are visible, to the agent and to every tool, even if its options name
+    /// others: options of mkfs and mount come from the plan. Claiming and staging needed other disks.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         if self.claims.is_empty() {
             return Ok(private_devices(&[])?);
@@ -313,7 +313,7 @@ impl<'a> Stack<'a> {
         self.export_pool()
     }
 
-    /// Runs the checker and returns its record, whatever the result; `None` if the filesystem has no checker.
+    /// Runs the checker and returns its record, also of a failure; `None` if the filesystem has no checker.
     pub(super) fn run_checker(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
         self.import_pool()?;
         self.run_required(Line::Scrub)?;
@@ -389,7 +389,7 @@ impl<'a> Stack<'a> {
             .map_err(TrialError::io_error("put the image out of the cache"))
     }
 
-    /// Does what is possible for a cold start in a folder, which stays mounted.
+    /// Prepares a cold start in a folder as far as possible: the folder stays mounted.
     pub(super) fn forget_folder(&mut self, phase: &str) -> Result<(), TrialError> {
         self.sync_filesystem()?;
         if caches::drop_caches(&Root::new("/")).is_ok() {

@@ -22,7 +22,7 @@ use super::spec::{Assignment, Staging, TestBench, TrialDevice, mentions_variable
 /// The agent's own tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
-/// Folder in which the process that stages for the whole run records what it staged.
+/// The folder in which the process that stages for the whole run records the staged files.
 pub(super) const RECORDS: &str = "/tmp/fsverdict/records";
 /// Where an agent's sandbox shows the files that this process staged.
 const HELD: &str = "/tmp/fsverdict-held";
@@ -99,7 +99,7 @@ impl Materials {
     }
 }
 
-/// A fingerprint of a user's folder, whose content may differ in the next trial, or the next run.
+/// A fingerprint of a user's folder, since its content may differ in the next trial or run.
 fn content_fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
     let digest = Manifest::for_generation(prepared, Some(staged), 0)?.digest();

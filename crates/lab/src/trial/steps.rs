@@ -1,5 +1,5 @@
-//! Declares once what a trial does, from a bare device back to a bare device: the agent runs these steps, `--dry-run`
-//! prints them, and a test compares the documentation with them.
+//! Declares once the steps of a trial, from a bare device back to a bare device: the agent runs these steps,
+//! `--dry-run` prints them, and a test compares the documentation with them.
 
 use fsverdict_judgement::journal::{CLAIM, TEAR_DOWN};
 use fsverdict_judgement::plan::{ArrayState, Flow, Operation, Phase, PhaseWork};

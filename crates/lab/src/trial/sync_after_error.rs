@@ -1,4 +1,4 @@
-//! Tests what fsync reports about writes that the device refuses, and which content is there afterwards: each file is
+//! Tests the answers of fsync about writes that the device refuses, and the content afterwards: each file is
 //! overwritten in place, synced, synced again after a failure, and read; then read again after a remount (Rebello et
 //! al., *Can Applications Recover from fsync Failures?*, ATC '20).
 
@@ -17,7 +17,7 @@ use super::stack::MOUNT;
 /// Files that are written over, at most.
 const MOST_FILES: usize = 2000;
 
-/// What the user of a file would have observed.
+/// A file, with the observations that its user would have made.
 struct TriedFile {
     path: PathBuf,
     /// Of the content that was written: it is not kept.

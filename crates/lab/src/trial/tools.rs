@@ -22,7 +22,7 @@ pub(super) enum Trade {
 
 pub(super) struct Tools {
     limit: Duration,
-    /// Where programs start whose options a plan can choose; `None` before [`Tools::shut_in`].
+    /// The sandboxes for programs with options from the plan; `None` before [`Tools::shut_in`].
     workshops: Option<Workshops>,
 }
 

@@ -29,7 +29,7 @@ pub(super) const ROOT: &str = "root";
 
 /// `MODULE_INIT_COMPRESSED_FILE` (include/uapi/linux/module.h).
 const COMPRESSED: i32 = 4;
-/// The host's root does not change while a guest lives, so what was read once stays cached.
+/// The host's root does not change while a guest lives, so a file that was read once stays cached.
 const OPTIONS: &std::ffi::CStr = c"trans=virtio,version=9p2000.L,cache=loose,msize=262144";
 
 /// From here on this process's root is the host's.

@@ -66,8 +66,8 @@ pub(super) fn pack_initramfs(
     Ok(file.into())
 }
 
-/// Keeps of a program what the kernel loads (elf(5)): everything up to the end of its last segment. A debug build's
-/// symbols are three quarters of the file, and a booting guest would hold them twice.
+/// Cuts a program down to the part that the kernel loads (elf(5)): everything up to the end of its last segment. A
+/// debug build's symbols are three quarters of the file, and a booting guest would hold them twice.
 fn without_sections(mut program: Vec<u8>) -> Vec<u8> {
     const LOAD: u32 = 1;
     const HEADER: usize = 64;

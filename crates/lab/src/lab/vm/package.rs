@@ -140,13 +140,13 @@ fn remove_unwanted(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
     tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: Reason::plain(error) })
 }
 
-/// The folder of the cache for what is made from these files.
+/// The folder of the cache for files that are unpacked from the packages `of`.
 fn kept_at(path: &Path, of: &[&Path]) -> Result<PathBuf, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     Ok(KernelCache::of_user().unpacked_folder(digest_files(of).map_err(failed)?))
 }
 
-/// Version of the unpacking procedure: what an earlier version unpacked is not used.
+/// The version of the unpacking procedure: files that an earlier version unpacked are not used.
 const MANNER: u8 = 2;
 
 /// Another number when one of these files is another one.

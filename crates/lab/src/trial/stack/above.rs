@@ -17,7 +17,7 @@ const SERVE: &str = "serve the filesystem";
 /// How often it is looked whether that is seen.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What the mount point of a candidate with a layer above its filesystem shows.
+/// The folder that the mount point shows, for a candidate with a layer above its filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShownAbove {
     /// The filesystem was not mounted yet.
@@ -34,7 +34,7 @@ impl Stack<'_> {
         if AboveLayer::of_candidate(self.candidate).is_some() { BELOW } else { MOUNT }
     }
 
-    /// Shows at the mount point what phases see: at first the folder that becomes the lower one.
+    /// Shows at the mount point the folder that phases see: at first the one that becomes the lower one.
     pub(super) fn show_above(&mut self) -> Result<(), TrialError> {
         let Some(above) = AboveLayer::of_candidate(self.candidate) else { return Ok(()) };
         if above.is_served() {

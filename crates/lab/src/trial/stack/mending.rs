@@ -10,7 +10,8 @@ use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
-    /// Tries what a user who knows all devices would: the first, then each other one, then without the missing one.
+    /// Tries to mount as a user would with all devices known: by the first, then by each other one, then without the
+    /// missing one.
     pub(in crate::trial) fn mount_rotten(&mut self) -> Result<(), MountError> {
         let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut result = self.mount_state();

@@ -1,6 +1,6 @@
 //! The pool that a filesystem lies in: imported before it is mounted or checked, exported afterwards.
 //!
-//! What a pool has in memory survives an unmount and is gone after an export, so a cold start needs no other step.
+//! The cache of a pool survives an unmount and is gone after an export, so a cold start needs no other step.
 
 use std::path::{Path, PathBuf};
 
