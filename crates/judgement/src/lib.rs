@@ -1,4 +1,5 @@
-//! What calculates: the plan as it was written, the journal of what happened, and everything that follows from the two.
+//! Calculates verdicts: reads the plan as it was written and the journal of the run, and derives everything else from
+//! the two.
 //!
 //! Nothing here touches a device, runs a program or knows a lab: the compiler holds it to that, for none of those rooms
 //! is in this crate, nor how anything is said. Its rooms stand on one another in this order, as those of the program stand on them.

@@ -1,4 +1,4 @@
-//! What bonnie++ measures, as a journal names it.
+//! The metrics of bonnie++, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

@@ -15,7 +15,7 @@ impl StateFinding {
     /// The maximum length of a finding in bytes of JSON: control characters take six bytes each.
     pub const LONGEST: usize = 6 * (SEEN + 200 + NAME + NAMES * (NAME + 4)) + 40 * LossAges::BINS + 200;
 
-    /// The finding with texts and lists of bounded length; it tells what was cut.
+    /// The finding with texts and lists of bounded length; it says how much was cut.
     pub fn bounded(mut self) -> StateFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);
@@ -38,7 +38,7 @@ impl StateFinding {
 }
 
 impl RotFinding {
-    /// The finding with texts and lists of bounded length; it tells what was cut.
+    /// The finding with texts and lists of bounded length; it says how much was cut.
     pub fn bounded(mut self) -> RotFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);

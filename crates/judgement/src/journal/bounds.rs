@@ -53,7 +53,7 @@ impl JournalBounds {
         self.check_event(&record.event)
     }
 
-    /// Checks an event whose trial is named elsewhere.
+    /// Checks an event that does not name its trial itself.
     ///
     /// # Errors
     /// Describes the bound that the event exceeds.

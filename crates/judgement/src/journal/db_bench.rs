@@ -1,4 +1,4 @@
-//! What db_bench measures, as a journal names it.
+//! The metrics of db_bench, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;
@@ -51,7 +51,7 @@ benchmarks! {
     "readrandomwriterandom" Neither,
 }
 
-/// What is measured of the benchmark of this name.
+/// The metrics of the benchmark of this name.
 pub fn of(name: &str) -> Option<&'static [MetricInfo; 5]> {
     OF_EACH.get(NAMES.iter().position(|known| *known == name)?)
 }

@@ -1,4 +1,4 @@
-//! What dbench measures, as a journal names it.
+//! The metrics of dbench, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

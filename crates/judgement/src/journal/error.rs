@@ -1,4 +1,4 @@
-//! Errors of reading and writing a journal, which tell what happened, to which file, and what the user can do.
+//! Errors of reading and writing a journal, which tell the failed operation, its file, and a remedy for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -58,7 +58,7 @@ pub enum Event {
         plan_digest: String,
         lab: String,
         lab_reason: String,
-        /// What the results are based on, in a sentence.
+        /// The basis of the results, in a sentence.
         fidelity: String,
         /// Facts about the host, the kernel, the device and the tools.
         environment: Facts,
@@ -120,7 +120,7 @@ pub enum Event {
         /// Why the trial failed; empty if it succeeded.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
-        /// What the user can do about it; empty if no advice is known.
+        /// Advice to the user; empty if none is known.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         hint: String,
         /// Seconds of wall time from start to end, as the conductor measured it.
@@ -133,22 +133,22 @@ pub enum Event {
         /// The evidence, in a sentence.
         reason: String,
     },
-    /// Files that were saved, in a trial whose writes are recorded. Journals do not contain this event.
+    /// Files that were saved, in a trial that records writes. Journals do not contain this event.
     Saved {
         phase: String,
         saves: Vec<Save>,
     },
-    /// Sequences that were completed, in a trial whose writes are recorded. Journals do not contain this event.
+    /// Sequences that were completed, in a trial that records writes. Journals do not contain this event.
     Sequences {
         phase: String,
         batches: Vec<SequenceBatch>,
     },
-    /// Promises that a command reported, in a trial whose writes are recorded. Journals do not contain this event.
+    /// Promises that a command reported, in a trial that records writes. Journals do not contain this event.
     Promised {
         phase: String,
         promises: Vec<ProgramPromise>,
     },
-    /// What was found in a state after a power cut. Journals do not contain this event.
+    /// A finding in a state after a power cut. Journals do not contain this event.
     AfterCut(StateFinding),
     /// An event on a trial's device that says nothing about the candidate.
     Device(DeviceEvent),
@@ -188,7 +188,7 @@ pub enum DeviceEvent {
     Failed {
         /// The device's number, from 1.
         device: usize,
-        /// What the kernel reported.
+        /// The kernel's message.
         found: String,
     },
 }
@@ -303,7 +303,7 @@ pub struct Observation {
     /// Progress over time, if it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<WorkCourse>,
-    /// What the kernel counted and charged, if computation has a price.
+    /// The computation that the kernel counted and charged, if it has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub computation: Option<CountedComputation>,
 }
@@ -374,7 +374,7 @@ impl Measurement {
         }
     }
 
-    /// A measurement of a metric whose direction is known by its name.
+    /// Creates a measurement of a metric that has a known direction by its name.
     pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
         Self { metric: metric.into(), unit, value, better: None }
     }
@@ -383,7 +383,7 @@ impl Measurement {
 /// A latency histogram, as the non-empty buckets of an HDR histogram with two significant digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// What was timed: `create`, `open`, `unlink` …
+    /// The timed call: `create`, `open`, `unlink` …
     pub call: String,
     /// (highest value of the bucket in nanoseconds, count).
     pub buckets: Vec<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! What fio measures, as a journal names it.
+//! The metrics of fio, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

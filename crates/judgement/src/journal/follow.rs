@@ -1,4 +1,4 @@
-//! Follows a journal that is being written: reads what was appended since the last look, and nothing twice.
+//! Follows a journal that is being written: reads the records appended since the last look, and none twice.
 //!
 //! A follower takes no lock and writes nothing, so the writer does not notice it.
 
@@ -22,7 +22,7 @@ pub struct JournalFollower {
 }
 
 impl JournalFollower {
-    /// Opens the journal in the folder of a run and reads what it holds.
+    /// Opens the journal in the folder of a run and reads its records.
     ///
     /// # Errors
     /// If there is no journal yet, or it is damaged before its end.
@@ -65,7 +65,7 @@ impl JournalFollower {
         self.fold.underway()
     }
 
-    /// The open file, to find out who is writing it.
+    /// The open file, to find the process that is writing it.
     pub fn file(&self) -> &File {
         &self.file
     }

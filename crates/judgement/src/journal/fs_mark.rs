@@ -1,4 +1,4 @@
-//! What fs_mark measures, as a journal names it.
+//! The metrics of fs_mark, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

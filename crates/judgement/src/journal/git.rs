@@ -1,4 +1,4 @@
-//! What git says of itself, as a journal names it.
+//! The metrics that git reports of itself, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

@@ -1,4 +1,4 @@
-//! The record of a run: what happened, in order, never changed afterwards.
+//! The record of a run: its events in order, never changed afterwards.
 //!
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 

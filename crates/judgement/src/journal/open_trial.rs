@@ -1,4 +1,4 @@
-//! A trial while its journal is read: what is recorded of it, and where its time goes.
+//! A trial while its journal is read: the records about it, and how its time is spent.
 
 use std::collections::BTreeMap;
 

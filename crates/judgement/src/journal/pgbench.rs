@@ -1,4 +1,4 @@
-//! What pgbench measures, as a journal names it.
+//! The metrics of pgbench, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

@@ -54,7 +54,7 @@ pub struct SequenceCalls {
     pub refused: bool,
 }
 
-/// What happened to a filesystem after a power cut, best outcome first.
+/// The outcome for a filesystem after a power cut, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutOutcome {
@@ -118,7 +118,7 @@ pub struct StateFinding {
     /// The names of the promises that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
-    /// A description of what was observed; empty if nothing is wrong.
+    /// A description of the fault; empty if nothing is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
     /// Recovery time in seconds of the device's clock: from the first attempt to mount until the filesystem was

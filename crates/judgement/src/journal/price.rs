@@ -30,7 +30,7 @@ impl CpuPrice {
     }
 }
 
-/// A candidate whose computation has no price.
+/// A candidate without a price for its computation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpriced {
     pub candidate: String,

@@ -1,4 +1,4 @@
-//! The processor model that priced a run's computation, and what a phase was charged for.
+//! The processor model that priced a run's computation, and the charges of a phase.
 
 use std::collections::BTreeMap;
 

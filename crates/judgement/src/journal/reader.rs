@@ -94,7 +94,7 @@ pub(super) fn scan(
     scan_further(path, lines, Scanned::default(), take)
 }
 
-/// Continues behind the last record of what was scanned: `lines` begin there.
+/// Continues behind the last scanned record: `lines` begin there.
 pub(super) fn scan_further(
     path: &Path,
     mut lines: impl BufRead,
@@ -139,7 +139,7 @@ pub(super) fn scan_further(
                 (Err(error), None) => {
                     // After a crash, pages of the last writes may reach the disk out of order, and a disk may leave any
                     // bytes after the end of a file. But a complete JSON object that is no record cannot come from a
-                    // crash. A file whose first line is invalid is no journal, unless that line is its last.
+                    // crash. A file with an invalid first line is no journal, unless that line is its last.
                     let is_last = at == last && lines.fill_buf().map_err(failed)?.is_empty();
                     let may_be_torn = (intact_bytes > 0 || is_last) && !is_object(line);
                     let wrong = later_schema(path, line).unwrap_or_else(|| malformed(number, reason(&error)));

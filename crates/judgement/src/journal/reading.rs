@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a field's name that are kept of what a reader reports.
+/// The number of bytes that are kept of a field's name in a reader's report.
 const LONGEST_FIELD: usize = 40;
 
-/// The place at which a reader of an image gave up. What it found before that is kept.
+/// The place at which a reader of an image gave up. Its findings up to there are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingStopped {
     /// The block that it could not follow, in blocks of 4096 bytes; `None` where no single block is the cause.
@@ -74,7 +74,7 @@ impl ReadingStopped {
         Self::at_block(block, StopReason::Implausible { field: field.to_owned(), value })
     }
 
-    /// The same, with a field's name of bounded length and without what steers a terminal.
+    /// The same, with a field's name of bounded length and without terminal control characters.
     pub fn bounded(mut self) -> ReadingStopped {
         if let StopReason::Implausible { field, .. } = &mut self.reason {
             field.retain(|letter| letter.is_ascii_graphic());

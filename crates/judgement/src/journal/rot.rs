@@ -1,5 +1,5 @@
-//! Results of block corruption tests for a candidate: how often each kind of block led to which outcome, who detected
-//! the corruption, and the first blocks whose corruption lost data silently.
+//! Results of block corruption tests for a candidate: how often each kind of block led to which outcome, the part that
+//! detected the corruption, and the first blocks that lost data silently.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reading::ReadingStopped;
 
-/// What a block held before it was corrupted.
+/// The use of a block before it was corrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockUse {
@@ -15,7 +15,7 @@ pub enum BlockUse {
     Superblock,
     /// Journal, log, or checkpoint.
     Journal,
-    /// Inodes, in whatever structure holds them.
+    /// Inodes, in any structure that holds them.
     Inode,
     /// Directory entries.
     Directory,
@@ -23,8 +23,8 @@ pub enum BlockUse {
     Map,
     /// File content.
     Data,
-    /// The block is in use, but its content is not known: it lies below a layer, or in a filesystem whose layout the
-    /// program does not read.
+    /// The block is in use, but its content is not known: it lies below a layer, or in a filesystem with a layout that
+    /// the program does not read.
     Unknown,
     /// The block is free. It serves as a control: its corruption must have no effect.
     Unused,
@@ -58,7 +58,7 @@ impl BlockUse {
     }
 }
 
-/// What happened to a filesystem with one corrupted block, best outcome first.
+/// The outcome for a filesystem with one corrupted block, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RotOutcome {
@@ -163,7 +163,7 @@ impl RotWitness {
     }
 }
 
-/// What fsync returned for writes that the device refused, and whether the data were there after the next mount; the
+/// The answer of fsync to writes that the device refused, and whether the data were there after the next mount; the
 /// best first. Linux reports a failed write to each open file once (Documentation/filesystems/vfs.rst, errseq_t), so a
 /// second fsync may succeed. Rebello et al., ATC '20, study how programs can handle that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -218,15 +218,15 @@ pub struct RotFinding {
     /// The names of the promises that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
-    /// A description of what was observed; empty if nothing is wrong.
+    /// A description of the fault; empty if nothing is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
-    /// What fsync returned, if the block refused writes.
+    /// The answer of fsync, if the block refused writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncAnswer>,
 }
 
-/// A finding, with what its block held.
+/// A finding, with the use of its block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedRot {
     pub held: BlockUse,
@@ -277,11 +277,11 @@ pub struct RottenBlocks {
     pub candidate: String,
     /// How many corrupted blocks were examined, one at a time.
     pub looked: u32,
-    /// Results by what the blocks held.
+    /// Results by the use of the blocks.
     pub held: BTreeMap<BlockUse, RotTally>,
     /// Results by the name of the kind of corruption.
     pub decays: BTreeMap<String, RotTally>,
-    /// The first examples of blocks whose corruption was grave: a few, at most one for each use and kind of corruption.
+    /// The first examples of blocks with grave outcomes: a few, at most one for each use and kind of corruption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<PlacedRot>,
     /// Where the layout reader stopped, if it did not finish: the use of the blocks that it did not reach is unknown.

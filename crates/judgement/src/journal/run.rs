@@ -60,7 +60,7 @@ pub struct Header {
     pub plan_digest: String,
     pub lab: String,
     pub lab_reason: String,
-    /// What the results are based on.
+    /// The basis of the results.
     pub fidelity: String,
     /// Host, kernel, device, tools.
     pub environment: Facts,
@@ -69,7 +69,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The release of the kernel whose filesystems were tested: the guest's if there is a guest, otherwise the host's.
+    /// The release of the kernel under test: the guest's if there is a guest, otherwise the host's.
     pub fn kernel(&self) -> Option<&String> {
         kernel_release(&self.environment)
     }
@@ -86,7 +86,7 @@ pub struct CandidateState {
     pub status: CandidateStatus,
     /// Why the candidate was skipped or failed; empty otherwise.
     pub reason: String,
-    /// What the user can do about it; empty if no advice is known.
+    /// Advice to the user; empty if none is known.
     pub hint: String,
     /// The evidence for which the stopping rule dropped the candidate.
     pub dropped: Option<String>,
@@ -116,7 +116,7 @@ pub struct BlockState {
     pub order: Vec<String>,
     /// The site that ran the block, in a run of several sites.
     pub place: Option<BlockSite>,
-    /// Candidates whose trial has ended, with or without success, in the order in which their trials ended.
+    /// Candidates with an ended trial, with or without success, in the order in which the trials ended.
     pub done: Vec<String>,
     pub finished: bool,
     /// The rule, fixed in advance, by which the block does not count.
@@ -157,7 +157,7 @@ pub struct Trial {
     pub started: Timestamp,
     pub status: Status,
     pub reason: String,
-    /// What the user can do about a failure; empty if no advice is known.
+    /// Advice about a failure; empty if none is known.
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
@@ -230,7 +230,7 @@ impl Trial {
     }
 }
 
-/// The prefix of a caution that says what measured times leave out when computation takes no simulated time.
+/// The prefix of the caution about times without computation, when computation takes no simulated time.
 const FREE_CPU: &str = "CPU is taken as free: ";
 
 /// A caution with the number of trials that raised it.
@@ -246,8 +246,8 @@ pub struct HeldCaution {
 }
 
 impl HeldCaution {
-    /// What the measured times leave out for some of these candidates but not for others. Such an omission biases a
-    /// comparison, so reports say more about it than about other limits.
+    /// The part of the work that the measured times leave out for some of these candidates but not for others. Such an
+    /// omission biases a comparison, so reports say more about it than about other limits.
     pub fn tilts(&self, candidates: &[&str]) -> Option<&str> {
         let concerned =
             candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
@@ -275,8 +275,8 @@ impl Run {
         self.blocks.iter().find(|block| !block.finished)
     }
 
-    /// The candidates whose last trial was killed in the last block, unless that block is repeated anyway. A resumed
-    /// run tests them again.
+    /// The candidates with a killed last trial in the last block, unless that block is repeated anyway. A resumed run
+    /// tests them again.
     pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
         let last = self.blocks.last().filter(|block| block.invalid.is_none());
         let own = |trial: &&Trial| last.is_some_and(|block| block.is(trial.id.block, trial.id.attempt));

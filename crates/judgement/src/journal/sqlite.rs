@@ -1,4 +1,4 @@
-//! What the script of the adapter `sqlite` measures, as a journal names it.
+//! The metrics that the script of the adapter `sqlite` measures, as a journal names them.
 
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;

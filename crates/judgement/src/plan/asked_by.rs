@@ -25,7 +25,7 @@ pub(super) const ASK: &[&str] = &[
 pub struct AskedBy {
     /// Plans of the same group are listed together.
     pub group: String,
-    /// What the plan finds out, in one line.
+    /// The question that the plan answers, in one line.
     pub summary: String,
     /// The workload in a few words, as `fsverdict ask` offers it.
     pub shown: Option<String>,

@@ -1,5 +1,5 @@
-//! The axes of a candidate, one row each: whatever can be varied, and all that is known of it. The value itself is a field of
-//! [`Candidate`] or of [`Environment`](super::Environment).
+//! The axes of a candidate, one row each: every property that can be varied, and how it is read and shown. The value
+//! itself is a field of [`Candidate`] or of [`Environment`](super::Environment).
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use super::{Candidate, DeviceSource, FREE_CPU};
 use fsverdict_text::value::{absolute_path, filled_text, text};
 use fsverdict_text::{Node, TomlValue, split_words};
 
-/// An option that is shown as it is, may tell of anybody, and has one key and no list of what it takes.
+/// The default row: an option that is shown as it is, may identify a person, and has one key and no list of accepted
+/// values.
 const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
     Axis {
         key,
@@ -178,7 +179,7 @@ pub fn columns() -> Vec<&'static Axis> {
     columns
 }
 
-/// What was read, as what gives it to a candidate.
+/// Turns the value that was read into a function that sets it in a candidate.
 fn to<T: Clone + 'static>(read: Result<T, Reason>, set: fn(&mut Candidate, T)) -> Result<Setting, Reason> {
     read.map(|value| -> Setting { Box::new(move |candidate| set(candidate, value.clone())) })
 }
@@ -222,7 +223,8 @@ fn words(node: &Node) -> Result<Vec<String>, Reason> {
     no_other_device(words)
 }
 
-/// A trial reaches no device but its own, whatever its options say; this only says so before anything has run.
+/// Refuses options that name a device. A trial reaches no device but its own in any case; this check tells the user so
+/// before anything has run.
 fn no_other_device(words: Vec<String>) -> Result<Vec<String>, Reason> {
     match words.iter().find(|word| word.contains("/dev/")) {
         None => Ok(words),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Layers, limits};
 use fsverdict_text::{Bytes, bounded_list};
 
-/// The filesystem name of a candidate that works in one of the user's folders, on whatever filesystem that is.
+/// The filesystem name of a candidate that works in one of the user's folders, on any filesystem.
 pub const DIRECTORY: &str = "directory";
 
 /// The name of the processor model in which computation takes no time.

@@ -1,7 +1,7 @@
-//! Short, unique names for candidates, derived from what sets them apart.
+//! Short, unique names for candidates, derived from their differences.
 //!
-//! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
-//! before each option, a plus before each layer, an at-sign before the scheduler; then what it is tried under
+//! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon before
+//! each option, a plus before each layer, an at-sign before the scheduler; then the environment of its trials
 //! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
 
 use super::axes::AXES;
@@ -61,7 +61,7 @@ impl Candidate {
     }
 }
 
-/// What is said on these axes, each behind its mark.
+/// The candidate's values on these axes, each behind its mark.
 fn marks(candidate: &Candidate, in_full: bool, wanted: impl Fn(&Axis) -> bool) -> String {
     let mark = |axis: &Axis| match axis.given(candidate) {
         level if level.is_nothing() => String::new(),
@@ -91,7 +91,7 @@ impl Environment {
         titles.collect::<Vec<_>>().join(", ")
     }
 
-    /// A candidate's name without what it is tried under: that of the configuration alone.
+    /// A candidate's name without its environment: that of the configuration alone.
     pub fn without(&self, name: &str) -> String {
         let (name, twin) =
             name.strip_suffix(CONTROL_SUFFIX).map_or((name, ""), |name| (name, CONTROL_SUFFIX));

@@ -46,7 +46,7 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
     }
 }
 
-/// Removes the models that the matrix varies, and their size: a user who names a device wants results for that device
+/// Removes the models that the matrix varies, and their size: a device named by the user means results for that device
 /// only.
 pub(super) fn forget_models(tree: &mut Node) {
     fn table<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut TomlTable> {
@@ -266,7 +266,7 @@ fn as_given(source: &DeviceSource) -> String {
     }
 }
 
-/// Keeps only the candidates whose name or filesystem is among the words.
+/// Keeps only the candidates named in the words, by their name or filesystem.
 fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), Reason> {
     for word in words {
         if !plan.candidates.iter().any(|candidate| candidate.name == *word || candidate.filesystem == *word) {

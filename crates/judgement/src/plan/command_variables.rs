@@ -1,8 +1,9 @@
 //! The variables that a command line reads: a slip such as `$etc` for `$ETC` is found before anything runs.
 //!
-//! This is no shell: what it cannot follow (quoted programs for another shell, `eval`) it lets pass, and `sh -u` finds it.
+//! This is no shell: it lets pass the parts that it cannot follow (quoted programs for another shell, `eval`), where
+//! `sh -u` finds the errors.
 
-/// What a shell, or fsverdict, sets without being asked.
+/// Variables that a shell, or fsverdict, sets without being asked.
 const ALWAYS: &[&str] = &[
     "MOUNT",
     "DEVICE",
@@ -37,7 +38,7 @@ pub(super) fn unknown(line: &str, known: &[String]) -> Option<String> {
     })
 }
 
-/// For a hint: what the line could have meant.
+/// The names that the line could have meant, for a hint.
 pub(super) fn offered(known: &[String]) -> Vec<&str> {
     known.iter().map(String::as_str).chain(["MOUNT", "DEVICE", "SCRATCH"]).collect()
 }

@@ -4,8 +4,8 @@ use super::Plan;
 
 /// 16 hexadecimal digits that change whenever anything in the resolved plan does, on every machine alike.
 ///
-/// It is the xxh3 hash of the plan's JSON, whose fields stand in the order of their definition and whose maps
-/// are sorted. A plan holds only strings, numbers and lists, so it can always be written as JSON.
+/// It is the xxh3 hash of the plan's JSON, with fields in the order of their definition and with sorted maps. A plan
+/// holds only strings, numbers and lists, so it can always be written as JSON.
 ///
 /// Protection levels follow from the candidates and are left out: versions that know of more levels do the same work.
 pub fn digest(plan: &Plan) -> String {

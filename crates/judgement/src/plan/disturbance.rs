@@ -7,8 +7,8 @@ use fsverdict_text::Reason;
 use fsverdict_text::value::{number, share};
 use fsverdict_text::{Node, Problems, Section, TomlValue};
 
-/// The limits of disturbance for a block. A block beyond any of them is discarded, whatever it measured, and repeated
-/// completely.
+/// The limits of disturbance for a block. A block beyond any of them is discarded with all its measurements, and
+/// repeated completely.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
     /// The maximum CPU time of other programs in user mode, as a share of the machine's CPU time.

@@ -97,7 +97,8 @@ fn trials(node: &Node) -> Result<u32, Reason> {
     })
 }
 
-/// Whether a phase of it tells when what was saved: of others nobody knows what must be there after a cut of power.
+/// Whether a phase with this work records when each file was saved. Only then is it known which files must survive a
+/// power cut.
 pub fn tells_of_saves(work: &PhaseWork) -> bool {
     matches!(
         work,
@@ -105,7 +106,7 @@ pub fn tells_of_saves(work: &PhaseWork) -> bool {
     )
 }
 
-/// Whether the plan has what it takes.
+/// Checks that the plan meets the conditions for testing faults.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let Some(faults) = plan.faults else { return Ok(()) };
     if !plan.device.source.is_modelled() {

@@ -1,11 +1,11 @@
-//! Checks plans whose candidates are the user's folders: rejects settings that need a device or a fresh filesystem.
+//! Checks plans that have the user's folders as candidates: rejects settings that need a device or a fresh filesystem.
 
 use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
 use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, Phase, PhaseWork, Plan};
 
-/// Refuses what needs a device where there is none, and a comparison of folders with what is made anew.
+/// Refuses settings that need a device where there is none, and a comparison of folders with fresh filesystems.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let in_folder = |candidate: &&Candidate| candidate.path.is_some();
     let Some(folder) = plan.candidates.iter().find(in_folder) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! The labs that a plan can name, one row each: the keyword, and what a plan may request of the lab. The lab crate
-//! implements them.
+//! The labs that a plan can name, one row each: the keyword, and the requests that a plan may make of the lab. The lab
+//! crate implements them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub(super) enum KernelOwner {
     Guest,
 }
 
-/// What a plan may request of a lab.
+/// The requests that a plan may make of a lab.
 pub(super) struct Offer {
     lab: LabChoice,
     word: &'static str,
@@ -89,7 +89,7 @@ impl LabChoice {
         OFFERS.iter().find(|offer| offer.lab == self).unwrap_or(&OFFERS[0])
     }
 
-    /// The labs whose kernel is a guest's, for a hint: each word within `around`.
+    /// The labs with a guest's kernel, for a hint: each word within `around`.
     pub(super) fn guests(around: [&str; 2]) -> String {
         let [before, after] = around;
         let guests = OFFERS.iter().filter(|offer| offer.kernel == KernelOwner::Guest);

@@ -1,10 +1,10 @@
-//! What a candidate's words mean, as far as judgement asks without knowing any filesystem. What they mean to each filesystem
-//! is asked of that room.
+//! Interprets a candidate's options as far as judgement needs it without knowing any filesystem. The crate `stack`
+//! knows their meaning to each filesystem.
 
 use super::Candidate;
 
 impl Candidate {
-    /// Whether what it writes goes through more than the filesystem, which takes a processor of its own time.
+    /// Whether its writes pass layers besides the filesystem, which take processor time of their own.
     pub fn has_layers(&self) -> bool {
         !self.layers.is_empty()
     }

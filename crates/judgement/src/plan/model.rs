@@ -23,7 +23,7 @@ use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Plan {
-    /// One line that says what the run is to find out.
+    /// The question that the run is to answer, in one line.
     pub title: String,
     pub lab: LabChoice,
     /// The kernel for `uml` or `vm`; if absent, the lab's own default.
@@ -105,7 +105,7 @@ pub struct Protocol {
     /// The seed of the random order; if absent, the run draws it and records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u64>,
-    /// What must be known before the run ends.
+    /// The state of knowledge at which the run ends.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until: Until,
     /// δ, as a fraction: relative differences smaller than this do not matter to this user.
@@ -141,7 +141,7 @@ pub enum NuisancesChoice {
     Fixed,
 }
 
-/// What a model with ranges of numbers represents in simulated time.
+/// The devices that a model with ranges of numbers represents in simulated time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DevicesChoice {
@@ -152,7 +152,7 @@ pub enum DevicesChoice {
     One,
 }
 
-/// What must be known before a run ends.
+/// The state of knowledge at which a run ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Until {
@@ -206,7 +206,7 @@ impl Aggregation {
     }
 }
 
-/// What the verdict is about: a metric, how the phases' numbers are combined, and the weight of each phase.
+/// The subject of the verdict: a metric, how the phases' numbers are combined, and the weight of each phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     /// Name of the metric, e.g. `durable`.
@@ -220,7 +220,7 @@ pub struct Goal {
     /// Conditions that the recommended candidate must meet.
     #[serde(default, skip_serializing_if = "Requirements::is_empty")]
     pub require: Requirements,
-    /// Whether all candidates are ranked against each other, whatever their protection.
+    /// Whether all candidates are ranked against each other, even if their protection differs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_ranking: bool,
     /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
@@ -481,7 +481,7 @@ pub enum PhaseWork {
     Operation(Operation),
     /// A shell command, run with `/bin/sh -c`.
     Command(String),
-    /// A benchmark program whose output an adapter parses.
+    /// A benchmark program. An adapter parses its output.
     Adapter {
         /// Name in the registry (`bonnie++`, `fio`).
         name: String,
@@ -489,7 +489,7 @@ pub enum PhaseWork {
     },
 }
 
-/// A check of the filesystem after a phase whose work is an external program.
+/// A check of the filesystem after a phase that runs an external program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {

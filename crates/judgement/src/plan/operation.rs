@@ -303,7 +303,7 @@ impl Operation {
         matches!(self, Operation::RandomRead | Operation::RandomWrite)
     }
 
-    /// Whether the operation replays calls whose times are recorded.
+    /// Whether the operation replays calls with recorded times.
     pub fn takes_pace(self) -> bool {
         matches!(self, Operation::TraceReplay | Operation::DeviceReplay)
     }
@@ -391,7 +391,7 @@ impl OperationKind {
         }
     }
 
-    /// What it is, and which key of a plan makes one.
+    /// A description of the kind, and the key of a plan that makes one.
     pub(super) fn described(self) -> &'static str {
         match self {
             Self::Tree => "a tree (profile … or path)",

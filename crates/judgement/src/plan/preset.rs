@@ -65,7 +65,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
-    /// What its `[ask]` says; nothing of a preset without one, which a test rules out.
+    /// The content of its `[ask]`; the default for a preset without one, which a test rules out.
     pub fn asked_by(&self) -> AskedBy {
         read_asked_by(self.name, self.toml).unwrap_or_default()
     }

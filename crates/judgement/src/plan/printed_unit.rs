@@ -80,7 +80,7 @@ enum PrintedWord {
 /// Parses the word after a number.
 fn read_word(word: &str, attached: bool) -> PrintedWord {
     let word = word.replace('μ', "µ");
-    // `/sec` and `ps` are `/s`; what is taken for each operation is a time.
+    // `/sec` and `ps` are `/s`; the time for each operation is a time.
     let mut normal = word.clone();
     for ending in ["/second", "/sec"] {
         if let Some(before) = normal.strip_suffix(ending) {
@@ -124,8 +124,8 @@ pub fn is_printed_unit(word: &str) -> bool {
 }
 
 impl OwnMetric {
-    /// What a number is in the unit that the journal keeps, with the word that is printed behind it; `attached` is that nothing stands
-    /// between them.
+    /// Converts a number to the unit that the journal keeps, by the word printed behind it. `attached` means that
+    /// nothing stands between the two.
     ///
     /// # Errors
     /// When the word is a unit that does not fit the plan's, or may be one of two.

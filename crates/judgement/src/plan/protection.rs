@@ -1,8 +1,8 @@
-//! The protection level of a candidate: what its layers and options add to, and what it lacks of, a filesystem that is
-//! consistent after a power cut. Candidates of different levels are not ranked against each other.
+//! The protection level of a candidate: the features that its layers and options add to a filesystem that is consistent
+//! after a power cut, and those that it lacks. Candidates of different levels are not ranked against each other.
 //!
-//! What the words of a candidate mean is decided in the stack crate; a plan stores the result, so that a run is judged
-//! by the levels it began with.
+//! The stack crate interprets the options of a candidate; a plan stores the result, so that a run is judged by the
+//! levels it began with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub enum ProtectionFeature {
     JournalledData,
     /// Every write is on the device when the call returns.
     SynchronousWrites,
-    /// There is neither a journal nor copy-on-write, or a layer below undoes what they ensure.
+    /// There is neither a journal nor copy-on-write, or a layer below undoes their effect.
     NotCrashSafe,
     /// The device is not told to flush its cache, so that a power cut loses data that were synced.
     NoFlushes,
@@ -45,7 +45,7 @@ pub enum ProtectionFeature {
 struct FeatureWords {
     present: &'static str,
     absent: &'static str,
-    /// What the better protected of two candidates has.
+    /// The feature that the better protected of two candidates has.
     noun: &'static str,
 }
 
@@ -92,7 +92,7 @@ impl ProtectionFeature {
         FeatureWords { present, absent, noun }
     }
 
-    /// What a candidate with more protection has, such as `encryption`.
+    /// The feature that a candidate with more protection has, such as `encryption`.
     pub const fn noun(self) -> &'static str {
         self.feature_words().noun
     }
@@ -124,7 +124,7 @@ impl Protection {
         different.next().copied().filter(|_| different.next().is_none())
     }
 
-    /// The key by which groups are sorted: full protection first, then what is added, then what is lacking.
+    /// The key by which groups are sorted: full protection first, then added features, then missing ones.
     fn sort_key(&self) -> (Vec<ProtectionFeature>, Vec<ProtectionFeature>) {
         self.0.iter().partition(|feature| feature.is_weaker())
     }
@@ -160,7 +160,7 @@ pub(super) fn parse_grouping(node: &Node) -> Result<Grouping, Reason> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectionGroup {
     pub protection: Protection,
-    /// What distinguishes it from the other groups of the plan, such as `encrypted, not crash-safe`.
+    /// Its difference from the other groups of the plan, such as `encrypted, not crash-safe`.
     pub title: String,
 }
 

@@ -32,7 +32,7 @@ pub(super) const CLAIM: &[&str] = &[
     "of_phase",
 ];
 
-/// What a finding may concern besides the plan's phases: steps of every trial, and the goal as a whole.
+/// The subjects of a finding besides the plan's phases: steps of every trial, and the goal as a whole.
 const STEPS: [&str; 6] = ["mkfs", "mount", "umount", "seal", "fsck", GOAL];
 
 /// The goal as a whole, for findings that concern no single phase.
@@ -115,7 +115,7 @@ pub enum Assertion {
 /// time without it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Of {
-    /// For each candidate, the candidate whose number is the denominator; a candidate that is not listed uses its own.
+    /// For each candidate, the candidate that supplies the denominator; one that is not listed uses its own number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of: BTreeMap<String, String>,
     /// The metric of the denominator; if absent, the finding's own.

@@ -85,9 +85,9 @@ pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
 /// `--set` is applied to the TOML before it is typed, so that its mistakes are reported like those of a file; then
 /// candidates are picked, lab, device and blocks replaced, the data scaled, and the whole checked to fit.
 ///
-/// # Errors
-/// Everything wrong in the plan and in the changes. What can be judged only of a plan that is right (a change to its
-/// candidates, whether its data fit) is judged once the rest is.
+/// # Errors Returns every fault of the plan and of the changes. Some faults can be found only in a plan that is
+/// otherwise right (in a change to its candidates, or whether its data fit); they are looked for once there are no
+/// others.
 pub fn read_with(
     text: &str,
     file_name: &str,
@@ -104,7 +104,7 @@ pub fn read_with(
     })
 }
 
-/// Makes the changes that the command line asks for, and checks what can be checked only after them.
+/// Makes the changes that the command line asks for, and does the checks that are possible only after them.
 fn finish(
     Typed { mut plan, device_at, network_at, twice }: Typed,
     overrides: &Overrides,
@@ -145,7 +145,7 @@ fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     every.into_iter().try_for_each(|model| (vocabulary.model)(model.name, Some(model.size)))
 }
 
-/// The typed plan, with what can only be settled after the command line's changes.
+/// The typed plan, with the settings that are completed only after the command line's changes.
 struct Typed {
     plan: Plan,
     device_at: Option<TextSpan>,
@@ -180,7 +180,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let goal = read_goal(&top, &phases, vocabulary);
     let services = read_services(&top, &phases);
     let published = read_published(&top, &phases, vocabulary);
-    // Checked like the rest, and kept out of the plan: words that ask for it do not change what it does.
+    // `[ask]` is checked like the rest and kept out of the plan: its words do not change the run.
     let _ = read_ask(&top);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
@@ -348,7 +348,7 @@ fn read_weights(key: &str, node: &Node, phases: &Phases, problems: &Problems) ->
     weights
 }
 
-/// The same name for numbers in other units, or better the other way, would compare what cannot be compared.
+/// Refuses a metric's name that is used for numbers of different units or directions, which cannot be compared.
 fn own_metrics_agree(phases: &[Phase], top: &Section<'_>) {
     let mut known: BTreeMap<&str, (&Phase, &OwnMetric)> = BTreeMap::new();
     for phase in phases {

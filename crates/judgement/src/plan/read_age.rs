@@ -1,4 +1,5 @@
-//! What a phase says of age: how long a history it goes through, and whether it begins on a fresh filesystem.
+//! Reads the keys of a phase about age: the length of the history that it goes through, and whether it begins on a
+//! fresh filesystem.
 
 use super::read_work::operation_of;
 use super::value::pulls;
@@ -48,8 +49,8 @@ pub(super) fn read_age(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) 
     AgeSpan { pulls, rounds }
 }
 
-/// What is copied onto a fresh filesystem before the phase: what lies in its folder, or what lay there after one of these
-/// phases before it.
+/// Reads which files are copied onto a fresh filesystem before the phase: those in its folder, or those that lay there
+/// after one of the earlier phases.
 pub(super) fn read_remake(
     section: &Section<'_>,
     work: Option<&Placed<PhaseWork>>,

@@ -28,13 +28,13 @@ fn in_matrix() -> impl Iterator<Item = &'static Axis> {
     AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Place))
 }
 
-/// Keys of what is done to a device, or chosen for one.
+/// Keys that concern a device, and so have no meaning for a folder.
 fn keys_of_no_folder() -> Vec<&'static str> {
     let chosen = in_matrix().filter(|axis| !matches!(axis.role, AxisRole::Filesystem));
     chosen.flat_map(keys_of).collect()
 }
 
-/// What lies on another machine, or on another filesystem.
+/// Filesystem types that lie on another machine, or on another filesystem.
 const MOUNTED: [&str; 12] = [
     "nfs",
     "nfs4",
@@ -64,7 +64,7 @@ pub(super) fn read_candidates(top: &Section<'_>, vocabulary: &Vocabulary<'_>) ->
         let combined = read_matrix(&entry.node, vocabulary, problems).unwrap_or_default();
         drafts.extend(combined.into_iter().map(|value| Placed { at: entry.node.at, value }));
     }
-    // What is wrong with candidates may be why there is none, or why two are alike.
+    // A fault in a candidate may be the reason that there is none, or that two are alike.
     if problems.count() == before {
         if drafts.is_empty() {
             top.report_missing(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
@@ -118,7 +118,7 @@ fn read_candidate(
     Some(Placed { at, value })
 }
 
-/// What a section says on an axis, and by which of its keys; more than one of them is noted.
+/// The value that a section gives on an axis, and the key that it uses. Notes a problem if several keys are used.
 fn said<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> {
     let mut said = axis.spellings().filter_map(|one| Some((one, &section.entry(one.key)?.node)));
     let first = said.next()?;

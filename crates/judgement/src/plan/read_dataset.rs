@@ -1,4 +1,4 @@
-//! `[dataset.NAME]`: what phases work on. Which keys stand there says which kind of dataset it is.
+//! Reads `[dataset.NAME]`, the data that phases work on. The keys present decide the kind of dataset.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,8 @@ pub fn variable(dataset: &str) -> String {
     dataset.to_ascii_uppercase()
 }
 
-/// What command lines are given of a dataset with its place: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
+/// The variables that command lines get of a dataset besides its place: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for
+/// `iso`.
 const MEASURES: [&str; 3] = ["bytes", "mib", "files"];
 
 /// The name of the environment variable in which a command line finds one of the `MEASURES` of a dataset.

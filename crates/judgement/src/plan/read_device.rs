@@ -1,4 +1,4 @@
-//! `[device]`: what candidates are tried on. One device, or several that each candidate has together.
+//! Reads `[device]`: the device on which candidates are tried, or several that each candidate uses together.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How a phase goes about it: at what pace, how full it makes the filesystem, in which sequences, and on which devices.
+//! Reads how a phase does its work: its pace, how full it makes the filesystem, its sequences, and its devices.
 
 use super::read_work::operation_of;
 use super::value::{calls, repetitions};
@@ -92,7 +92,7 @@ pub(super) fn pace(node: &Node) -> Result<Pace, Reason> {
     }
 }
 
-/// What the devices are at meanwhile.
+/// Reads the state of the array of devices during the phase.
 pub(super) fn read_state(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<ArrayState> {
     let state = section.get("state", |node| text(node)?.parse());
     let mounted = |work: &Placed<PhaseWork>| match work.value {

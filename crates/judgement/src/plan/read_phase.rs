@@ -49,7 +49,7 @@ pub(super) const PHASE: &[&str] = &[
     "metric",
 ];
 
-/// What a trial itself reports under these names; a phase of the same name would be confused with it.
+/// Names under which a trial reports its own steps; a phase of the same name would be confused with them.
 const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "seal", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";

@@ -1,4 +1,4 @@
-//! The data of a phase: its dataset, the folder where that lies, and what is compared with it.
+//! Reads the data of a phase: its dataset, the folder where that lies, and the files that it is compared with.
 
 use std::path::Path;
 
@@ -65,9 +65,9 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
     }
 }
 
-/// What an operation needs, and which datasets of the plan would do.
+/// Names the kinds of dataset that an operation needs, and the plan's datasets that would do.
 fn needs(operation: Operation, datasets: &Datasets) -> String {
-    // What is said of a tree covers real folders.
+    // The description of a tree covers real folders.
     let kinds = operation.takes().iter().filter(|kind| **kind != OperationKind::Folder);
     let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
     let fitting: Vec<String> = datasets
@@ -119,7 +119,7 @@ pub(super) fn folder_of(
     into.or_else(|| Some(format!("{}-clone", dataset?)))
 }
 
-/// What grows at its end has one end: several threads want several files.
+/// Refuses to append to one file from several threads: a file has only one end.
 pub(super) fn one_file_one_thread(
     section: &Section<'_>,
     work: Option<&Placed<PhaseWork>>,

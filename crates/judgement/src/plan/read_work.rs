@@ -1,4 +1,5 @@
-//! What a phase does: an operation, a command line, or a benchmark program; and the keys that only some operations take.
+//! Reads the work of a phase: an operation, a command line, or a benchmark program; and the keys that only some
+//! operations take.
 
 use super::command_variables::{offered, unknown};
 use super::read_dataset::{Datasets, may_be_called, variables};
@@ -41,7 +42,8 @@ pub(super) fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> O
     Some(Placed { at, value: PhaseWork::Adapter { name: value, options } })
 }
 
-/// What a command line, or the options of a program, read must be set by somebody: nothing in its place would copy nothing.
+/// Refuses variables in a command line, or in a program's options, that would not be set: with nothing in its place, a
+/// command would copy nothing.
 pub(super) fn check_variables(
     work: Option<&Placed<PhaseWork>>,
     options: Option<&TomlEntry>,
@@ -62,7 +64,7 @@ pub(super) fn check_variables(
 pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems: &Problems) {
     let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
     if let Some(name) = unknown(line, &known) {
-        // What no dataset may be called is told, and offered to nobody.
+        // A dataset with a forbidden name is reported, but not offered as a correction.
         let known: Vec<String> =
             datasets.keys().filter(|name| may_be_called(name)).flat_map(|name| variables(name)).collect();
         let hint = format!(
@@ -81,7 +83,7 @@ pub(super) fn operation_of(work: Option<&Placed<PhaseWork>>) -> Option<Operation
     }
 }
 
-/// Refuses what this kind of work has nothing to do with.
+/// Refuses keys that have no meaning for this kind of work.
 pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) {
     let Some(Placed { value: work, .. }) = work else { return };
     match work {

@@ -3,7 +3,7 @@
 //! Such a plan may be a stranger's. It is read by [`Plan`]'s own `Deserialize`, which counts every list while it reads it and then
 //! calls [`check_bounds`], so that there is no way from bytes to a plan that leaves this out. A plan in TOML passes the same check.
 //!
-//! This bounds what a plan can cost whoever reads it. Whether it may be carried out is asked again, in full, before it is.
+//! This bounds the cost of reading a plan. All checks are repeated before a plan is carried out.
 
 use std::collections::BTreeSet;
 
@@ -143,7 +143,7 @@ fn check_dataset(dataset: &Dataset) -> Result<(), Reason> {
         }
         Dataset::File { size, .. } => check_size("the size", *size),
         Dataset::Folder { size, .. } => size.map_or(Ok(()), |size| check_size("the size", size)),
-        // It has bounds of its own, whatever it is read from.
+        // It has bounds of its own, for every source.
         Dataset::Trace { .. } => Ok(()),
     }
 }

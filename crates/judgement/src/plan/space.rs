@@ -101,8 +101,8 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
 }
 
 /// The maximum number of bytes that a trial writes to its scratch image: the data of its phases, a quarter more for
-/// metadata, journals and copy-on-write, and what mkfs preallocates. This is the whole image if the plan does not tell
-/// how much is written.
+/// metadata, journals and copy-on-write, and the space that mkfs preallocates. This is the whole image if the plan does
+/// not tell how much is written.
 ///
 /// Removed or overwritten data are not subtracted: few filesystems return their space to a sparse file in time.
 pub fn image_room(plan: &Plan, image: u64) -> u64 {
@@ -129,8 +129,8 @@ pub fn folder_room(plan: &Plan) -> u64 {
     bytes_written(plan).0.saturating_add(MARGIN)
 }
 
-/// Shrinks the scratch image or modelled device of a plan whose data were scaled by `factor`: to the same share of its
-/// size, plus the minimum that the most demanding candidate needs of any device.
+/// Shrinks the scratch image or modelled device of a plan after its data were scaled by `factor`: to the same share of
+/// its size, plus the minimum that the most demanding candidate needs of any device.
 pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<'_>) {
     let fixed = |candidate: &Candidate| (vocabulary.least_device)(candidate);
     let most = plan.candidates.iter().map(fixed).max().unwrap_or(0);

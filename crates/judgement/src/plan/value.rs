@@ -1,4 +1,4 @@
-//! Reads what only a plan has, as the readers of values do: each takes a node, and refuses what is out of bounds.
+//! Reads values that occur only in plans: each function takes a node, and refuses a value that is out of bounds.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! From a resolved plan back to TOML: what `fsverdict show` prints of a run or of somebody's page, to be run again.
+//! Writes a resolved plan as TOML again: `fsverdict show` prints it for a run or a page, so that it can be run again.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -259,7 +259,7 @@ impl PlanLines {
         self.section = Some(title.to_owned());
     }
 
-    /// A key with its value; nothing where that is what the reader takes for granted anyway: none, empty, false.
+    /// Writes a key with its value, or nothing if the value is the reader's default: none, empty, false.
     fn put(&mut self, key: &str, value: impl Serialize) {
         let value = json!(value);
         if !is_nothing(&value) {
@@ -305,7 +305,7 @@ fn quoted_key(key: &str) -> String {
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
 }
 
-/// A string of TOML on one line; what cannot be seen, or steers what follows it, becomes an escape.
+/// A string of TOML on one line; invisible and control characters become escapes.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

@@ -161,7 +161,7 @@ fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 /// Every candidate's own variance with its degrees of freedom; `None` where they cannot be told apart.
 fn each(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64, f64)>> {
-    // Who was tried once only fits exactly and says nothing of its noise.
+    // A candidate that was tried only once fits exactly, and shows nothing of its noise.
     let known: Vec<usize> = (0..squares.len()).filter(|at| shares[*at][*at] > NO_PIVOT).collect();
     let solved = inverse(known.iter().map(|at| known.iter().map(|to| shares[*at][*to]).collect()).collect())?;
     let variance = |row: &Vec<f64>| row.iter().zip(&known).map(|(one, at)| one * squares[*at]).sum::<f64>();

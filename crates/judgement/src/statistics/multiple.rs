@@ -1,7 +1,7 @@
 //! Correction of p values for multiple comparisons.
 
 /// Holm's step-down correction (Holm 1979): adjusts p values so that comparing each with α keeps the probability of any
-/// wrong rejection at α or below, whatever their dependence. The order of the values is kept.
+/// wrong rejection at α or below, under any dependence. The order of the values is kept.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

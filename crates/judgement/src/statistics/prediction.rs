@@ -25,9 +25,9 @@ pub struct PredictedRange {
 
 /// The range in which a new value lies with a probability of 90 %; `None` below [`FEWEST_PREDICTED`] values.
 ///
-/// Of many values it is the one between two order statistics, whatever the distribution: a new value is below the k-th
-/// smallest of n with probability k/(n + 1). Nineteen values are needed for that. With fewer it is the t interval of
-/// a new value, extended to all values that were seen: devices of a class often come in two kinds, of which a normal
+/// Of many values it is the one between two order statistics, for any distribution: a new value is below the k-th
+/// smallest of n with probability k/(n + 1). Nineteen values are needed for that. With fewer it is the t interval of a
+/// new value, extended to all values that were seen: devices of a class often come in two kinds, of which a normal
 /// distribution knows nothing. The t interval has half as many degrees of freedom as there are values, because every
 /// second device is the opposite of the one before it: where the difference depends on how far a number is from its
 /// middle, the two say the same.
@@ -59,7 +59,7 @@ pub fn predicted_range_of_kinds(kinds: &[&[f64]]) -> Option<PredictedRange> {
         .iter()
         .flat_map(|(mean, values)| values.iter().map(move |one| (one - mean) * (one - mean)))
         .sum();
-    // Each mean takes a degree of freedom; what is left of them counts by halves.
+    // Each mean takes a degree of freedom; each of the remaining ones counts half.
     let left = count.saturating_sub(known.len()).max(1) as f64;
     let deviation = sqrt(squares / left);
     let degrees = ((left + 1.0) / 2.0).max(1.0);

@@ -15,8 +15,8 @@ use super::sample::{interquartile_mean, median};
 /// A candidate rests, while others are still open, if the probability that it is better by more than δ is at most this.
 const RESTING: f64 = 0.02;
 
-/// A lone pair whose variance has fewer degrees of freedom than this is placed at `PLACING_EARLY` times the level: with
-/// bimodal noise, three values lie close together by chance in one run of four.
+/// A lone pair with fewer degrees of freedom in its variance than this is placed at `PLACING_EARLY` times the level:
+/// with bimodal noise, three values lie close together by chance in one run of four.
 const FEW_DEGREES: f64 = 4.0;
 const PLACING_EARLY: f64 = 0.05;
 

@@ -9,7 +9,7 @@ use crate::statistics::{Estimate, Evidence, FEWEST, holm};
 /// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Across {
-    /// What differs: `device`, `kernel` or `memory`, or `circumstance` where several of them differ.
+    /// The property that differs: `device`, `kernel` or `memory`, or `circumstance` where several of them differ.
     pub what: &'static str,
     pub columns: Vec<AcrossColumn>,
     /// The configurations, with how many times worse each is than the leader of each column.
@@ -42,7 +42,7 @@ pub enum Order<'a> {
     /// No pair of candidates was measured in two or more columns.
     NotCompared,
     /// Each of two candidates is certainly ahead of the other in some column, by more than a tie, corrected for all
-    /// comparisons. This is the pair whose order changes the most.
+    /// comparisons. This is the pair with the largest change of order.
     Turns {
         one: &'a str,
         other: &'a str,

@@ -74,7 +74,7 @@ pub(super) fn candidates<'a>(
     entries
 }
 
-/// The reason for a candidate none of whose trials counts.
+/// The reason for a candidate without a trial that counts.
 fn discarded<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
     let own = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
     let failed = own().rfind(|trial| !trial.reason.is_empty());

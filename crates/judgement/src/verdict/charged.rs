@@ -2,7 +2,7 @@
 //! free.
 //!
 //! Part of the computation overlaps with the device's work, and how much is unknown. Without computation, a phase takes
-//! at least what remains when all charged time is subtracted, and at most what it takes now.
+//! at least its time less all charged time, and at most its present time.
 
 use serde::Serialize;
 

@@ -15,7 +15,7 @@ use crate::statistics::{Estimate, Evidence};
 pub struct Computing {
     /// The first of the ranking.
     pub leader: String,
-    /// What the prices are based on, each a sentence without a full stop.
+    /// The basis of the prices, each a sentence without a full stop.
     pub basis: Vec<String>,
     /// Every candidate with a price, over the phases of the goal, in the order of the ranking.
     pub candidates: Vec<Computed>,
@@ -103,7 +103,7 @@ impl Priced<'_> {
         Some(Evidence::of(&logs)?.ratio_at_the_stop())
     }
 
-    /// Bisects for the share: what is added grows with it for both, and so the ratio moves in one direction.
+    /// Bisects for the share: the added time grows with it for both, and so the ratio moves in one direction.
     fn leads_beyond(&self, candidate: &str, leader: &str) -> Option<f64> {
         let leads = |share: f64| {
             let ratio = self.ratio(candidate, leader, share)?.point;

@@ -11,7 +11,7 @@ use super::paired::site_numbers;
 use super::required::is_ruled_out;
 use super::{ByBlock, Objective};
 
-/// The stopping rule's state: the plan's candidates and what the blocks so far show about them.
+/// The stopping rule's state: the plan's candidates and the results of the blocks so far.
 #[derive(Debug, Clone)]
 pub struct Deliberation {
     /// Candidate names, in the order of the indices that looks use.
@@ -59,8 +59,8 @@ impl Deliberation {
         let Some((first, _)) = placed.first() else { return };
         let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
         let trials: ByBlock<'_> = own.collect();
-        // Who was tried without a result withdraws, as does who misses what is required or loses what it promised to
-        // keep; who was not tried rested.
+        // A candidate withdraws if it was tried without a result, misses a requirement, or loses data that it promised
+        // to keep. One that was not tried rested.
         let is_out: Vec<bool> = self.candidates.iter().map(|name| run.why_out(name).is_some()).collect();
         let score = |block: &BlockState, name: &String| {
             let at = self.candidates.iter().position(|known| known == name);
@@ -114,7 +114,7 @@ impl Deliberation {
 
 fn rule(plan: &Plan, run: &Run) -> Rule {
     let blocks = plan.protocol.blocks;
-    // A user who extends a run wants a full ranking, not only a recommendation.
+    // An extended run is to give a full ranking, not only a recommendation.
     let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
     let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
     // Without a range of blocks, all candidates get every block that was asked for; published findings need three

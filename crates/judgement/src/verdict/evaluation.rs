@@ -9,7 +9,7 @@ use super::{RequirementRelation, RequirementStanding};
 use crate::journal::Run;
 use crate::plan::Plan;
 
-/// What the plan asks about and is not known of a candidate.
+/// A property that the plan asks about and that is not known of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingEvaluation {
@@ -21,7 +21,7 @@ pub enum MissingEvaluation {
     Requirement(String),
 }
 
-/// A candidate that could be recommended by the goal, and what is not known of it.
+/// A candidate that could be recommended by the goal, with its unknown properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unevaluated {
     pub candidate: String,
@@ -39,7 +39,7 @@ impl fmt::Display for MissingEvaluation {
 }
 
 /// The candidates that have to be evaluated before `leader` can be recommended, and are not: the leader in everything,
-/// and `close`, which are not shown to be slower, in what the faults do to them.
+/// and `close`, which are not shown to be slower, under faults.
 pub(super) fn unevaluated(
     plan: &Plan,
     run: &Run,

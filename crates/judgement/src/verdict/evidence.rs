@@ -26,8 +26,8 @@ impl VerdictEvidence<'_> {
         self.objective.log_score(trial)
     }
 
-    /// The same on each device of a class that both were tried on, with what was drawn for it; empty where every block
-    /// had the same device. Candidates on different models share no device.
+    /// The same on each device of a class that both were tried on, with the device's drawn numbers; empty where every
+    /// block had the same device. Candidates on different models share no device.
     pub(super) fn behind_on_devices(&self, candidate: &str, other: &str) -> Vec<(&DrawnNumbers, f64)> {
         self.trials
             .beside(candidate, other)

@@ -111,8 +111,8 @@ impl Objective {
         })
     }
 
-    /// What a phase of a trial adds to the goal per unit of weight: its number in a total, the logarithm of its cost in
-    /// a score.
+    /// The contribution of a phase of a trial to the goal per unit of weight: its number in a total, the logarithm of
+    /// its cost in a score.
     pub(super) fn cost(&self, phase: &str, trial: &Trial) -> Option<f64> {
         cost(&self.metric, self.by, phase, trial)
     }

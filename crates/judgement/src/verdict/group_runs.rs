@@ -1,5 +1,5 @@
-//! Splits a run into one run per protection level. Each has a verdict of its own, because a filesystem that keeps less
-//! of what a user needs is no alternative to one that keeps more of it.
+//! Splits a run into one run per protection level. Each has a verdict of its own, because a filesystem with less
+//! protection is no alternative to one with more.
 
 use super::environment_runs::restrict_to;
 use crate::journal::Run;
@@ -9,7 +9,7 @@ use crate::plan::{Plan, Protection, ProtectionGroup, is_twin};
 #[derive(Debug, Clone)]
 pub struct GroupRun {
     pub protection: Protection,
-    /// What distinguishes the level from the others of the run.
+    /// The difference of the level from the others of the run.
     pub title: String,
     pub plan: Plan,
     pub run: Run,

@@ -1,4 +1,4 @@
-//! The verdict of each protection level, and what the run as a whole says then.
+//! Reaches the verdict of each protection level, and derives that of the whole run.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::plan::Protection;
 /// The verdict among candidates of one protection level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupVerdict {
-    /// What distinguishes the level from the others of the run.
+    /// The difference of the level from the others of the run.
     pub title: String,
     pub protection: Protection,
     /// All candidates of the level, whether measured or not.

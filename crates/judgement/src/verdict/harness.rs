@@ -59,7 +59,7 @@ impl Harness {
         })
     }
 
-    /// What the overhead consists of, as shares of wall time that add up to it; empty where it was not recorded.
+    /// The parts of the overhead, as shares of wall time that add up to it; empty if they were not recorded.
     pub fn parts(&self) -> Vec<(&'static str, f64)> {
         let Some(Spent { boot, staging, work, teardown }) = self.spent else { return Vec::new() };
         // Steps are stamped when the journal has their records, which is a little after they begin. The stamps give the

@@ -30,7 +30,7 @@ pub struct Judgement<'a> {
     pub twins: Vec<ControlPair>,
     /// The results of each site, where several sites shared the blocks of the run.
     pub sites: Option<SiteRatios>,
-    /// What the phases of the goal cost together.
+    /// The costs of all phases of the goal together.
     pub costs: Vec<CostColumn>,
     /// The effects of single options in the phases of the first table.
     pub effects: Vec<OptionEffect>,

@@ -1,4 +1,4 @@
-//! The limits of a verdict, and their wording: what a run does not allow to conclude.
+//! The limits of a verdict, and their wording: conclusions that a run does not allow.
 
 use std::fmt;
 

@@ -78,7 +78,7 @@ fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     ahead.collect()
 }
 
-/// The closest candidate whose difference from the leader is significant only without the blocks that were set aside.
+/// The closest candidate that differs significantly from the leader only without the blocks that were set aside.
 fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {

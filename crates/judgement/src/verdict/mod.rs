@@ -157,8 +157,8 @@ pub struct Verdict {
     /// Candidates shown to miss a requirement; they take no part in the comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ruled_out: Vec<String>,
-    /// Candidates that could be recommended by the goal, if what the plan asks about besides were known of them; empty
-    /// where all of it is known, or no candidate could be recommended yet.
+    /// Candidates that could be recommended by the goal, except that other properties that the plan asks about are
+    /// unknown; empty if all are known, or no candidate could be recommended yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unevaluated: Vec<Unevaluated>,
     /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
@@ -167,13 +167,13 @@ pub struct Verdict {
     pub ranking: Vec<Rank>,
     /// The evidence: every candidate against the leader of the last look.
     pub standings: Vec<Standing>,
-    /// Pairs of candidates whose order is not known, and what would settle each.
+    /// Pairs of candidates in unknown order, with the trials that would settle each.
     pub unsettled: Vec<OpenPair>,
     /// How noisy the run is; `None` below three blocks.
     pub noise: Option<RunNoise>,
     /// The effect of each level of each option, over all candidates that were tried with it.
     pub factors: Vec<FactorEffect>,
-    /// What each candidate costs, in the order of the ranking, and which candidates are worse in everything.
+    /// The costs of each candidate, in the order of the ranking, and which candidates are worse in everything.
     pub tradeoffs: Vec<Tradeoff>,
     /// How far each weight of the goal can move before another candidate leads.
     pub sensitivity: Vec<WeightRange>,
@@ -190,11 +190,11 @@ pub struct Verdict {
     /// The share of computation in the times; `None` where the device model charges no time for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charged: Option<ChargedComputation>,
-    /// Candidates whose difference from the first varies much between the devices of a class.
+    /// Candidates with a difference from the first that varies much between the devices of a class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_spreads: Vec<DeviceSpread>,
-    /// What each candidate takes on one device of a class, beside the first of the ranking; empty where every block had
-    /// the same device.
+    /// The prediction for each candidate on one device of a class, relative to the first of the ranking; empty where
+    /// every block had the same device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<DevicePrediction>,
     /// The verdict on each of two kinds of devices, where they have different ones.
@@ -204,10 +204,10 @@ pub struct Verdict {
     /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupVerdict>,
-    /// What each protection costs, by pairs of candidates that differ in it alone.
+    /// The cost of each protection, by pairs of candidates that differ in it alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection_costs: Vec<ProtectionCost>,
-    /// What the run does not allow to conclude, the gravest limit first.
+    /// Conclusions that the run does not allow, the gravest limit first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
     #[serde(skip)]

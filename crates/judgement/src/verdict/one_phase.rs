@@ -67,7 +67,7 @@ pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
 }
 
 /// The phase, its share of the time, and the ratio of the total times; `None` where no single phase causes the
-/// difference, or where the totals differ about as much as the mean of the ratios, whose logarithm is `goal`.
+/// difference, or where the totals differ about as much as the mean of the ratios (`goal` is its logarithm).
 fn made_by_one<'a>(phases: &[ComparedPhase<'a>], goal: f64) -> Option<(&'a str, f64, f64)> {
     let all: f64 = phases.iter().map(|phase| phase.adds).sum();
     let most = phases.iter().max_by(|one, other| one.adds.total_cmp(&other.adds))?;

@@ -6,7 +6,7 @@ use super::{Deliberation, Outcome, Verdict};
 use crate::journal::Run;
 use crate::statistics::{BlockOutcome, FEWEST};
 
-/// Two candidates whose order is not fully known.
+/// Two candidates that are not yet fully ordered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenPair {
     pub candidate: String,
@@ -20,7 +20,7 @@ pub struct OpenPair {
     pub seconds: Option<f64>,
 }
 
-/// Every rival of the last look whose place is not known, in the order of that look.
+/// Every rival of the last look with an unknown place, in the order of that look.
 pub(super) fn open_pairs(
     deliberation: &Deliberation,
     look: &BlockOutcome,

@@ -1,4 +1,4 @@
-//! What a protection costs: pairs of candidates of which one has it and the other does not, compared within blocks.
+//! Estimates the cost of a protection: compares pairs of candidates, one with it and one without, within blocks.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::statistics::{Estimate, Evidence};
 /// The cost of a protection for one pair of candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProtectionCost {
-    /// What the two differ in.
+    /// The feature that only one of them has.
     pub feature: ProtectionFeature,
     /// The candidate with more protection.
     pub protected: String,
@@ -23,7 +23,7 @@ pub struct ProtectionCost {
 }
 
 impl ProtectionCost {
-    /// What is known of the cost; `tie` is the share below which a difference does not matter.
+    /// The known size of the cost; `tie` is the share below which a difference does not matter.
     pub fn size(&self, tie: f64) -> EffectSize {
         EffectSize::of(&self.ratio, tie)
     }

@@ -41,7 +41,7 @@ pub struct SafetyPoint {
     /// Losses among corrupted blocks that were in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rot: Option<LossShare>,
-    /// Of the corrupted blocks, those whose wrong content was returned as correct, or after which the kernel crashed.
+    /// Of the corrupted blocks, those returned with wrong content as if correct, and those that crashed the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rot_unsaid: Option<LossShare>,
     /// A candidate that is no slower, loses no more in any way, and is better in something, by the point estimates

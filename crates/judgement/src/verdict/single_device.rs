@@ -26,7 +26,7 @@ pub struct DeviceSpread {
     pub better: usize,
 }
 
-/// Candidates whose ratio to the first of the ranking varies much between devices, the widest spread first.
+/// Candidates with a ratio to the first of the ranking that varies much between devices, the widest spread first.
 pub(super) fn device_spreads(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<DeviceSpread> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut spreads: Vec<DeviceSpread> =

@@ -1,6 +1,5 @@
-//! Compares candidates in a run whose blocks ran at several sites: which is best on *these* devices, and which on
-//! *similar* devices. The first question pools all blocks; for the second, each site is one observation however many
-//! blocks it has.
+//! Compares candidates in a run at several sites: which is best on *these* devices, and which on *similar* devices. The
+//! first question pools all blocks; for the second, each site is one observation however many blocks it has.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -29,8 +28,8 @@ pub struct SiteRatios {
 pub struct AtSites {
     pub candidate: String,
     pub each: Vec<(String, Estimate)>,
-    /// The estimate for these sites, with all blocks pooled; left out for devices of different owners, whose numbers of
-    /// blocks are arbitrary.
+    /// The estimate for these sites, with all blocks pooled; left out for devices of different owners, which ran
+    /// arbitrary numbers of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub these: Option<Estimate>,
     /// The estimate for similar sites: each site is one observation.
@@ -93,8 +92,8 @@ impl SiteRatios {
         SiteRatios { leader: leader.to_owned(), rivals: found }
     }
 
-    /// The rival that beats the leader most clearly at some site by more than `tie`, among those whose ratio depends on
-    /// the site; with that site and the ratio there.
+    /// The rival that beats the leader most clearly at some site by more than `tie`, among those with a ratio that
+    /// depends on the site; with that site and the ratio there.
     pub fn turn(&self, tie: f64) -> Option<(&str, &str, f64)> {
         let depends = self.rivals.iter().filter(|rival| rival.depends);
         let cells = depends.flat_map(|rival| {

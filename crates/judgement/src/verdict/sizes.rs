@@ -38,7 +38,7 @@ pub struct AtSize {
     mounting: BTreeMap<String, f64>,
 }
 
-/// A candidate whose ratio moved from one size to the next.
+/// A candidate with a ratio that moved from one size to the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MovedRatio {
     pub candidate: String,
@@ -46,12 +46,12 @@ pub struct MovedRatio {
     pub after: f64,
 }
 
-/// What changes from one size to the next.
+/// The changes from one size to the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeStep {
     /// Whether both sizes recommend the same candidate, or one that is tied with it.
     pub same_leader: bool,
-    /// Ratios that changed by more than δ and whose intervals do not overlap.
+    /// Ratios that changed by more than δ, to an interval that does not overlap the former one.
     pub moved: Vec<MovedRatio>,
     /// The largest change above δ that was ignored because the intervals overlap, as a share.
     pub hidden: f64,

@@ -1,4 +1,4 @@
-//! Compares every candidate with the leader: how far behind it is, and what of that is certain.
+//! Compares every candidate with the leader: how far behind it is, and how much of that is certain.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Standing {
     pub relation: Relation,
 }
 
-/// What is certain about a candidate and the leader.
+/// The certain relation between a candidate and the leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {

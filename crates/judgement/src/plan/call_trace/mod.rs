@@ -36,7 +36,7 @@ pub struct TracedName {
     pub before: NameBefore,
 }
 
-/// What exists under a name before the first call.
+/// The object under a name before the first call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameBefore {
     Nothing,
@@ -181,8 +181,7 @@ pub struct CallTrace {
 }
 
 impl CallTrace {
-    /// # Errors
-    /// With the first call that does not find what it works on, or the bound that is exceeded.
+    /// # Errors Names the first call that does not find its object, or the bound that is exceeded.
     pub fn new(names: Vec<TracedName>, calls: Vec<TracedCall>) -> Result<Self, Reason> {
         let mut state = TraceState::before(&names).map_err(plain)?;
         let mut totals = TraceTotals { bytes: state.bytes(), directories: 1, ..TraceTotals::default() };
@@ -226,7 +225,7 @@ impl CallTrace {
         &self.calls
     }
 
-    /// What identifies the contents of each file that is opened, in the order of the openings.
+    /// The number that identifies the contents of each opened file, in the order of the openings.
     pub fn contents_opened(&self) -> &[u32] {
         &self.opened
     }
@@ -235,7 +234,7 @@ impl CallTrace {
         self.totals
     }
 
-    /// What is there once all calls were done.
+    /// The state after all calls.
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have met.
@@ -245,7 +244,8 @@ impl CallTrace {
         Ok(state)
     }
 
-    /// Whether it reads, writes and syncs files that are opened first and stay: calls whose order several threads may change.
+    /// Whether it reads, writes and syncs files that are opened first and stay: calls that several threads may do in
+    /// another order.
     pub fn only_moves_bytes(&self) -> bool {
         let mut rest = self.calls.iter().skip_while(|call| matches!(call.work, CallWork::Open { .. }));
         rest.all(|call| {

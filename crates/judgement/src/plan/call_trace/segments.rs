@@ -9,7 +9,7 @@ pub struct TracedSegment {
     pub origin: SegmentOrigin,
 }
 
-/// Whose bytes a segment holds: what was there before, what a call wrote, or a copy of either.
+/// The origin of the bytes in a segment: initial content, the write of a call, or a copy of either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentOrigin {
     /// The number of the file for which the bytes were generated.
@@ -36,9 +36,10 @@ impl TracedFile {
         inside.map(|(at, one)| ((*at).max(start), TracedSegment { end: one.end.min(end), ..*one })).collect()
     }
 
-    /// Puts a segment in the place of what is there, or takes what is there out; gives the bytes of segments there before and after.
+    /// Replaces the content of a place by a segment, or by a hole for `None`. Returns the bytes of segments there
+    /// before and after.
     pub(super) fn put(&mut self, start: u64, end: u64, origin: Option<SegmentOrigin>) -> (u64, u64) {
-        // What begins before the place, and may reach into it …
+        // The last segment that begins before the place may reach into it …
         let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
         let touched: Vec<(u64, TracedSegment)> = self
             .segments
@@ -65,7 +66,8 @@ impl TracedFile {
             }
         }
         if let Some(origin) = origin {
-            // What ends where this begins goes on in it: an appended file is one segment.
+            // A segment of the same origin that ends where this begins is joined with it: an appended file is one
+            // segment.
             let left = self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
             let mut from = merged.0;
             after += merged.1 - merged.0;

@@ -1,5 +1,5 @@
 //! Simulates the filesystem state after each call of a trace: names, files, and the origin of their bytes. It rejects a
-//! call whose objects do not exist.
+//! call on objects that do not exist.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,7 @@ pub struct TraceState {
 impl TraceState {
     /// Before the first call.
     ///
-    /// # Errors
-    /// With what is wrong with a name.
+    /// # Errors Describes the fault of a name.
     pub fn before(names: &[TracedName]) -> Result<Self, String> {
         if names.len() > MOST_NAMES {
             return Err(format!("it has {} names, and may have {MOST_NAMES}", names.len()));
@@ -126,7 +125,7 @@ impl TraceState {
         self.inside.get(name as usize).copied().unwrap_or(0)
     }
 
-    /// What a name is borne by, and what of its directory.
+    /// The object that has this name.
     fn bearer(&self, name: u32) -> Result<Bearer, String> {
         match self.bearers.get(name as usize) {
             Some(bearer) if name > 0 => Ok(*bearer),
@@ -152,8 +151,7 @@ impl TraceState {
 
     /// Does one call.
     ///
-    /// # Errors
-    /// Where it does not find what it works on, or is out of bounds; nothing was done then.
+    /// # Errors Fails if the call does not find its object, or is out of bounds. The state is unchanged then.
     pub fn apply(&mut self, work: CallWork) -> Result<(), String> {
         let free = |bearer, name| match bearer {
             Bearer::Nothing => Ok(()),
@@ -264,7 +262,7 @@ impl TraceState {
             return Err("the bytes that it copies overlap".to_owned());
         }
         let target = self.file(to.0)?;
-        // What is copied from a hole is a hole.
+        // A copy of a hole is a hole.
         let (mut before, mut after) = target.put(to.1, end, None);
         for (start, segment) in copied {
             let shift = to.1 as i64 - from.1 as i64;

@@ -1,4 +1,5 @@
-//! A trace of calls as text: one name or call to a line, in words and numbers, so that whoever shares it sees what is shared.
+//! A trace of calls as text: one name or call to a line, in words and numbers, so that users can see the content before
+//! they share it.
 
 use std::fmt;
 use std::str::SplitAsciiWhitespace;

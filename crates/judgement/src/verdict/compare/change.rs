@@ -59,7 +59,7 @@ impl MetricChange {
         self.judged.map(|judged| judged.outcome)
     }
 
-    /// What changed, for reports: the phase or the goal.
+    /// The subject of the change, for reports: the phase or the goal.
     pub fn subject(&self) -> &str {
         self.phase.as_deref().unwrap_or("goal")
     }

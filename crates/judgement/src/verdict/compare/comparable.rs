@@ -1,7 +1,7 @@
 //! Checks whether two runs can be compared: they must do the same work on the same kind of device.
 //!
-//! Kernel, options, tool versions and date may differ, because they are what is compared. Lab, device, data and
-//! workload may not: their effect would be mistaken for one of kernels or options.
+//! Kernel, options, tool versions and date may differ, because they are compared. Lab, device, data and workload may
+//! not: their effect would be mistaken for one of kernels or options.
 
 use crate::journal::{HIDDEN_DIGEST, Run, Trial};
 use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};

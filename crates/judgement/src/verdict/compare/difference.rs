@@ -18,7 +18,7 @@ pub struct Difference {
     /// The candidate it concerns; `None` where it concerns all.
     #[serde(skip)]
     pub candidate: Option<String>,
-    /// What differs: a fact's dotted name, or `candidate: option`.
+    /// The subject of the difference: a fact's dotted name, or `candidate: option`.
     pub what: String,
     /// The value in the earlier run; `None` where there was none.
     pub before: Option<String>,

@@ -417,7 +417,7 @@ fn cautions(before: &ComparedSide<'_>, after: &ComparedSide<'_>, found: &RunComp
     cautions
 }
 
-/// Candidates whose results changed although no recorded difference in candidate or environment explains it.
+/// Candidates with changed results that no recorded difference in candidate or environment explains.
 fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for change in &found.judged {

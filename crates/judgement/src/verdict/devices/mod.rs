@@ -1,5 +1,5 @@
 //! Compares runs of one plan on several devices, also from different machines. Each device has its own verdict. Times
-//! of different devices are never pooled: each device is one observation of what to expect from similar devices.
+//! of different devices are never pooled: each device is one observation of similar devices.
 
 mod work;
 
@@ -68,7 +68,7 @@ pub struct OnDevice {
     pub behind: Vec<(String, Estimate)>,
 }
 
-/// What may be concluded about similar devices.
+/// The conclusion about similar devices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LikeThese<'a> {
     /// There is only one device, or no other candidate to compare.

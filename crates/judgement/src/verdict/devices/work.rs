@@ -43,7 +43,8 @@ pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
     found
 }
 
-/// A plan as data, without what may differ: the device, this machine's folders, where trials run, and their number.
+/// A plan as data, without the parts that may differ: the device, this machine's folders, where trials run, and their
+/// number.
 fn work(plan: &Plan) -> serde_json::Value {
     let mut plan = plan.clone();
     plan.title.clear();

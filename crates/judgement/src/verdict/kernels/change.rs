@@ -6,7 +6,7 @@ use crate::journal::Unit;
 use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
 use crate::verdict::{ALPHA, Comparison, settled};
 
-/// A number to compare: its title, its unit, and the metrics whose sum it is.
+/// A number to compare: its title, its unit, and the metrics that it is the sum of.
 pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
 
 pub const TIME: &str = "time";
