@@ -79,7 +79,7 @@ pub(super) fn headline(across: &Across) -> String {
     format!("By {}: {parts}. {}", across.what, change(across))
 }
 
-/// Where the order changes most, and what another kernel changes.
+/// Where the order changes most, and the changes by another kernel.
 pub(super) fn change(across: &Across) -> String {
     let kernels = across.kernels.iter().map(kernels::sentence);
     std::iter::once(order(across)).chain(kernels).collect::<Vec<_>>().join(" ")

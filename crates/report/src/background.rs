@@ -1,4 +1,5 @@
-//! What filesystems did by themselves beside the phases, in words and as a table: so much for each mount, and so much for each byte.
+//! Reports the filesystems' own work beside the phases, in words and as a table: its amount for each mount, and for
+//! each byte.
 
 use super::number::{plain_number, times, times_within};
 use super::text::{count, listing};

@@ -9,7 +9,7 @@ use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, Charged
 /// No more candidates are named in a sentence.
 const MOST_NAMES: usize = 4;
 
-/// What is to be said, each as a sentence without a full stop; nothing where computation had no price.
+/// The sentences about charged computation, without full stops; none if computation had no price.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let Some(found) = &judged.verdict.charged else { return Vec::new() };
     [Some(shares(found)), if_free(found)].into_iter().flatten().collect()

@@ -6,10 +6,10 @@ use super::text_table::TextTable;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Computed, Computing, Judgement};
 
-/// Of those who lead where computing counts, and of those without a price, no more are named.
+/// The most candidates that are named of those that lead where computing counts, and of those without a price.
 const MOST_NAMES: usize = 4;
 
-/// What is to be said, each as a sentence without a full stop; nothing where computing has no price.
+/// The sentences about computing, without full stops; none if computing has no price.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let Some(found) = &judged.verdict.computing else { return Vec::new() };
     let mut said = vec![held(found)];
@@ -56,7 +56,7 @@ fn held(found: &Computing) -> String {
     )
 }
 
-/// Who has no price, and why.
+/// The candidates without a price, with the reasons.
 fn unpriced(found: &Computing) -> Option<String> {
     let reasons = once_each(found.unpriced.iter().map(|one| one.reason.as_str()));
     let of = |reason: &str| {
@@ -69,7 +69,7 @@ fn unpriced(found: &Computing) -> Option<String> {
         .then(|| format!("computing has no price for {}: of them this says nothing", each.join(", ")))
 }
 
-/// Everybody with a price, one in a row; nothing where nobody has one.
+/// The candidates with a price, one in a row; `None` if there are none.
 pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = judged.verdict.computing.as_ref()?;
     let ranking = &judged.verdict.ranking;

@@ -7,7 +7,7 @@ use super::{Report, ReportError};
 use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
 use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, columns};
 
-/// The columns before those of what was tried; all are documented in docs/reference/output-formats.md.
+/// The columns before those of the tried options; all are documented in docs/reference/output-formats.md.
 const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
 /// The columns after those.
 const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];
@@ -59,15 +59,16 @@ pub(super) fn rows(
     Ok(rows.flush()?)
 }
 
-/// Foreign text as a cell: nothing that steers a terminal, and nothing that a spreadsheet takes for a formula. What is a number
-/// stays one.
+/// Foreign text as a cell, without terminal control characters, and without anything that a spreadsheet takes for a
+/// formula. A number stays one.
 pub(super) fn cell(text: &str) -> String {
     let text = one_line(text);
     let formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
     if formula { format!("'{text}") } else { text }
 }
 
-/// What was tried, sizes in bytes: the candidate's own, or the plan's; empty where nothing was said.
+/// The value that was tried on an axis, with sizes in bytes: the candidate's own, or the plan's; empty if there is
+/// none.
 fn tried(axis: &Axis, plan: &Plan, candidate: &Candidate) -> String {
     match axis.tried(plan, candidate) {
         AxisLevel::Size(bytes) => bytes.0.to_string(),

@@ -25,8 +25,8 @@ pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
     (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
 }
 
-/// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where [what one
-/// device will show](super::one_device) is predicted.
+/// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the
+/// [results of one device](super::one_device) are predicted.
 pub(super) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     let found = &judged.verdict.device_spreads;
     if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {

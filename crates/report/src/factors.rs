@@ -1,12 +1,12 @@
-//! What options do wherever they were tried, in words and as a table.
+//! Reports the effects of options over all candidates that were tried with them, in words and as a table.
 
 use super::number::{fine_percent, plain_number, times_within};
 use super::text_table::TextTable;
 use fsverdict_judgement::plan::axis;
 use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
-/// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking, and what devices do is no option.
-/// Nothing where none is.
+/// The effects that are certain, in a sentence without a full stop; the effect of filesystems is the ranking, and that
+/// of devices is no option's. `None` if no effect is certain.
 pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
     let certain = judged.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
     let tie = judged.plan.protocol.tie;
@@ -46,7 +46,7 @@ fn words(effect: &FactorEffect, tie: f64) -> String {
     format!("{} {}{against} {overall} overall{computing}{differs}", effect.factor, name(&effect.level))
 }
 
-/// `costs 11% (±3.4%)`, or what its interval leaves of that.
+/// `costs 11% (±3.4%)`, or a weaker statement if the interval allows only that.
 fn does(ratio: &Estimate) -> String {
     let ends = ratio.low.zip(ratio.high);
     let half = ends.map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
@@ -57,7 +57,7 @@ fn does(ratio: &Estimate) -> String {
     }
 }
 
-/// Where it differs most, of what is certain.
+/// The interaction in which the effect certainly differs most.
 fn apart(effect: &FactorEffect) -> Option<&Interaction> {
     let size = |one: &&Interaction| libm::fabs(libm::log(one.ratio.point));
     let certain = effect.interactions.iter().filter(|one| one.certain);

@@ -1,4 +1,4 @@
-//! What a study published, then and now, in words.
+//! Words for the findings of a published study, then and now.
 
 use super::number::{NumberScale, decimals, fixed, percent, times};
 use super::text::listing;
@@ -18,12 +18,12 @@ pub(super) struct Finding {
     pub(super) why: String,
 }
 
-/// What the study found, then and now.
+/// The study's findings, then and now.
 pub(super) fn in_words(judged: &Judgement<'_>) -> Vec<Finding> {
     judged.findings.iter().map(finding).collect()
 }
 
-/// What all findings stand on, in a sentence.
+/// The basis of all findings, in a sentence.
 pub(super) fn standing(judged: &Judgement<'_>) -> String {
     let data = judged.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
     format!("Now: {}{data}", judged.run.header.fidelity)
@@ -73,7 +73,7 @@ fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
     format!("{} ({}{remark})", listed.join(", "), published.unit)
 }
 
-/// That what decides may be the model's own error, where nothing is told.
+/// A caution where the finding is open: the model's own error may decide it.
 fn may_err(now: Now, error: f64) -> String {
     match now {
         Now::CannotTell if error > 1.0 => {

@@ -1,6 +1,6 @@
-//! Warns of phases whose data came from memory: their rate is above what a device gives, and the device was not asked
-//! for the bytes. Such a phase stays in the ranking, because its time is what the program took, but it says nothing of
-//! the filesystem on the device; therefore the warning is among the first lines of a report.
+//! Warns of phases that got their data from memory: their rate is above the device's, and the device was not asked for
+//! the bytes. Such a phase stays in the ranking, because its time is that of the program, but it says nothing of the
+//! filesystem on the device; therefore the warning is among the first lines of a report.
 
 use std::collections::BTreeMap;
 

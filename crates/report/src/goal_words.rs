@@ -33,7 +33,7 @@ pub(super) fn total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
     Some(format!("{} {}", fixed(value, decimals(value, Some(0.01))), scale.label).trim_end().to_owned())
 }
 
-/// What the leader's total covers, such as `for the whole job (write, read and remove)`.
+/// The phases that the leader's total covers, such as `for the whole job (write, read and remove)`.
 pub(super) fn of_what(judged: &Judgement<'_>) -> String {
     match judged.goal_phases().as_slice() {
         [only] => format!("for {only}"),

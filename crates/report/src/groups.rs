@@ -1,4 +1,4 @@
-//! The verdicts of the protection levels in words, and what each protection costs.
+//! The verdicts of the protection levels in words, and the cost of each protection.
 
 use super::number::{percent, signed_percent, times};
 use super::text::{capitalize, count};
@@ -8,10 +8,10 @@ use fsverdict_judgement::verdict::{
     EffectSize, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
 };
 
-/// The most candidates for which a sentence says what a protection costs.
+/// The most candidates for which a sentence gives the cost of a protection.
 const MOST_COSTS: usize = 3;
 
-/// The outcome of a run: one sentence, or one for each protection level and then what the levels cost.
+/// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels.
 pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
         return sentence::outcome(judged);
@@ -19,7 +19,7 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     answer_by_group(judged, |group| Some(sentence::outcome(group)))
 }
 
-/// The answer for each protection level, by `answer` where it has several candidates, and then what the levels cost.
+/// The answer for each protection level, by `answer` where it has several candidates, and then the costs of the levels.
 pub(super) fn answer_by_group(
     judged: &Judgement<'_>,
     answer: impl Fn(&Judgement<'_>) -> Option<String>,
@@ -52,7 +52,7 @@ fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
     Some(format!("{only}{total}; nothing else with this protection was tried."))
 }
 
-/// What each protection costs, a sentence for each; for the recommended candidates first.
+/// The cost of each protection, a sentence for each; for the recommended candidates first.
 fn costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
     let taken = verdict.taken();
@@ -125,7 +125,7 @@ fn describe_ratio(ratio: f64) -> String {
     if ratio >= 2.0 { format!("{} times", times(ratio)) } else { signed_percent(ratio - 1.0, 0) }
 }
 
-/// What each protection costs, for every pair of candidates; `None` where the run tells of none.
+/// The cost of each protection, for every pair of candidates; `None` if the run shows none.
 pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     let costs = &judged.verdict.protection_costs;
     let tie = judged.plan.protocol.tie;

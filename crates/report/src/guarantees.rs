@@ -1,4 +1,4 @@
-//! What each candidate guarantees besides its speed, and what the recommended one lacks that another has.
+//! The guarantees of each candidate besides its speed, and those that the recommended one lacks and another has.
 
 use serde::Serialize;
 
@@ -8,16 +8,17 @@ use super::text_table::TextTable;
 use fsverdict_judgement::plan::{grouped, once_each};
 use fsverdict_judgement::verdict::Judgement;
 
-/// The most candidates that are named for what they have.
+/// The most candidates that are named for a guarantee.
 const MOST_NAMES: usize = 3;
 
-/// What a candidate has and lacks as it is made and mounted, and how it stands in the kernel.
+/// The guarantees that a candidate has and lacks as it is made and mounted, and its status in the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Guarantees {
     pub candidate: String,
     pub has: Vec<&'static str>,
     pub lacks: Vec<&'static str>,
-    /// The guarantees among `lacks` that matter whatever others have: each with what follows, such as `a checker`.
+    /// The guarantees among `lacks` that matter even if no other candidate has them: each with its consequence, such as
+    /// `a checker`.
     #[serde(skip)]
     pub grave: Vec<(&'static str, &'static str)>,
     /// Operating systems besides Linux that read it as they come.
@@ -26,14 +27,14 @@ pub struct Guarantees {
     pub status: &'static str,
     /// Where the status is from, and of when.
     pub status_source: &'static str,
-    /// What about that speaks against it; `None` for one that is maintained in the kernel.
+    /// The drawback of that status; `None` for one that is maintained in the kernel.
     pub drawback: Option<String>,
     /// The documents about the rest.
     pub source: &'static str,
 }
 
-/// The drawbacks of the recommended candidates: what each lacks that a measured one has, and what its state in the
-/// kernel means. `None` where nothing is recommended, or nothing is lacking.
+/// The drawbacks of the recommended candidates: the guarantees that each lacks and a measured one has, and the meaning
+/// of its state in the kernel. `None` where nothing is recommended, or nothing is lacking.
 pub(super) fn drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
     let taken = judged.verdict.taken();
     let of = |name: &&str| {

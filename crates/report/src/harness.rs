@@ -1,4 +1,4 @@
-//! What the measuring itself cost, in words.
+//! Reports the cost of the measuring itself, in words.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) fn sentence(harness: &Harness) -> String {
     format!("{} of wall time outside the measured steps{rest}", percent(harness.share))
 }
 
-/// Seconds without digits that nobody reads: `400ms`, `42s`, `41m`.
+/// Seconds without superfluous digits: `400ms`, `42s`, `41m`.
 fn rounded(seconds: f64) -> String {
     let step = match seconds {
         short if short < 1.0 => 0.1,

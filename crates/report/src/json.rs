@@ -117,7 +117,7 @@ struct VerdictPart<'a> {
     cautions: Vec<String>,
 }
 
-/// What was concluded in some environments, where a run has several.
+/// The conclusions in some environments, where a run has several.
 #[derive(Serialize)]
 struct EnvironmentJson<'a> {
     under: &'a Environment,

@@ -1,4 +1,4 @@
-//! In what danger a file is so long after it was saved: ages beside candidates.
+//! A table of the danger that a file is in by the time since it was saved: ages beside candidates.
 
 use super::number::plain_number;
 use super::text_table::TextTable;

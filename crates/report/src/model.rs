@@ -23,7 +23,7 @@ pub struct Report<'a> {
     pub plain_words: Option<String>,
     /// How noisy the run is, without a full stop.
     pub(super) noise: Option<String>,
-    /// What a reader of the numbers must know.
+    /// Notes that a reader of the numbers must know.
     pub notes: Vec<PageNote>,
     /// The goal's metric in the phases of the first table.
     pub(super) picture: Option<Matrix>,
@@ -46,7 +46,7 @@ pub struct Report<'a> {
     pub rows: Option<String>,
     /// How to set up the recommended candidate for permanent use; for HTML pages, and `None` until it is set.
     pub to_use: Option<ToUse>,
-    /// What each candidate guarantees; empty until it is set.
+    /// The guarantees of each candidate; empty until set.
     pub guarantees: Vec<Guarantees>,
     /// Time beside the data that was lost, where the plan tested faults.
     pub(super) safety: Vec<SafetyPoint>,
@@ -68,7 +68,7 @@ impl<'a> Report<'a> {
             plain_words: if found.is_some() { None } else { plain_groups::plain_sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
-            // Steps whose time the goal weighs are shown with the phases instead.
+            // Steps that the goal weighs by their time are shown with the phases instead.
             around: Matrix::of(&judged, "durable", |phase| {
                 !phase.planned && (goal != "durable" || !judged.is_headline(phase))
             }),
@@ -90,7 +90,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What the recommended candidates lack that others have, in a sentence; `None` where that is nothing, or not known.
+    /// The guarantees that the recommended candidates lack and others have, in a sentence; `None` if there are none, or
+    /// they are not known.
     pub(super) fn drawbacks(&self) -> Option<String> {
         if self.across.is_some() { None } else { guarantees::drawbacks(&self.judged, &self.guarantees) }
     }

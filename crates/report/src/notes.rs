@@ -101,7 +101,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     notes
 }
 
-/// Candidates whose numbers in the goal's table leave out trials as outliers, and so differ from the mean of all.
+/// Candidates with numbers in the goal's table that leave out trials as outliers, and so differ from the mean of all.
 fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
     let metric = &judged.plan.goal.metric;
     let of_goal =

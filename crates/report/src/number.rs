@@ -47,7 +47,7 @@ pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
     let leading = exponent(value);
     let digits = match spread {
         Some(spread) if spread > 0.0 => {
-            // The clamp limits it to a few digits, whatever the spread.
+            // The clamp limits it to a few digits for every spread.
             #[allow(clippy::cast_possible_truncation)]
             let carried = libm::round(-libm::log10(spread)).clamp(1.0, 3.0) as i32;
             carried + 1

@@ -1,4 +1,4 @@
-//! Reports what one device of a class will show, in words and as a table: predictions beside the interval of the mean,
+//! Predicts the results of one device of a class, in words and as a table: predictions beside the interval of the mean,
 //! and the verdict on each of two kinds of devices.
 
 use super::number::{percent, times, times_with_ends};
@@ -13,7 +13,7 @@ const MOST_NAMED: usize = 3;
 /// The two-valued numbers that `fsverdict calibrate` reads off a device.
 const READ_BY_CALIBRATION: [&str; 2] = ["platter.through", "platter.on_arrival"];
 
-/// What one device of the class will show, as sentences; empty where every block had the same device.
+/// The predicted results of one device of the class, as sentences; empty if every block had the same device.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let found = &judged.verdict.predictions;
     let leaders = once_each(found.iter().map(|one| one.against.as_str()));

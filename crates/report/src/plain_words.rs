@@ -1,5 +1,5 @@
-//! The verdict in three sentences for readers who do not know confidence intervals: what was tried, the result, and its
-//! limits. The paragraph in `words` has every number with its interval.
+//! The verdict in three sentences for readers without knowledge of confidence intervals: the trials, the result, and
+//! its limits. The paragraph in `words` has every number with its interval.
 
 use super::goal_words;
 use super::number::percent;

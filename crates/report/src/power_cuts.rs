@@ -1,4 +1,4 @@
-//! What cuts of power came to: candidates beside outcomes, and the first states that lost something.
+//! The results of power cuts: candidates beside outcomes, and the first states that lost something.
 
 use super::number::plain_number;
 use super::text_table::TextTable;
@@ -107,7 +107,7 @@ fn nothing_lost(judged: &Judgement<'_>) -> Option<String> {
     })
 }
 
-/// What is to be said of them, each as a sentence without a full stop; nothing where no power was cut.
+/// The sentences about power cuts, without full stops; none if no power was cut.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let cuts = judged.run.power_cuts.as_slice();
     let priced = cuts.iter().filter(|cuts| cuts.losses() > 0 && !cuts.priced.is_empty());

@@ -1,5 +1,5 @@
-//! The outcomes of corrupted blocks: tables by what the blocks held, which layer detected them, and the first silent
-//! losses.
+//! The outcomes of corrupted blocks: tables by the use of the blocks, by the layer that detected them, and the first
+//! silent losses.
 
 use super::number::plain_number;
 use super::text_table::TextTable;
@@ -14,7 +14,7 @@ const FIRST: usize = 3;
 /// The most characters of an observation that are shown.
 const SEEN: usize = 90;
 
-/// By what the blocks held; by what was wrong with them; and the first losses, where there are any.
+/// The tables by the use of the blocks, by the kind of corruption, and of the first losses, if there are any.
 pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let all = judged.run.rotten.as_slice();
     if all.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     tables
 }
 
-/// What fsync said of blocks that took no writes; nothing where none was tried.
+/// The answers of fsync about blocks that refused writes; `None` if none was tried.
 fn syncs(all: &[RottenBlocks]) -> Option<TextTable> {
     let mut header = vec!["candidate", "held", "unwritable"];
     header.extend(SyncAnswer::ALL.iter().map(|answer| answer.words()));
@@ -124,7 +124,7 @@ pub(super) fn share(hits: u32, cases: u32) -> String {
     format!("{}{within}", per_cent(share))
 }
 
-/// What is to be said of them, each as a sentence without a full stop; nothing where nothing rotted.
+/// The sentences about corrupted blocks, without full stops; none if no block was corrupted.
 pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let all = judged.run.rotten.as_slice();
     let mut said = Vec::new();

@@ -115,7 +115,7 @@ fn depending(judged: &Judgement<'_>) -> String {
     depends.map_or(String::new(), |depends| format!("It depends {depends}. On the whole: "))
 }
 
-/// What the comparison had to leave out, as the beginning of a sentence.
+/// The phases that the comparison had to leave out, as the beginning of a sentence.
 fn without(judged: &Judgement<'_>) -> String {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
         let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
@@ -132,7 +132,7 @@ fn without(judged: &Judgement<'_>) -> String {
     }
 }
 
-/// What would settle the most important open question, without a full stop; `None` where nothing is open.
+/// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
 pub(super) fn settling(judged: &Judgement<'_>) -> Option<String> {
     let pair = judged.verdict.pressing()?;
     if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {

@@ -1,5 +1,5 @@
-//! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
-//! that repeats a study has of its own. The renderers lay them out.
+//! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and the tables
+//! of a plan that repeats a study. The renderers lay them out.
 
 use super::factors;
 use super::number::{NumberScale, decimals, fixed, percent, plain_number, times};
@@ -13,7 +13,7 @@ pub(super) fn beside(judged: &Judgement<'_>) -> Vec<TextTable> {
     [factors::table(judged), costs(judged), weights(judged)].into_iter().flatten().collect()
 }
 
-/// What a plan that repeats a study has of its own.
+/// The tables of a plan that repeats a study.
 pub(super) fn of_study(judged: &Judgement<'_>) -> Vec<TextTable> {
     [legacy(judged), shares(judged)].into_iter().flatten().collect()
 }

@@ -7,7 +7,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
 /// The text on one line, with nothing in it that could steer a terminal: escape sequences are dropped, white space
-/// becomes a single space, and what is left of control and direction characters becomes a visible `·`.
+/// becomes a single space, and any other control or direction character becomes a visible `·`.
 pub(super) fn one_line(text: &str) -> String {
     let stripped = anstream::adapter::strip_str(text).to_string();
     let mut line = String::with_capacity(stripped.len());
@@ -20,7 +20,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Text of several lines, as it is but for what steers a terminal or hides something: that becomes a visible `·`.
+/// Text of several lines, in which characters that steer a terminal or hide something become a visible `·`.
 pub fn in_lines(text: &str) -> String {
     make_displayable(text).into_owned()
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::text::one_line;
 use fsverdict_text::quoted;
 
-/// How to set up the recommended candidate for permanent use, without what only a trial needs.
+/// How to set up the recommended candidate for permanent use, without the steps that only a trial needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToUse {
     pub candidate: String,
@@ -19,7 +19,7 @@ pub struct ToUse {
     pub read_by: &'static [&'static str],
     /// The source for `read_by`.
     pub source: &'static str,
-    /// What else the user should know beforehand.
+    /// Further facts that the user should know beforehand.
     pub notes: Vec<String>,
 }
 

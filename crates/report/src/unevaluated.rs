@@ -1,5 +1,5 @@
-//! Words for a verdict that is withheld because what the plan asks about besides speed is not known of the first
-//! candidates.
+//! Words for a verdict that is withheld because properties besides speed, which the plan asks about, are unknown for
+//! the first candidates.
 
 use super::text::{count, listing};
 use fsverdict_judgement::journal::CandidateStatus;
@@ -48,7 +48,7 @@ pub(super) fn coverage(judged: &Judgement<'_>) -> String {
     format!(" Examined for faults, of {}: {names}.", count(tried, "candidate"))
 }
 
-/// The candidates whose faults were examined.
+/// The candidates that were examined under faults.
 fn examined<'a>(judged: &Judgement<'a>) -> Vec<&'a str> {
     let cuts = judged.run.power_cuts.iter().map(|cuts| cuts.candidate.as_str());
     let rotten = judged.run.rotten.iter().map(|rotten| rotten.candidate.as_str());

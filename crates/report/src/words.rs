@@ -60,7 +60,8 @@ pub(super) fn paragraph(
     Some(sentences.join(" "))
 }
 
-/// What may not be concluded: advantages that only some candidates have, then the gravest limits of the verdict.
+/// The conclusions that the run does not allow: advantages that only some candidates have, then the gravest limits of
+/// the verdict.
 pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
     let cautions = judged.run.held_cautions();
     let compared = compared(judged);
@@ -76,7 +77,7 @@ fn compared<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
     names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
 }
 
-/// What was compared: the candidates, the metric and the amount of data.
+/// The comparison: the candidates, the metric and the amount of data.
 fn asked(judged: &Judgement<'_>) -> String {
     let compared = compared(judged);
     let goal = &judged.plan.goal.metric;
@@ -169,7 +170,7 @@ fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
 
 /// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
 fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
-    // Only the first number says what it measures.
+    // Only the first number names its metric.
     let mut is_first = true;
     let ratios: Vec<String> = standings
         .iter()

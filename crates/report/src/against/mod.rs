@@ -78,7 +78,8 @@ impl AgainstReport {
         AgainstReport { model, trace, parts, fitted: Vec::new(), at_bound: Vec::new() }
     }
 
-    /// Adds what a fit changed, and which of it lies at the end of its range. The last part is that of the fitted model.
+    /// Adds the changes by a fit, and which of the numbers lie at the end of their range. The last part is that of the
+    /// fitted model.
     #[must_use]
     pub fn with_fit(self, fitted: Vec<[String; 3]>, at_bound: Vec<String>) -> Self {
         AgainstReport { fitted, at_bound, ..self }

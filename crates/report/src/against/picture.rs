@@ -1,5 +1,5 @@
-//! Two distributions as curves: the time across, the share of the requests that took no longer up. What lies between the
-//! curves is what the demerit is made of.
+//! Two distributions as curves: the time across, the share of the requests that took no longer up. The demerit is made
+//! of the area between the curves.
 
 use std::fmt::Write;
 

@@ -189,7 +189,7 @@ impl<'a> ComparisonReport<'a> {
     }
 }
 
-/// The changes: what broke, got worse or got better.
+/// The changes: candidates that broke, got worse or got better.
 fn changed(found: &RunComparison) -> Vec<String> {
     let mut parts = Vec::new();
     if !found.broken.is_empty() {

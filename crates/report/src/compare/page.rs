@@ -1,4 +1,4 @@
-//! The comparison as a page: what became of each candidate in each phase, run by run.
+//! The comparison as a page: the results of each candidate in each phase, run by run.
 
 use super::picture::picture;
 use super::{ComparisonReport, WORDS, differences, outcome, row};
@@ -170,7 +170,7 @@ fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     sections
 }
 
-/// What changed from each run to the next.
+/// The changes from each run to the next.
 fn steps<'a>(report: &ComparisonReport<'_>) -> PageBlock<'a> {
     let step = report.steps().map(|(from, to, found)| {
         let what = Text::foreign(&from.header.id).plain(" → ").said(&to.header.id);

@@ -1,4 +1,4 @@
-//! The picture of a comparison: what became of each candidate in each phase, run by run. Nothing in it needs a script.
+//! The picture of a comparison: the results of each candidate in each phase, run by run. Nothing in it needs a script.
 
 use std::fmt::Write;
 

@@ -53,7 +53,7 @@ impl<'a> Trend<'a> {
         let known = || logs.iter().flatten().copied();
         let (least, most) =
             (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
-        // What does not matter must not look like a cliff.
+        // A negligible difference must not look like a cliff.
         let span = (most - least).max(log(1.0 + self.tie));
         let level = |value: f64| {
             let place = (value - least) / span * (LEVELS.len() - 1) as f64;

@@ -23,7 +23,7 @@ struct DevicesDocument<'a> {
     cautions: &'a [String],
 }
 
-/// What of a verdict is data here.
+/// The part of a verdict that is exported.
 #[derive(Serialize)]
 struct Taken<'a> {
     outcome: Outcome,

@@ -19,7 +19,7 @@ use fsverdict_judgement::verdict::{DeviceRun, DeviceTable, Judgement, LikeThese,
 #[derive(Debug)]
 pub struct DeviceReport {
     found: DeviceTable,
-    /// What was found on each, row by row.
+    /// The results on each device, row by row.
     sentences: Vec<String>,
     cautions: Vec<String>,
 }
@@ -49,8 +49,7 @@ impl Forms for DeviceReport {
 impl DeviceReport {
     /// Of these runs.
     ///
-    /// # Errors
-    /// What forbids to set them side by side, each in a sentence.
+    /// # Errors The reasons why the runs cannot be compared, each in a sentence.
     pub fn of(sources: &[DeviceRun]) -> Result<Self, Vec<String>> {
         let parts = device_parts(sources)?;
         let judged: Vec<Judgement<'_>> =
@@ -65,8 +64,8 @@ impl DeviceReport {
         self.found.rows.iter().zip(self.sentences.iter().map(String::as_str))
     }
 
-    /// What all of it comes to: that it depends on the device first, then which to take on which, then on others like
-    /// them.
+    /// The conclusion: first that it depends on the device, then which candidate to take on which, then on similar
+    /// devices.
     fn sentence(&self) -> String {
         let found = &self.found;
         let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.turn(found.tie)?)));
@@ -79,7 +78,7 @@ impl DeviceReport {
         format!("{depends}{} {}", headline(&found.across), self.like_these())
     }
 
-    /// What may be expected of other devices.
+    /// The conclusion about similar devices.
     fn like_these(&self) -> String {
         let n = count(self.found.devices, "device");
         match self.found.like_these() {
@@ -127,7 +126,7 @@ fn cell(row: &OnDevice, candidate: &str) -> String {
     found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
 }
 
-/// Other differences between the runs, and what may not be concluded.
+/// Other differences between the runs, and the conclusions that they do not allow.
 fn limits(table: &DeviceTable) -> Vec<String> {
     let mut found = Vec::new();
     for (what, of) in

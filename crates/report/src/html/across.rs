@@ -16,7 +16,7 @@ pub(super) fn section(across: &SideBySide) -> PageBlock<'_> {
         PageBlock::picture(move || picture(found)),
         PageBlock::Facts(facts.collect()),
     ];
-    // The first is what is drawn.
+    // The first table is drawn as a picture.
     blocks.extend(tables(found).into_iter().skip(1).map(|table| PageBlock::Table(PageTable::plain(table))));
     PageBlock::section("across", "Which on what", blocks)
 }

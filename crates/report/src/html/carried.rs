@@ -1,12 +1,11 @@
-//! The plan that a page carries, so that somebody who has nothing but the page can run it again: written into it as text,
-//! and taken out of it again.
+//! The plan that a page carries, so that the page alone suffices to run it again: writes it as text, and reads it back.
 
 use maud::{Markup, PreEscaped, html};
 
 use fsverdict_judgement::plan::{Plan, write};
 use fsverdict_text::Hinted;
 
-/// Just what stands before the plan and after it. Nothing else in a page can look so: all of it is escaped.
+/// The exact text before the plan and after it. Nothing else in a page can look so: all of it is escaped.
 const BEFORE: &str = "<pre id=\"plan\" tabindex=\"0\">";
 const AFTER: &str = "</pre>";
 
@@ -46,7 +45,7 @@ pub(super) fn shown(plan: &Plan) -> Markup {
     html! { (PreEscaped(BEFORE)) (text) (PreEscaped(AFTER)) }
 }
 
-/// The plan's TOML out of a page, not yet read: whoever sends a page may have put anything there.
+/// The plan's TOML out of a page, not yet checked: the sender of a page may have put anything there.
 pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
     let (_, rest) = page.split_once(BEFORE).ok_or(NoPlan::Missing)?;
     let (escaped, rest) = rest.split_once(AFTER).ok_or(NoPlan::Damaged)?;

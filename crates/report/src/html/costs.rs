@@ -116,8 +116,8 @@ fn cell(column: &CostsColumn<'_>, at: usize) -> Markup {
     }
 }
 
-/// Next to the largest of its column; what is lost beside that is nothing (CPU time less a baseline is never exactly
-/// 0).
+/// The value as text; `0` if it is negligible next to the largest of its column, because CPU time less a baseline is
+/// never exactly 0.
 fn beside_the_most(value: f64, column: &CostsColumn<'_>) -> String {
     if value.abs() < column.most / 2000.0 {
         return "0".to_owned();

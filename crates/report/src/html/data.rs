@@ -187,7 +187,7 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
         .collect()
 }
 
-/// The time courses of the trial whose requests are shown, or else of the first trial.
+/// The time courses of the trial that is shown with its requests, or else of the first trial.
 fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
     let mut parts = Vec::new();
     for (candidate, entry) in report.judged.candidates.iter().enumerate() {

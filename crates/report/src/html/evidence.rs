@@ -1,4 +1,4 @@
-//! What everything above rests on: the environment, the plan, the commands, the method, and the data to take away.
+//! The section of evidence: the environment, the plan, the commands, the method, and the data to take away.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use crate::number::percent;
 use crate::page::{PageBlock, Text};
 use crate::{Report, harness};
 
-/// Where the method comes from: what, and where it can be read.
+/// The sources of the method: title and address.
 const SOURCES: [(&str, &str); 4] = [
     (
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking (ACM TOS 2008)",

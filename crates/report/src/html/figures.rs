@@ -58,7 +58,8 @@ pub(super) fn along(ratio: f64, from: f64, to: f64) -> f64 {
     libm::log(ratio / from) / libm::log(to / from) * 100.0
 }
 
-/// A dot with its interval on a strip, with positions in per cent. An arrow marks what continues beyond an end.
+/// A dot with its interval on a strip, with positions in per cent. An arrow marks an interval that continues beyond an
+/// end.
 pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: Option<f64>) -> Markup {
     let within = |place: f64| place.clamp(0.0, 100.0);
     html! {

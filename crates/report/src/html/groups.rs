@@ -1,4 +1,4 @@
-//! The sections on what protection costs, and on what each candidate guarantees.
+//! The sections on the cost of protection, and on the guarantees of each candidate.
 
 use crate::page::{PageBlock, PageTable};
 use crate::{Report, groups, guarantees};
@@ -9,7 +9,7 @@ pub(super) fn costs<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     Some(PageBlock::section("protection", "What protection costs", vec![table]))
 }
 
-/// What each candidate has and lacks, and its status in the kernel; `None` where that is not known.
+/// The guarantees that each candidate has and lacks, and its status in the kernel; `None` if they are not known.
 pub(super) fn guarantees<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     let table = PageBlock::Table(PageTable::plain(guarantees::table(&report.guarantees)?));
     Some(PageBlock::section("guarantees", "Guarantees and status", vec![table]))

@@ -1,5 +1,5 @@
-//! The picture of what one device of a class will show: for each rival the devices that were tried, the range of nine of
-//! ten, and the line of equality.
+//! The picture of the predictions for one device of a class: for each rival the devices that were tried, the range of
+//! nine of ten, and the line of equality.
 
 use maud::{Markup, html};
 

@@ -21,7 +21,7 @@ use fsverdict_judgement::verdict::{PhaseEntry, PhaseEstimate};
 /// The metrics of the tables, where they were measured: the goal's own comes first.
 const SHOWN: [&str; 4] = ["durable", "returned", "throughput", "file_rate"];
 
-/// The phases of the plan, and what else the goal weighs.
+/// The phases of the plan, and other steps that the goal weighs.
 pub(super) fn section<'a>(
     report: &'a Report<'a>,
     index: &Rc<Index<'a>>,
@@ -49,7 +49,8 @@ pub(super) fn section<'a>(
     PageBlock::section("phases", "Phase by phase", blocks.collect())
 }
 
-/// Durable against returned: who lets a program go on while the work is still to be done.
+/// Durable against returned times: they differ for candidates that let a program go on before its data are on the
+/// device.
 fn buffered(report: &Report<'_>) -> Markup {
     let both = |metric: &str| report.judged.estimates.iter().any(|found| found.metric == metric);
     html! {
@@ -83,7 +84,7 @@ pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option
 
 /// The results over the run's time.
 pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-    // A candidate's only trial divided by itself is a level line, whatever the machine did.
+    // A candidate's only trial divided by itself is a level line, even on a disturbed machine.
     report.judged.sample_sizes().filter(|(_, most)| *most >= 2)?;
     let lead = "Each trial's time as a multiple of its own candidate's median, over the time of the run. A level band means a \
                 steady machine; a slope or a step means that it changed. Uprights are the borders of blocks; trials of blocks \
@@ -97,7 +98,7 @@ pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     Some(PageBlock::section("drift", "Was the machine steady?", blocks))
 }
 
-/// The place of a chart, with what it says in words.
+/// The place of a chart, with its content in words.
 pub(super) fn chart(kind: &str, phase: Option<usize>, call: &str, words: &str) -> Markup {
     html! {
         figure.chart data-chart=(kind) data-phase=[phase] data-call=(call) role="group" aria-label=(words) {

@@ -16,8 +16,8 @@ use crate::{Report, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
 use fsverdict_judgement::verdict::{CandidateEntry, Mark, Relation, times_worse};
 
-/// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
-/// slower is marked as lying beyond.
+/// The strips begin a little below the best, so that its own interval has room, and end here at the latest: a slower
+/// candidate is marked as lying beyond.
 const NEAREST: f64 = 0.85;
 const FARTHEST: f64 = 16.0;
 
@@ -116,7 +116,7 @@ fn head(report: &Report<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup 
     }
 }
 
-/// What stands beside a cell where no column has room for it.
+/// The label beside a cell where no column has room for it.
 fn label(report: &Report<'_>, column: &MatrixColumn) -> String {
     let phase = one_line(&column.phase);
     match column.best.and_then(|at| report.judged.estimates.get(at)) {
@@ -172,7 +172,7 @@ fn row(
     }
 }
 
-/// What the verdict says of a candidate: text, class. Of one that was only compared with itself it says nothing.
+/// The verdict's word on a candidate: text, class. `None` for one that was only compared with itself.
 fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static str, &'static str)> {
     let verdict = &report.judged.verdict;
     if entry.status != CandidateStatus::Ok || report.judged.against_itself().is_some() {
@@ -227,7 +227,7 @@ fn farthest(report: &Report<'_>) -> f64 {
     ratios.fold(2.0, f64::max).min(FARTHEST)
 }
 
-/// What the parts of a strip mean, beside samples of them, above the table.
+/// The key above the table: the meaning of the parts of a strip, beside samples of them.
 fn strip_key(report: &Report<'_>) -> Markup {
     let Some(matrix) = report.picture.as_ref() else { return html! {} };
     let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());

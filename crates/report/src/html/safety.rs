@@ -11,7 +11,7 @@ use fsverdict_judgement::verdict::SafetyPoint;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 240.0;
-/// What is left free around the marks, and for names to their right.
+/// The free space around the marks, and for names to their right.
 const MARGIN: f64 = 18.0;
 const NAMES: f64 = 110.0;
 

@@ -1,4 +1,4 @@
-//! The results of a run at several sites, site by site: which candidate is ahead at which site, and on what device.
+//! The results of a run at several sites, site by site: which candidate is ahead at which site, and on which device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::sites::{Rows, SiteRow};
 use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::SiteRatios;
 
-/// What a site did, and on what.
+/// The blocks and the device of each site.
 struct Places<'a> {
     sites: &'a SiteRatios,
     blocks: BTreeMap<&'a str, usize>,

@@ -1,4 +1,5 @@
-//! Then and now: what a study published, held against this run, finding by finding; and its own way to combine runs.
+//! Then and now: compares a published study with this run, finding by finding; and shows the study's own way to combine
+//! runs.
 
 use maud::{Markup, html};
 

@@ -14,7 +14,7 @@ pub(super) struct Thinned {
 }
 
 impl Thinned {
-    /// The note for the reader about what was left out.
+    /// The note for the reader about the trials that were left out.
     pub(super) fn sentence(self) -> String {
         format!(
             "This run has {}; the charts draw {} of them, those of some blocks. All numbers, intervals, tables and latencies \
@@ -25,7 +25,8 @@ impl Thinned {
     }
 }
 
-/// The trials to put into the page, in the order of the run, and what was left out.
+/// The trials to put into the page, in the order of the run; with the numbers of shown and of all trials if some were
+/// left out.
 pub(super) fn choose(run: &Run) -> (Vec<&Trial>, Option<Thinned>) {
     choose_within(run, NUMBERS)
 }

@@ -8,7 +8,7 @@ use crate::page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPa
 use crate::text::one_line;
 use crate::text_table::TextTable;
 
-/// What stands in the body of a page; candidates are known by their numbers in the index.
+/// The body of a page; candidates are identified by their numbers in the index.
 pub(super) fn body(page: &ReportPage<'_>) -> Markup {
     let index = page.index.as_deref();
     html! {
@@ -52,7 +52,7 @@ fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
         PageBlock::Table(PageTable { table, by_candidate, .. }) => {
             numbers(table, index.filter(|_| *by_candidate))
         }
-        // Drawn on a page, with who is missing in its place.
+        // The page's picture has shown both: the matrix as strips, and missing candidates in their rows.
         PageBlock::Matrix(_) | PageBlock::Missing(_) => html! {},
         PageBlock::Findings(all) => html! { @for one in all { (finding(one)) } },
         PageBlock::Commands(all) => html! { pre { @for line in all { (one_line(line)) "\n" } } },

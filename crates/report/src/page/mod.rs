@@ -68,7 +68,7 @@ pub(super) struct Opening {
     pub(super) top: Top,
 }
 
-/// What an HTML page also shows at its top, visible without scrolling.
+/// The top of an HTML page, visible without scrolling.
 pub(super) struct Top {
     pub(super) kicker: String,
     /// The CSS class of the verdict: decided, undecided, nothing.
@@ -77,7 +77,7 @@ pub(super) struct Top {
     pub(super) tally: Option<(&'static str, String)>,
     /// Replaces the sentence where that is too long.
     pub(super) sentence: Option<String>,
-    /// What the verdict is based on: lines with a label each.
+    /// The basis of the verdict: lines with a label each.
     pub(super) basis: Vec<(&'static str, Text)>,
     pub(super) folds: Option<Vec<PageBlock<'static>>>,
 }
@@ -98,7 +98,7 @@ pub(super) enum PageBlock<'a> {
     /// A part under its title that is folded wherever the medium can fold.
     Folded(FoldedPart<'a>),
     Heading(Text),
-    /// An introduction that says what a part is about.
+    /// An introduction to a part.
     Lead(Text),
     Paragraph(Text),
     /// Sentences that belong together.
@@ -135,7 +135,7 @@ pub(super) struct FoldedPart<'a> {
     pub(super) blocks: Vec<PageBlock<'a>>,
 }
 
-/// What stands beside the title of a picture: its introduction, the meaning of its colours, and a switch between its
+/// The text beside the title of a picture: its introduction, the meaning of its colours, and a switch between its
 /// forms.
 pub(super) struct Keys {
     pub(super) lead: Text,

@@ -1,4 +1,4 @@
-//! The foot of a run's page: what it stands on, and what to do next.
+//! The foot of a run's page: the basis of the verdict, and the next steps.
 
 use crate::page::{For, PageBlock, ReportPage, Text, remarks};
 use crate::text::count;
@@ -70,7 +70,7 @@ fn too_few(judged: &Judgement<'_>) -> Option<u32> {
     (lacks > 0 && open && compared && judged.run.finished.is_some()).then_some(lacks)
 }
 
-/// What to type next, and what for.
+/// The commands to type next, each with its purpose.
 fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let (judged, folder) = (&report.judged, quoted(&folder.display().to_string()));

@@ -1,4 +1,4 @@
-//! What the signs and numbers of a run's first table mean.
+//! The legend of a run's first table: the meaning of its signs and numbers.
 
 use crate::Report;
 use crate::matrix::{Matrix, Spread, WIDEST_INTERVAL};
@@ -52,7 +52,7 @@ pub(super) fn for_markdown(report: &Report<'_>, matrix: &Matrix) -> Text {
     Text::default().meant(None, &report.judged.plan.goal.metric).plain(text)
 }
 
-/// What a number without an interval means.
+/// The meaning of a number without an interval.
 fn untold(report: &Report<'_>) -> String {
     let trials = match report.judged.sample_sizes() {
         Some((_, most)) => count(most, "trial"),

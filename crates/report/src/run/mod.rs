@@ -1,5 +1,5 @@
-//! The page of a run. Which block is for whom is said here and nowhere else: a terminal shows little unless asked for all of
-//! it, Markdown what goes into a thread, HTML everything, drawn where it can be.
+//! The page of a run. Only this module decides which block is for which audience: a terminal shows little unless asked
+//! for all of it, Markdown as much as fits into a thread, HTML everything, drawn where possible.
 
 mod foot;
 mod legend;
@@ -71,7 +71,8 @@ fn headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     page.add(For::MARKDOWN, PageBlock::Missing(missing.collect()));
 }
 
-/// Small tables below the headline, what a study found, and with `--all` one for each rate and cost that was measured.
+/// Small tables below the headline, the findings of a study, and with `--all` one for each rate and cost that was
+/// measured.
 fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let mut add =
         |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));

@@ -1,4 +1,4 @@
-//! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
+//! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
 use crate::guarantees::with_drawbacks;
 use crate::page::{Opening, PageBlock, Span, Text, Top, gist, in_use, in_words};
@@ -45,12 +45,12 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
     }
 }
 
-/// The most that is said of what a verdict stands on before the page is unfolded.
+/// The most lines about the basis of a verdict before the page is unfolded.
 const LINES: usize = 3;
 /// The longest of these lines, in columns.
 const LONGEST_LINE: usize = 90;
 
-/// The first parts of what a lab says of its trials, a short line each: without what stands in brackets, and no more than
+/// The beginning of a lab's statement about its trials, on a short line: without the text in brackets, and no more than
 /// two of its clauses.
 fn in_short(fidelity: &str) -> Text {
     let fidelity = one_line(fidelity);
@@ -98,7 +98,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether no protection level has candidates to choose from, and what the levels cost is known.
+/// Whether no protection level has candidates to choose from, and the costs of the levels are known.
 fn only_costs(report: &Report<'_>) -> bool {
     let verdict = &report.judged.verdict;
     let alone = verdict.groups.iter().all(|group| group.verdict.ranking.len() < 2);
@@ -121,7 +121,7 @@ fn goal(report: &Report<'_>) -> Text {
     let known = metric(&goal.metric);
     let weights = &report.judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
-    // In the order of the work; what was never measured comes last.
+    // In the order of the work; phases that were never measured come last.
     let place =
         |name: &str| report.judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
     let mut weighed: Vec<(&String, &f64)> = weights.iter().filter(|(_, weight)| **weight > 0.0).collect();

@@ -1,10 +1,10 @@
-//! Detects what the output can show: terminal width, colours, Unicode or only ASCII.
+//! Detects the abilities of the output: terminal width, colours, Unicode or only ASCII.
 
 use std::io::IsTerminal;
 
 use rustix::termios::tcgetwinsize;
 
-/// What the output can show.
+/// The abilities of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalLook {
     pub columns: usize,
@@ -30,8 +30,8 @@ impl TerminalLook {
         Self::suited(stdout.is_terminal(), columns, detail, |name| std::env::var(name).ok())
     }
 
-    /// The width at which lists are wrapped. There is none for a file or a pipe whose width is not given in `COLUMNS`:
-    /// every entry is then one line, for grep(1) and awk(1).
+    /// The width at which lists are wrapped. There is none for a file or a pipe without a width in `COLUMNS`: every
+    /// entry is then one line, for grep(1) and awk(1).
     pub fn list_width() -> Option<usize> {
         let look = Self::of_stdout(false);
         let is_given = std::env::var_os("COLUMNS").is_some_and(|value| !value.is_empty());

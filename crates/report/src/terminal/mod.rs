@@ -1,4 +1,4 @@
-//! `--format terminal`: one calm page. The outcome, the table, what it stands on, what to do next.
+//! `--format terminal`: one calm page with the outcome, the table, the basis of both, and the next steps.
 
 mod look;
 mod paint;
@@ -194,8 +194,8 @@ impl Sheet {
         }
     }
 
-    /// The commands are there to be copied: broken, they are still what a shell takes. Their purpose is said where there
-    /// is room.
+    /// Prints the commands to copy: a broken line is still accepted by a shell. Their purpose is added if there is
+    /// room.
     fn next(&mut self, label: &str, lines: &[(String, Option<&str>)]) {
         for (at, (command, purpose)) in lines.iter().enumerate() {
             let label = if at == 0 { label } else { "" };
