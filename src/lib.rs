@@ -1,9 +1,8 @@
 //! fsverdict: which filesystem, with which options, on this device, for this work?
 //!
-//! The rooms below stand on one another, ground floor first; a room imports only from rooms
-//! above it in this list. ARCHITECTURE.md says what each owns.
+//! Each module below imports only from modules above it in this list. ARCHITECTURE.md describes their responsibilities.
 
-// Both panic where nobody listens: talk goes through host/talk.rs, results are written to standard output.
+// Both panic when the stream has no reader: messages go through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod study;

@@ -100,7 +100,7 @@ fn shares(found: &Demerit) -> Shares {
     }
 }
 
-/// What is wrong with a trace, after its name.
+/// Wraps the error of a trace, and names the trace.
 fn of(trace: &Path, error: &impl Hinted) -> CliError {
     CliError::Failed(error.reason().after(format!("cannot use the trace {}: ", trace.display())))
 }

@@ -1,5 +1,5 @@
-//! `fsverdict ask`: a question in one line, or in a few answered ones. It finds the preset that asks it, or makes a plan of a folder of
-//! yours, says what it will do, carries it out, and leaves the plan.
+//! `fsverdict ask`: takes a question in one line, or asks for its parts. Finds the preset for it, or makes a plan for a
+//! folder of the user's, announces the run, carries it out, and keeps the plan.
 
 #[cfg(test)]
 mod asked;
@@ -50,7 +50,7 @@ use super::pager::PagerArguments;
 use super::run::{RunArguments, carry_out};
 use super::{CliError, Exit};
 
-/// What stands below the options in `--help`.
+/// The text below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
   fsverdict ask                                   asks what it needs to know
@@ -116,7 +116,7 @@ fn text() -> impl TypedValueParser<Value = String> {
     })
 }
 
-/// How long an answer may take where nobody says.
+/// How long an answer may take if the user sets no limit.
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {

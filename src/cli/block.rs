@@ -56,8 +56,8 @@ pub(super) struct BlockArguments {
     conduct: Conduct,
 }
 
-/// Ends this process when its standard input ends, which is the other end of somebody's connection. What is begun ends with
-/// it as when it is killed, and counts for nothing.
+/// Ends this process when its standard input ends, because then the connection of the caller is closed. A trial in
+/// progress ends as if it was killed, and does not count.
 fn end_with_input() {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());

@@ -1,4 +1,4 @@
-//! `fsverdict bundle`: a run as one file, without what names a machine or a person.
+//! `fsverdict bundle`: writes a run as one file, without anything that names a machine or a person.
 
 use std::io::Write;
 use std::path::PathBuf;

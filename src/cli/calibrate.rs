@@ -50,9 +50,9 @@ pub(super) struct CalibrateArguments {
     force: bool,
 }
 
-/// What is measured.
+/// The device or file that is measured.
 struct Target {
-    /// For people.
+    /// Its name, for display.
     device: String,
     size: u64,
     like: &'static str,
@@ -153,7 +153,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
     let size = disk.size_bytes();
-    // Nobody else may have a device open that is about to be erased.
+    // No other process may have a device open that is about to be erased.
     drop(disk);
     if arguments.erase.is_some() {
         let path = path.canonicalize().map_err(CliError::failed)?;
@@ -163,7 +163,7 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     Ok(Target { device, size, like: likeness(path), stem, found })
 }
 
-/// What to do about a disk that has not room enough for the grid.
+/// The hint about a disk that is too small for the grid.
 fn too_small(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => {
@@ -209,7 +209,7 @@ fn in_trial(
     measure_device(&plan, grid, &Permission { erase: &identity, ask: &ask }).map_err(CliError::failed)
 }
 
-/// The built-in model that is nearest, by what the kernel calls the device and whether it turns.
+/// The nearest built-in model, by the kernel's name of the device and whether it rotates.
 fn likeness(path: &Path) -> &'static str {
     let name =
         path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));

@@ -1,4 +1,4 @@
-//! `fsverdict calibrate --cpu`: measures what computation costs on this machine and makes a processor model of it.
+//! `fsverdict calibrate --cpu`: measures the cost of computation on this machine and makes a processor model of it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use fsverdict_workload::cpu_work::{COMMAND, COUNT_PREFIX, CPU_PIECES, OWN_NANOSE
 use super::CliError;
 use super::vocabulary::with_vocabulary;
 
-/// The release whose kernels can count.
+/// The release of the kernels that can count computation.
 const RELEASE: &str = "6.12";
 
 /// On which filesystems the work is done, but for phases and the program that does it. ext4 is made with `encrypt`, which keeps the
@@ -87,7 +87,7 @@ pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
     Ok(model(&about, &calibration))
 }
 
-/// What a model says beside its prices.
+/// The description in a model beside its prices.
 struct About {
     name: String,
     processor: String,

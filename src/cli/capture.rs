@@ -1,4 +1,5 @@
-//! `fsverdict capture`: the shape of a folder as a dataset that can be shared, without a name or a byte of what is in it.
+//! `fsverdict capture`: writes the shape of a folder as a dataset that can be shared, without names or contents of its
+//! files.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use fsverdict_workload::dataset::{CapturedShape, capture_shape};
 use super::capture_trace::{self, TraceCapture};
 use super::{CliError, Exit};
 
-/// What stands below the options in `--help`.
+/// The text below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
   fsverdict capture ~/Maildir                           describes a folder, as a dataset

@@ -1,4 +1,5 @@
-//! `fsverdict capture --trace`: what a workload did, as another program recorded it, as a plan that does it again and names nobody.
+//! `fsverdict capture --trace`: turns another program's recording of a workload into a plan that repeats it, without
+//! names of persons or machines.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,7 +17,7 @@ use super::{CliError, Exit};
 
 /// Reasons that an error shows.
 const SHOWN_REASONS: usize = 4;
-/// Bytes of an image beyond what the files of a trace take: what filesystems need for themselves.
+/// The bytes of an image beyond the files of a trace, which filesystems need for themselves.
 const MARGIN: u64 = 768 << 20;
 
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
     Ok(Exit::Done)
 }
 
-/// A trace that lost much of what was recorded is another workload.
+/// Refuses a trace that lost a large part of its recording: it is another workload.
 fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
     let (share, of) = account.largest_loss();
     if share <= REFUSAL_SHARE {
@@ -85,7 +86,7 @@ fn percent(share: f64) -> String {
     format!("{rounded} %")
 }
 
-/// The first line of a plan whose trace lost some of what was recorded.
+/// The first line of a plan with a trace that lost some of its recording.
 fn warning(account: &Account) -> Option<String> {
     let (share, of) = account.largest_loss();
     let shortened = account.shortened_share();
@@ -103,7 +104,7 @@ fn warning(account: &Account) -> Option<String> {
     (!sentences.is_empty()).then(|| format!("# Warning: {}\n", sentences.join(" ")))
 }
 
-/// A plan that prepares what is there before the trace, and makes its calls again.
+/// A plan that prepares the files that exist before the trace, and makes its calls again.
 fn as_plan(found: &CapturedCalls, name: &str) -> String {
     let totals = found.trace.totals();
     let mut head = warning(&found.account).unwrap_or_default();

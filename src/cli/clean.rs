@@ -1,4 +1,4 @@
-//! `fsverdict clean`: find and undo whatever an earlier crash left behind.
+//! `fsverdict clean`: finds and removes leftovers of earlier crashes.
 
 use std::io::Write;
 

@@ -40,7 +40,7 @@ pub(super) struct CompareArguments {
     pager: PagerArguments,
 }
 
-/// What `git bisect run` takes for: this one cannot be tested.
+/// The exit status by which `git bisect run` skips a revision that cannot be tested.
 fn cannot_tell(error: &CliError) -> CliError {
     CliError::CannotTell(error.reason())
 }

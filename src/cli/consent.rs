@@ -1,4 +1,4 @@
-//! Whose plan is about to be carried out, and what a stranger's may only do once somebody has seen it.
+//! Determines the owner of a plan. A plan of another user is shown, and carried out only after it was confirmed.
 
 use std::fs::Metadata;
 use std::io::{BufRead, IsTerminal};
@@ -14,9 +14,9 @@ use fsverdict_text::{Reason, quoted};
 
 use super::CliError;
 
-/// Characters of a line of what is shown: no more than is said in one piece.
+/// The longest line that is shown, in characters: longer ones are cut into pieces.
 const COLUMNS: usize = 300;
-/// Lines that are said at once: no more than a screen, of which nothing is left out.
+/// The most lines in one message: no more than a screen, of which nothing is left out.
 const LINES: usize = 30;
 
 /// Where a plan is from.
@@ -24,23 +24,23 @@ const LINES: usize = 30;
 pub(super) enum PlanOrigin {
     /// It is a part of the program.
     Preset,
-    /// Whoever starts us wrote it, or root did.
+    /// It belongs to the user of this program, or to root.
     Own,
-    /// Somebody else: the reason to say so.
+    /// It belongs to another user; with the reason to say so.
     Stranger(String),
 }
 
 impl PlanOrigin {
-    /// Of what was read from this file.
+    /// The origin of a plan that was read from this file.
     pub(super) fn of_file(name: &str, file: &Metadata) -> PlanOrigin {
-        // A pipe of a shell's belongs to who typed the command; one that has a name, to who made it.
+        // A shell's pipe belongs to the user of the shell; a named one, to its creator.
         if ours().contains(&file.uid()) {
             return PlanOrigin::Own;
         }
         PlanOrigin::Stranger(format!("{name} belongs to user {}", file.uid()))
     }
 
-    /// Of a run whose folder and plan were opened so: what was read, wherever its name leads by now.
+    /// The origin of the plan of an opened run: of the files that were read, even if their names lead elsewhere by now.
     pub(super) fn of_run(opened: &OpenedRun) -> PlanOrigin {
         let shown = opened.folder.path().display();
         let folder = PlanOrigin::of_file(&shown.to_string(), &opened.folder_seen);
@@ -51,14 +51,14 @@ impl PlanOrigin {
     }
 }
 
-/// Users whose files are our own: root's, the caller's, and those of who became root by sudo.
+/// Users with files that count as our own: root, the caller, and the user who called sudo.
 fn ours() -> Vec<u32> {
     let user = rustix::process::geteuid();
     let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
     [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
 }
 
-/// What the user has said beforehand.
+/// The consent that the user gave beforehand, by options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Consent {
     pub(super) yes: bool,
@@ -66,10 +66,9 @@ pub(super) struct Consent {
     pub(super) quiet: bool,
 }
 
-/// Whether this plan may be carried out: a stranger's only once somebody has seen what it would do.
+/// Decides whether this plan may be carried out. The plan of another user is shown first, and must be confirmed.
 ///
-/// # Errors
-/// When nobody agreed, or nobody could be asked. Nothing has been done by then.
+/// # Errors Fails if the user did not confirm, or there is no terminal to ask on. Nothing has been done by then.
 pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(), CliError> {
     let why = match origin {
         PlanOrigin::Preset => return Ok(()),
@@ -105,7 +104,7 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
     )))
 }
 
-/// Whether somebody is there and agrees.
+/// Asks on the terminal; `false` if there is none.
 fn asked() -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
@@ -116,7 +115,7 @@ fn asked() -> bool {
     answered && ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str())
 }
 
-/// Says all of it, however long: what is left out is what somebody would hide.
+/// Prints all of the text, however long: an author could hide a command in an omitted part.
 fn show(text: &str) {
     let mut lines: Vec<String> = Vec::new();
     for line in in_lines(text).lines() {
@@ -144,7 +143,7 @@ fn commands(plan: &Plan) -> Vec<String> {
     of.chain(plan.services.iter().flat_map(|service| service.lines().cloned())).collect()
 }
 
-/// What a plan would run, read and write.
+/// Describes the commands that a plan would run, and the files that it would read and write.
 fn description(plan: &Plan, why: &str) -> String {
     let mut text = format!("This plan is not yours ({why}). It would run {}:\n", as_whom());
     let indented = |line: &str| line.replace('\n', "\n      ");
@@ -181,7 +180,7 @@ fn description(plan: &Plan, why: &str) -> String {
     text + "What it reads may appear in the journal and the report. It can write only to the filesystem under test."
 }
 
-/// What a plan can read.
+/// Describes the files that a plan can read.
 fn reading(plan: &Plan) -> String {
     let mut text = String::new();
     for (name, dataset) in &plan.datasets {

@@ -140,7 +140,7 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
     })
 }
 
-/// Does what the plan's `[faults]` ask for to every candidate that was not checked yet, or to this one.
+/// Tests the plan's `[faults]` on every candidate that was not checked yet, or on this one.
 pub(super) fn do_faults(
     folder: &RunFolder,
     plan: &Plan,

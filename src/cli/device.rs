@@ -1,4 +1,4 @@
-//! What a user says to the erasing of a device. On a terminal, the identity that would lift the guard's refusal may be typed
+//! The user's consent to erase a device. On a terminal, the identity that lifts the guard's refusal may be typed
 //! instead of given as `--erase`.
 
 use std::io::{BufRead, IsTerminal};
@@ -11,7 +11,7 @@ use fsverdict_text::Reason;
 
 use super::CliError;
 
-/// Whoever says what may be erased means a device, and would otherwise take for its numbers what is none of them.
+/// Refuses `--erase` without a block device: the user means a device, and would take the results for that device's.
 pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result<(), CliError> {
     match source {
         DeviceSource::Path(_) => Ok(()),
@@ -23,7 +23,7 @@ pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result
     }
 }
 
-/// What the user types; `None` where nobody can be asked, or types nothing.
+/// Asks for the identity; `None` if there is no terminal, or no input.
 pub(super) fn ask(refusal: &Refusal) -> Option<String> {
     let identity = refusal.erase_identity()?;
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

@@ -124,7 +124,7 @@ fn taken(plan: &Plan) -> String {
     of(false) + &of(true)
 }
 
-/// Every candidate in every lab that can be used, under their titles; and what keeps them from it, by the numbers in the table.
+/// Every candidate in every lab that can be used, under their titles; and the obstacles, by the numbers in the table.
 fn compare<'a>(
     plan: &Plan,
     prospects: &'a [(&'static str, Prospect)],

@@ -15,7 +15,7 @@ use super::forecast::forecast;
 use super::pager::{PagedOutput, PagerArguments};
 use super::{CliError, Exit};
 
-/// Width of the labels before what a run takes.
+/// The width of the labels before the amounts that a run takes, in columns.
 const LABEL: usize = 8;
 /// Files of each folder that are looked at, which takes a second at most.
 const LOOKED_AT: usize = 50_000;
@@ -88,7 +88,7 @@ pub(super) fn show(
     })
 }
 
-/// What would become of a device: not the same where it would be refused.
+/// Describes the fate of a device: it differs for one that would be refused.
 fn describe_device(source: &DeviceSource, prospect: Option<&DeviceProspect>) -> String {
     let refused = prospect.and_then(|prospect| prospect.refused.as_ref());
     let fate = match source {
@@ -108,7 +108,7 @@ fn describe_device(source: &DeviceSource, prospect: Option<&DeviceProspect>) -> 
     }
 }
 
-/// What this user cannot read of the folders that the plan copies.
+/// Describes the files that this user cannot read in the folders that the plan copies.
 fn left_out(plan: &Plan) -> Vec<String> {
     let of = |(name, dataset): (&String, &Dataset)| {
         let Dataset::Folder { path, .. } = dataset else { return Vec::new() };
@@ -135,7 +135,7 @@ fn left_out(plan: &Plan) -> Vec<String> {
     plan.datasets.iter().flat_map(of).collect()
 }
 
-/// What a run would meet, with the options of mkfs and mount tried; else why they were not.
+/// The prospects of a run, with the options of mkfs and mount tried, or the reason why they were not.
 pub(super) fn look_ahead(
     plan: &Plan,
     lab: &dyn Lab,

@@ -8,7 +8,7 @@ use fsverdict_linux::host::talk::say_styled;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
 
-/// What `git bisect run` takes for: neither good nor bad.
+/// The exit status that `git bisect run` reads as neither good nor bad.
 const CANNOT_TELL: u8 = 125;
 
 /// How a command ended that did not fail.
@@ -37,7 +37,7 @@ impl Exit {
     }
 }
 
-/// A command failed: what happened, to what, and what to do.
+/// The failure of a command: its reason, with a hint for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The command line or the plan is wrong: exit status 2.
@@ -73,7 +73,7 @@ impl CliError {
         }
     }
 
-    /// Whoever read our output has seen enough: `fsverdict list | head` is no failure.
+    /// Whether the reader of our output has closed the pipe: `fsverdict list | head` is no failure.
     pub(super) fn is_broken_pipe(&self) -> bool {
         matches!(self, CliError::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }

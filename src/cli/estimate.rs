@@ -5,7 +5,7 @@ use std::time::Instant;
 use fsverdict_judgement::plan::{Dataset, Operation, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::ChosenLab;
 
-/// What parts of a trial take.
+/// The time that parts of a trial take.
 struct TrialRates {
     /// Seconds for the start, mkfs, mount, the check at the end and the removal.
     fixed: f64,
@@ -30,7 +30,7 @@ const TRIES: u32 = 5;
 /// The slowest and the fastest machine that is believed in, as factors of the time.
 const FACTORS: [f64; 2] = [0.3, 6.0];
 
-/// Data of unknown size, in bytes: what a folder of the user's may hold where the plan does not limit it.
+/// The assumed size of a folder of the user's, in bytes, if the plan does not limit it.
 const UNKNOWN_SIZE: u64 = 200_000_000;
 
 /// The seconds of a trial of this plan in this lab; phases of programs count by their datasets alone.
@@ -66,8 +66,8 @@ fn phase_seconds(plan: &Plan, phase: &Phase, rates: &TrialRates) -> f64 {
     bytes / rates.bytes + files * rates.file + syncs * rates.sync
 }
 
-/// How much slower this machine is now than the one on which the rates were measured, by what its kernel takes over a
-/// small file.
+/// How much slower this machine is now than the one on which the rates were measured, by the time that its kernel takes
+/// for a small file.
 fn slowness() -> f64 {
     let read = || {
         let started = Instant::now();

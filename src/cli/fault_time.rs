@@ -17,7 +17,7 @@ pub(super) struct FaultTime {
 }
 
 impl FaultTime {
-    /// What is left of the time of a run (`--for`).
+    /// The remaining time of a run (`--for`).
     pub(super) fn left_of_run(plan: &Plan, run: &Run) -> Self {
         FaultTime { deadline: fault_deadline(plan, run) }
     }

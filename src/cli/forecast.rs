@@ -1,4 +1,4 @@
-//! What a run will take, as far as that is known before it: trials, time, bytes written, space and memory.
+//! Forecasts the cost of a run as far as it is known before: trials, time, bytes written, space and memory.
 
 use std::path::PathBuf;
 
@@ -106,7 +106,7 @@ fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
     })
 }
 
-/// What is written; nothing where only commands write that name no dataset.
+/// The bytes that the trials write; `None` if all of them are written by commands that name no dataset.
 fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
     let (least, known) = bytes_written(plan);
     let each = least.saturating_add(measured(plan));
@@ -124,7 +124,7 @@ fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
 /// Less than this is written by mkfs within seconds.
 const NOTEWORTHY: u64 = 1 << 30;
 
-/// Whose mkfs writes much, whatever the data are: tables of inodes on a large device take minutes of each trial.
+/// The candidates with an mkfs that writes much: tables of inodes on a large device take minutes of each trial.
 fn tables(plan: &Plan, prospect: &Prospect) -> Option<String> {
     let size = prospect.size?;
     let mut most = 0;

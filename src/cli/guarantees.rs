@@ -1,4 +1,4 @@
-//! What each candidate of a plan guarantees besides its speed, for the report.
+//! The guarantees of each candidate of a plan besides its speed, for the report.
 
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, FilesystemAbility, Plan, ProtectionFeature};
@@ -69,7 +69,7 @@ fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
     })
 }
 
-/// What speaks against the filesystem whatever others have.
+/// The drawback of the filesystem itself, independent of other candidates.
 fn drawback(facts: &FilesystemFacts, is_on_disk: bool) -> Option<String> {
     let on_disks = if is_on_disk { facts.drawback_on_disks } else { "" };
     let all: Vec<&str> =

@@ -1,4 +1,5 @@
-//! Ctrl-C: what was kept and how to go on, then the end that the signal means.
+//! Handles Ctrl-C: tells the user which results are kept and how to continue the run, then ends the program by the
+//! signal.
 
 use std::thread;
 
@@ -12,10 +13,11 @@ use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Reason, quoted};
 
-/// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.
+/// Handles signals from now on. Everything that the run has open ends with the program, as when it is killed; there is
+/// nothing to undo here.
 pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
     let (folder, plan) = (folder.clone(), plan.clone());
-    // Where signals cannot be had, they end the program without a word, which is no reason not to run.
+    // If no handler can be set, signals end the program without a message, which is no reason not to run.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         for signal in signals.forever() {
@@ -31,7 +33,8 @@ fn parting(folder: &RunFolder, plan: &Plan) -> String {
     let kept = so_far.as_ref().map_or(0, |run| {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });
-    // A device bears what was being tried, and is erased by its name alone; one without a name of its own is named when refused.
+    // A device then holds a candidate's filesystem, so that resuming needs its identity. A device without one of its
+    // own is named in the refusal.
     let fact = |name: String| so_far.as_ref()?.header.environment.get(&name).cloned();
     let erase = |(number, source): (usize, &DeviceSource)| {
         let name =

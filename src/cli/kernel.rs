@@ -22,7 +22,7 @@ use fsverdict_text::wrap_hanging;
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
 
-/// What a kernel is tried with: little work, on a disk whose requests take their time one by one.
+/// The plan of a kernel's trial: little work, on a disk that serves requests one by one.
 const TRIAL: &str = r#"
 title    = "A kernel's trial"
 lab      = "uml"
@@ -193,7 +193,7 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
     format!("{counting}{zfs}{trial}{from}")
 }
 
-/// The same with what it was tried with.
+/// A sentence about a kernel with the outcome of its trial: the filesystems and layers that it passed, or the failure.
 fn in_full(entry: &KernelEntry) -> String {
     match &entry.facts.trial {
         Some(KernelTrial::Passed(proof)) => {
@@ -211,7 +211,7 @@ fn in_full(entry: &KernelEntry) -> String {
     }
 }
 
-/// The line of a step of which nobody knows how long it takes, and of one that is so many files long.
+/// The progress line of a step of unknown length, and of one with a known number of files.
 const UNMEASURED: &str = "{spinner} {elapsed}  {msg}";
 const MEASURED: &str = "{bar:24} {pos} of {len} files, {eta} left  {msg}";
 

@@ -1,4 +1,4 @@
-//! `fsverdict list`: what there is to choose from.
+//! `fsverdict list`: prints the names that plans and options may use.
 
 use std::io::Write;
 

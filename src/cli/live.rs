@@ -1,4 +1,4 @@
-//! The report as the run goes: after each block the page in the run's folder shows what is known so far.
+//! The live report: after each block, the page in the run's folder shows the results so far.
 
 use crate::study::{Observer, Outlook, RunFolder};
 use fsverdict_judgement::journal::{Event, Run, TrialId};
@@ -8,7 +8,7 @@ use fsverdict_report::Format;
 use super::CliError;
 use super::report::{PAGE, gathered, replace};
 
-/// Writes the page after each block, and passes on what it hears.
+/// Writes the page after each block, and passes every event on to another observer.
 pub(super) struct Live<'a> {
     pub(super) inner: &'a mut dyn Observer,
     pub(super) folder: &'a RunFolder,
@@ -31,7 +31,7 @@ impl Observer for Live<'_> {
     }
 }
 
-/// Replaces the page by what is known now.
+/// Replaces the page by one with the present results.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
     let mut report = gathered(Some(folder), plan, run, true);
     report.live = true;

@@ -66,7 +66,7 @@ pub struct Cli {
     command: Command,
 }
 
-/// What each exit status means.
+/// The meaning of each exit status.
 const EXIT_STATUS: &[(&str, &str)] = &[
     ("0", "done; an undecided run counts as done (its first line says so, and `outcome` in report.json)"),
     ("1", "failed, or no verdict: no candidate was measured, or too many blocks were disturbed"),
@@ -86,7 +86,7 @@ const STARTS: &[(&str, &str)] = &[
     ("fsverdict run demo", "compares four filesystems on a modelled disk, without root"),
 ];
 
-/// What stands below the options in `--help`.
+/// The text below the options in `--help`.
 fn closing() -> String {
     let lines = |title: &str, entries: &[(&str, &str)], width: usize| {
         let each: Vec<String> =
@@ -153,7 +153,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // What is said of an argument fits a screen; the help of a command that was not named is not cut.
+            // An error about an argument is cut to a screen; the help, printed because no command was named, is not.
             let help = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && !help {
                 say_styled(error.render().ansi().to_string().trim_end());
@@ -194,7 +194,7 @@ pub fn main() -> ExitCode {
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
     };
-    // The end of a result may still be in a buffer, of which nobody hears when the program ends.
+    // The end of a result may still be in a buffer: an error in writing it would be lost when the program ends.
     ended(outcome.and_then(|outcome| flush_result().map(|()| outcome).map_err(CliError::from)))
 }
 
@@ -205,7 +205,7 @@ fn flush_result() -> std::io::Result<()> {
 /// The shell's limit on the size of files (`ulimit -f`) ends a program by a signal; with a handler, the write fails with an error, as
 /// on a full disk. Programs that are started have no handler.
 fn errors_instead_of_death_by_size() {
-    // Where signals cannot be had, the signal ends the program, which is no reason not to run.
+    // If no handler can be set, the signal ends the program, which is no reason not to run.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 

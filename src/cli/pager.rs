@@ -1,4 +1,5 @@
-//! Shows long results in the user's pager, as git(1) does: only on a terminal, and only what is longer than the screen.
+//! Shows long results in the user's pager, as git(1) does: only on a terminal, and only if they are longer than the
+//! screen.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
@@ -10,9 +11,9 @@ use fsverdict_linux::host::results::{result_writer, result_writer_to};
 use fsverdict_linux::sandbox::program::find_program;
 use fsverdict_text::screen_lines;
 
-/// The pager of those who name none.
+/// The pager if the user has set none.
 const USUAL: &str = "less";
-/// The options of less(1) of those who set none: it ends by itself where all fits the screen, shows styles, and leaves
+/// The options of less(1) if the user has set none: it ends by itself if all fits the screen, shows styles, and leaves
 /// the text on the screen.
 const LESS: &str = "FRX";
 
@@ -103,7 +104,7 @@ fn start_pager(line: &str) -> Option<Child> {
     command.spawn().ok()
 }
 
-/// Whoever has seen enough closes the pager early, which is no failure.
+/// Shows the text in the pager. If the user closes it early, that is no failure.
 fn show_in(mut pager: Child, text: &[u8]) -> io::Result<()> {
     let input = pager.stdin.take();
     let written = input.map_or(Ok(()), |input| result_writer_to(Box::new(input)).write_all(text));

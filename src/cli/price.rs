@@ -1,4 +1,4 @@
-//! `fsverdict price`: what the computing takes that trials in simulated time took as free.
+//! `fsverdict price`: measures the time of the computing that trials in simulated time took as free.
 
 use std::path::PathBuf;
 

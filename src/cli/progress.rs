@@ -21,12 +21,12 @@ pub(super) struct Bar {
     done: u64,
     /// The trials that have begun and not ended, each with its step.
     underway: Vec<(TrialId, String)>,
-    /// What is still to come, and who leads, as of the last end of a trial.
+    /// The remaining work and the leader, as of the last end of a trial.
     outlook: Outlook,
     /// Seconds that the run had been in progress when its block began, and when that was.
     worked_before: f64,
     block_began: Instant,
-    /// The trial that something outside ended each time, and whose end is said next.
+    /// The trial that was interrupted from outside every time; its end is reported next.
     ended_from_outside: Option<TrialId>,
 }
 
@@ -35,7 +35,8 @@ impl Bar {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let plain = bar.is_hidden();
-        // The message takes what is left of the line and is cut there: a line that wraps is not redrawn but left standing.
+        // The message takes the rest of the line and is cut there: a line that wraps would not be redrawn but stay on
+        // the screen.
         if let Ok(style) =
             ProgressStyle::with_template("{bar:12} {pos}/{len} trials, {elapsed} gone{prefix}\n{wide_msg}")
         {
@@ -56,7 +57,7 @@ impl Bar {
         }
     }
 
-    /// What the bar says beside the count: `, about 3m to go, 8m simulated`.
+    /// The text of the bar beside the count: `, about 3m to go, 8m simulated`.
     fn beside_count(&self) -> String {
         let simulated =
             self.outlook.simulated.map(|seconds| format!("{} simulated", rough_duration_text(seconds)));
@@ -64,7 +65,7 @@ impl Bar {
         parts.into_iter().flatten().map(|part| format!(", {part}")).collect()
     }
 
-    /// How long the run will take; nothing before the first trial has ended, and after the last.
+    /// The time that the run will still take; `None` before the first trial has ended, and after the last.
     fn to_go(&self) -> Option<String> {
         let seconds = self.outlook.seconds(std::iter::empty())?;
         (self.outlook.trials().least > 0).then(|| time_to_go(&seconds))
@@ -86,7 +87,7 @@ impl Bar {
         self.show_trials();
     }
 
-    /// The line below the bar: who leads, and which trials are under way.
+    /// The line below the bar: the leader, and the trials in progress.
     fn show_trials(&self) {
         let told: Vec<String> =
             self.underway.iter().map(|(id, step)| format!("{}{step}", id.candidate)).collect();

@@ -1,4 +1,4 @@
-//! A trace as a picture's data: time across, the device up, and what was moved in each stretch of time.
+//! Computes the data of a trace's picture: time across, the device up, and the bytes moved in each stretch of time.
 
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::Traced;
@@ -8,7 +8,7 @@ use fsverdict_report::Requests;
 const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
-/// What `records` come to between two nanoseconds of the simulation clock; `None` where nothing was read or written then.
+/// Summarises `records` between two nanoseconds of the simulation clock; `None` if nothing was read or written then.
 pub(super) fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
     let moves = |record: &&Traced| {
         matches!(record.operation, Action::Read | Action::Write)

@@ -1,4 +1,5 @@
-//! The plan of a run's folder, about to be carried out: further, once more, or by what comes after its trials.
+//! Opens the plan of a run's folder to carry it out: to continue the run, to repeat trials, or for the tests that
+//! follow them.
 
 use std::path::Path;
 
@@ -11,10 +12,10 @@ use super::consent::{Consent, PlanOrigin, agree};
 use super::error::CliError;
 use super::vocabulary::with_vocabulary;
 
-/// Opens the folder, and asks whoever started us where the plan is a stranger's.
+/// Opens the folder, and asks the user for consent if the plan belongs to another user.
 ///
-/// # Errors
-/// When there is no run, its plan is none that could be written, or nobody agreed to it. Nothing has been done by then.
+/// # Errors Fails if there is no run, its plan is not one that fsverdict would write, or the user did not agree to it.
+/// Nothing has been done by then.
 pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFolder, Plan), CliError> {
     let opened = RunFolder::open_seen(folder).map_err(CliError::usage)?;
     check(&opened.plan)?;
@@ -22,15 +23,16 @@ pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFold
     Ok((opened.folder, opened.plan))
 }
 
-/// What was written down is what was read once, with all its bounds, unless somebody changed it since: names that lead out of a folder
-/// or out of a line, a million devices. Written as its author would have, it must be read as the same again.
+/// Refuses a recorded plan that was changed after it was read and checked, for example to names that lead out of a
+/// folder or a line, or to a million devices. Written as TOML and read with all checks, it must give the same plan
+/// again.
 fn check(plan: &Plan) -> Result<(), CliError> {
     let refused = |why: String| {
         let what =
             format!("the plan of this run (plan.json) was changed and is no longer a valid plan: {why}");
         CliError::usage(Reason::new(what, "restore plan.json from a copy, or run the plan again"))
     };
-    // How far its data were scaled is told of them, and no part of what is written.
+    // The scale describes the data, and is no part of the TOML.
     let plan = Plan { scale: None, ..plan.clone() };
     let mut again =
         with_vocabulary(|known| read_with(&write(&plan), "plan.json", &Overrides::default(), known))

@@ -1,4 +1,4 @@
-//! `fsverdict report`: what a run has found, in one of several forms.
+//! `fsverdict report`: prints the results of a run in one of several forms.
 
 use std::io::Write;
 use std::panic::resume_unwind;
@@ -106,7 +106,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
     if let Some(file) = file.filter(|_| arguments.open) {
         open_page(&file);
     }
-    // It was to report, and has; what the run came to is what `run` and `resume` end with.
+    // The report was printed. Only `run` and `resume` end with a status for the outcome of the run.
     Ok(Exit::Done)
 }
 
@@ -120,7 +120,7 @@ pub(super) const PAGE: &str = "report.html";
 pub(super) const REPORTS: [ReportFormat; 3] =
     [ReportFormat::Html, ReportFormat::Markdown, ReportFormat::Json];
 
-/// What a form is called there.
+/// The file name of a form in the run's folder.
 pub(super) fn name_of_report(form: ReportFormat) -> &'static str {
     match form {
         ReportFormat::Html => PAGE,
@@ -140,13 +140,13 @@ pub(super) fn open_page(page: &Path) {
     }
 }
 
-/// The table on standard output, after a run; the reports in its folder. What cannot be written there keeps nobody from
+/// Prints the table after a run, and writes the reports into its folder. An error in writing those does not withhold
 /// the result.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Exit, CliError> {
     show_run(folder, plan, &read_run(folder, plan)?, all)
 }
 
-/// The report with what is known outside of plan and journal; for a page, what modelled devices were asked for, too.
+/// The report with facts from outside of plan and journal; for a page, also the requests to modelled devices.
 pub(super) fn gathered<'a>(
     folder: Option<&RunFolder>,
     plan: &'a Plan,
@@ -183,7 +183,7 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
     let look = TerminalLook::of_stdout(all);
     let mut text = Vec::new();
     written(fsverdict_report::write(&report, Format::Terminal(look), &mut text))?;
-    // The beginning has left the screen; what remains visible is the verdict.
+    // The beginning has left the screen, so the verdict is repeated at the end.
     if screen().is_some_and(|screen| screen.lines_of(&text) >= screen.rows) {
         let verdict = wrap(&in_lines(&report.sentence), look.columns.saturating_sub(LABEL));
         let verdict = verdict.join(&format!("\n{:LABEL$}", ""));

@@ -1,4 +1,4 @@
-//! For the page: what a modelled device was asked for, by the traces in a run's folder.
+//! For the page: the requests to a modelled device, from the traces in a run's folder.
 
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
@@ -8,10 +8,11 @@ use fsverdict_text::FolderHandle;
 
 use super::reckoned::reckon;
 
-/// What takes more to be drawn has no picture: a trace of a few MB may unpack to any number of requests.
+/// The most records that are drawn; a longer trace has no picture. A trace of a few MB may unpack to any number of
+/// requests.
 const MOST_RECORDS: usize = 1 << 22;
 
-/// A trial of each candidate that went well: the first whose trace is there and can be read.
+/// A successful trial of each candidate: the first with a trace that can be read.
 pub(super) fn requests(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
     let pictured = |name: &str| {
         let mut trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);

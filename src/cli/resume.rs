@@ -55,8 +55,8 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     }
 }
 
-/// A run's folder says nothing that a device could be erased for: it may be anybody's, and somebody may have put data since into what a
-/// trial left.
+/// Explains a refused device. A run's folder is no consent to erase one: any user may have made it, and the filesystem
+/// that a trial left may have got data since.
 fn refused(plan: &Plan, error: &SessionError) -> CliError {
     let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
     let hint = "the last trial of a run, also of an interrupted one, leaves its filesystem on the device; only you can tell whether this is that filesystem, so look at it first";

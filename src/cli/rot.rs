@@ -107,7 +107,7 @@ fn told(rotten: &RottenBlocks) -> String {
     format!("rot: {}: {} rotten blocks: {}{stopped}", rotten.candidate, rotten.looked, each.join(", "))
 }
 
-/// Writes the image of a device with a rotten block, and says what must be in it.
+/// Writes the image of a device with a rotten block, and lists its required content.
 pub(super) fn write_rot(
     image: Option<&Path>,
     folder: &RunFolder,

@@ -29,7 +29,7 @@ use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run, interrupt};
 
-/// What stands below the options in `--help`.
+/// The text below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
   fsverdict run demo                      compares on a modelled disk, without root
@@ -238,7 +238,7 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
     show_result(&folder, &plan, how.all)
 }
 
-/// Conducts what is left of a session, and shows no result.
+/// Conducts the rest of a session, and shows no result.
 pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
     let mut observer = how.observer();
     let (folder, plan) = (session.folder.clone(), session.plan.clone());
@@ -282,7 +282,7 @@ pub(super) fn examine_faults(
 
 pub(super) fn default_folder(plan: &OsStr) -> PathBuf {
     let name = std::path::Path::new(plan).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    // Whoever lists the folder sees what it is called.
+    // The name appears in listings of the folder.
     let name = name.replace(is_steering, "_");
     let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     PathBuf::from("runs").join(format!("{name}-{time}"))

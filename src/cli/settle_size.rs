@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
                 ended = Some(format!("the time was up ({})", duration_text(budget)));
                 break;
             }
-            // Half of what is left: the sizes that follow need more.
+            // Half of the remaining time: the sizes that follow need more.
             plan.protocol.budget = Some(left / 2);
         }
         let place = folder.join(format!("size-{times}"));
@@ -143,7 +143,8 @@ fn too_large(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Carries out one size. The devices must be as the size before `left` them: what was said of erasing them was said once for all.
+/// Carries out one size. The devices must be as the size before `left` them, because the user's consent to erase them
+/// is given once for all sizes.
 fn carry_out(
     arguments: &RunArguments,
     plan: Plan,

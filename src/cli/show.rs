@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
                 suggest(what, &shown_names()),
             )));
         }
-        // Read and written anew, nothing but a plan gets through.
+        // The text is read as a plan and written again, so that nothing but a plan gets through.
         None => write(&read_plan(path, &Overrides::default())?),
     };
     result_writer().write_all(toml.as_bytes())?;

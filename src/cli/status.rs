@@ -1,7 +1,8 @@
 //! `fsverdict status`: how far a run has come, asked from another terminal.
 //!
 //! It reads the journal as it grows and nothing else. It takes no lock, so that the run neither waits nor fails, and
-//! reads only what was appended since the last look, so that it takes no processor time that a native run would measure.
+//! reads only the records appended since the last look, so that it takes no processor time that a native run would
+//! measure.
 
 mod reading;
 mod words;
@@ -27,7 +28,7 @@ pub(super) use words::{name_leaders, time_to_go};
 /// Pause between two looks at the journal.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What stands below the options in `--help`.
+/// The text below the options in `--help`.
 const EXAMPLES: &str = "\
 Examples:
   fsverdict status runs/mine-20261127-070000           prints the state once

@@ -1,4 +1,4 @@
-//! For the end of a verdict: how whom it takes is made on a system of one's own.
+//! For the end of a verdict: the commands that set up the recommended candidate on the user's own system.
 
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_lab::trial::{Arrangement, Below, LayerSite};
@@ -6,12 +6,12 @@ use fsverdict_report::{ToUse, shell_word};
 use fsverdict_stack::filesystem::find_filesystem;
 use fsverdict_stack::layer::{Layer, LayerPlace};
 
-/// Whoever types the lines has named it: the device of this number.
+/// The shell variable with the path of the device of this number.
 fn device(number: usize) -> String {
     format!("$DEVICE{}", of_further(number))
 }
 
-/// What a layer's lines may leave to be chosen, with an example of each.
+/// Variables in a layer's lines that the user has to set, with an example of each.
 const CHOSEN: [(&str, &str); 2] = [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G")];
 
 /// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
@@ -54,7 +54,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
         let names = used.iter().map(|number| format!("NAME{0}=${{DEVICE{0}##*/}}", of_further(*number)));
         to_use.add(&names.collect::<Vec<_>>().join(" "));
     }
-    // Where each opened layer is found, and what a table may call what lies below, or is mounted.
+    // The device nodes of the opened layers, in their order.
     let mut opened: Vec<String> = Vec::new();
     let node = |below: Below, opened: &[String]| match below {
         Below::Device(number) => device(number),

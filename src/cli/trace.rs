@@ -1,4 +1,4 @@
-//! `fsverdict trace`: what a modelled device was asked for in one trial, as figures or for other programs.
+//! `fsverdict trace`: prints the requests to a modelled device in one trial, as figures or for other programs.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, IsTerminal, Write};

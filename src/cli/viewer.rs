@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use fsverdict_linux::sandbox::program::find_program;
 
-/// Programs that open a file in whatever the user prefers, first come first served.
+/// Programs that open a file in the user's preferred viewer; the first that is installed is taken.
 const OPENERS: [&str; 4] = ["xdg-open", "wslview", "sensible-browser", "x-www-browser"];
-/// What a session's programs need to find the screen, and sudo(8) takes away.
+/// Variables that a session's programs need to find the screen, and that sudo(8) removes.
 const SESSION: &str = "DISPLAY,WAYLAND_DISPLAY,XAUTHORITY,XDG_RUNTIME_DIR,DBUS_SESSION_BUS_ADDRESS,BROWSER";
 
 /// A page cannot be opened.
@@ -54,7 +54,7 @@ pub(super) fn show_manual(page: &[u8]) -> bool {
     let Ok(mut child) = Command::new(program).args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
         return false;
     };
-    // Who has seen enough closes it early.
+    // The user may close it early.
     if let Some(mut input) = child.stdin.take() {
         let _ = input.write_all(page);
     }

@@ -45,7 +45,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     })
 }
 
-/// A word that may be anything, and these among others: what a shell completes.
+/// Parses any word, and offers these for a shell's completion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Among(pub(super) fn() -> Vec<&'static str>);
 
@@ -92,7 +92,7 @@ pub(super) fn preset_names() -> Vec<&'static str> {
     presets().iter().map(|preset| preset.name).collect()
 }
 
-/// What `fsverdict show` shows.
+/// The names that `fsverdict show` accepts.
 pub(super) fn shown_names() -> Vec<&'static str> {
     let models = fsverdict_disk::device::built_in().iter().map(|model| model.name);
     let processors = fsverdict_lab::cpu::shipped().iter().map(|model| model.name);
@@ -104,7 +104,7 @@ pub(super) fn read_plan(name: impl AsRef<OsStr>, overrides: &Overrides) -> Resul
     Ok(plan_and_origin(name, overrides)?.0)
 }
 
-/// The same, and whose it is, for who would carry it out.
+/// The same with the plan's origin, for commands that carry the plan out.
 pub(super) fn plan_and_origin(
     name: impl AsRef<OsStr>,
     overrides: &Overrides,
@@ -118,8 +118,8 @@ pub(super) fn plan_and_origin(
     Ok((plan.map_err(CliError::usage)?, origin))
 }
 
-/// A plan's text with what to call it, the file's own or that of the plan in a page; and where it is from. A page is always
-/// taken for a stranger's: who made it cannot be seen.
+/// Reads a plan's text, from its own file or out of a page, with its name and origin. A plan in a page always counts as
+/// another user's, because its author is unknown.
 fn read_file(path: &OsStr) -> Result<(String, String, PlanOrigin), CliError> {
     let name = &*path.to_string_lossy();
     let mut text = String::new();

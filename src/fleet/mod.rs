@@ -1,4 +1,4 @@
-//! Runs that several sites share: each site is one machine with one device and conducts complete blocks, whose journals
+//! Runs that several sites share: each site is one machine with one device and conducts complete blocks. Their journals
 //! are merged into one. Also packs a run into one file that can be shared with anyone.
 
 mod agreement;

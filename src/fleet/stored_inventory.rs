@@ -52,7 +52,7 @@ pub fn store_inventory(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result
     let Some(state) = state_folder() else {
         return Ok(Some("there is no home to keep the inventory in: `resume` wants it again".to_owned()));
     };
-    // The key belongs to another run: the folder was copied, or another user who knew the key created it.
+    // The key belongs to another run: the folder was copied, or created by another user with knowledge of the key.
     if read_inventory(&state, &key)?.is_some_and(|stored| !stored.is_of(&place, plan, &key)) {
         key = RunKey::replace_in(run)?;
     }

@@ -23,7 +23,7 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
-    /// Concludes from a run whose last block has ended. Each environment and each protection level is concluded for
+    /// Concludes from a run after its last block has ended. Each environment and each protection level is concluded for
     /// itself, and the study ends when all have, or when the time of the whole run is up.
     pub fn from_run(plan: &Plan, run: &Run) -> Self {
         let contests = split_contests(plan, run);
@@ -267,7 +267,7 @@ fn find_end(
 
 /// Whether a block of so many candidates does not fit into the time that is left.
 fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Ending)> {
-    // A user who asked for more blocks after the time was up gets them.
+    // An extended run gets its additional blocks even though the time is up.
     let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
     Some((describe_exhaustion(budget?, run, candidates)?, Ending::Budget))
 }

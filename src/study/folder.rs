@@ -74,7 +74,7 @@ pub struct OpenedRun {
 impl RunFolder {
     /// Creates the folder and writes the resolved plan into it.
     ///
-    /// A folder whose run ended before its first record is reused: it holds nothing to resume.
+    /// Creates the folder. One from a run that ended before its first record is reused: it holds nothing to resume.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let taken_over = Self::has_plan(path);
         Self::create_folder(path, plan, taken_over)

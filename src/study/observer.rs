@@ -6,7 +6,7 @@ use super::outlook::Outlook;
 
 /// Receives the events of a study while it is conducted.
 pub trait Observer {
-    /// Announces at the beginning of a block what is still to come, and who leads.
+    /// Announces the remaining work and the leader at the beginning of a block.
     fn expect_trials(&mut self, outlook: Outlook);
     /// Receives an event, with its trial if it belongs to one.
     fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event);

@@ -1,4 +1,4 @@
-//! Conducts one block by itself, in its own journal: for a run whose blocks are shared among several machines.
+//! Conducts one block by itself, in its own journal: for a run with blocks that are shared among several machines.
 
 use fsverdict_judgement::journal::{Event, Facts};
 use fsverdict_judgement::plan::{DeviceSource, Plan};

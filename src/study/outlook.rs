@@ -1,4 +1,4 @@
-//! What a run still has to do, how long that will take, and who leads so far.
+//! The remaining work of a run, the time that it will take, and the leader so far.
 //!
 //! Calculated from plan and journal alone, so that the bar of a run and `fsverdict status` in another terminal say the
 //! same. Nothing is decided by it.
@@ -34,11 +34,12 @@ pub struct Outlook {
 /// A number of trials, or of seconds, that are to come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ToCome<T> {
-    /// What is certain to come unless a candidate fails: the rest of the block, and the plan's minimum of blocks.
+    /// The work that is certain unless a candidate fails: the rest of the block, and the plan's minimum of blocks.
     pub least: T,
-    /// What will decide the run if differences and noise stay as they are; `None` before two blocks have ended.
+    /// The work that will decide the run if differences and noise stay as they are; `None` before two blocks have
+    /// ended.
     pub likely: Option<T>,
-    /// What the plan allows.
+    /// The most work that the plan allows.
     pub most: T,
 }
 
@@ -47,7 +48,7 @@ pub type TrialsToCome = ToCome<u32>;
 /// The candidate that leads a contest so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Leader {
-    /// What distinguishes the contest from the others of the run; empty if there is only one.
+    /// The difference of the contest from the others of the run; empty if there is only one.
     pub contest: String,
     pub candidate: String,
     /// How many of its rivals have no certain place yet, as far as the run is to find out.
@@ -205,8 +206,8 @@ impl<T> ToCome<T> {
     }
 }
 
-/// The rivals of a look whose place the run is still to find out: whether each is better than the leader, or with
-/// `until = "ranked"` and in extended runs its rank.
+/// The rivals of a look with a place that the run has still to determine: whether each is better than the leader, or
+/// with `until = "ranked"` and in extended runs its rank.
 fn open_rivals(plan: &Plan, run: &Run, look: Option<&BlockOutcome>) -> Vec<Rival> {
     let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
     let rivals = look.map(|look| look.rivals.clone()).unwrap_or_default();

@@ -50,8 +50,8 @@ impl Prospect {
         plan.candidates.iter().filter(|one| has_options(one) && self.reason_to_skip(&one.name).is_none())
     }
 
-    /// Tries those options in the lab on scratch images, as a run does before its first trial. A candidate whose
-    /// options are refused is skipped.
+    /// Tries those options in the lab on scratch images, as a run does before its first trial. A candidate is skipped
+    /// if its options are refused.
     pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) {
         let refused = find_refused_options(plan, lab, self.size, self.candidates_with_untried_options(plan));
         self.skipped.extend(refused);
@@ -161,7 +161,8 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     ))
 }
 
-/// Why a candidate in a pool cannot be tried, where the plan asks for what is known of filesystems on devices alone.
+/// Why a candidate in a pool cannot be tried: the plan asks for features that are supported only for filesystems
+/// directly on devices.
 fn check_pool(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     filesystem::find_filesystem(&candidate.filesystem)?.pool?;
     let name = &candidate.filesystem;

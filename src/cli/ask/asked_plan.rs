@@ -1,4 +1,4 @@
-//! The plan that a question comes to: the preset's, or that of a folder, with what the question changes of it.
+//! The plan for a question: the preset's, or that of a folder, with the question's changes.
 
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 use fsverdict_lab::kernel::KernelCache;
@@ -9,21 +9,21 @@ use super::changes::QuestionChanges;
 use super::kernel::{kernel_cautions, kernel_release};
 use super::question::Question;
 
-/// The caution of a plan whose computation would take time, on a machine without a kernel for that.
+/// The caution about a plan in which computation should take time, on a machine without a kernel for that.
 const FREE_COMPUTATION: &str = "computation takes no time in this answer, because there is no kernel that counts it; \
                                 `fsverdict kernel build --counting` builds one in some minutes";
 
-/// What was asked, as a plan.
+/// A question as a plan.
 #[derive(Debug)]
 pub(super) struct AskedPlan {
     pub(super) plan: Plan,
-    /// Candidates that lack what must hold, and are not tried.
+    /// Candidates that are not tried because they lack a required property.
     pub(super) left_out: Vec<String>,
     /// Encrypted candidates that are not tried because the question does not mention encryption.
     pub(super) encrypted: Vec<String>,
-    /// Filesystems that this machine's kernel has no driver of, and that nobody asked for: each with the reason.
+    /// Filesystems without a driver in this machine's kernel that the question did not name: each with the reason.
     pub(super) without_driver: Vec<String>,
-    /// What is to be known of candidates that are tried before one of them is taken.
+    /// Cautions about candidates that are tried, to be read before one of them is used.
     pub(super) cautions: Vec<String>,
 }
 
@@ -64,7 +64,8 @@ fn has_counting_kernel() -> bool {
     KernelCache::of_user().list_kernels().iter().any(|entry| entry.facts.counting)
 }
 
-/// The text is the program's own, and none of it was said by the user: what is wrong with it is told without the place.
+/// The error for a question without a valid plan. The text of the plan is the program's own, so the place in it is left
+/// out.
 fn cannot_be_asked(question: &Question, error: &TextError) -> CliError {
     match error.0.first() {
         Some(fault) => CliError::Usage(

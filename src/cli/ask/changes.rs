@@ -1,5 +1,5 @@
-//! What a question changes of the plan that it begins with: its candidates, its device and what must hold; or why it cannot be
-//! asked so. All of it goes by the plan as it was read, so that it does not matter how its text is written.
+//! Derives the changes that a question makes to a plan: to its candidates, its device and its requirements; or the
+//! reason why the question cannot be asked. It works on the parsed plan, so that the form of the text does not matter.
 
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each};
@@ -19,7 +19,7 @@ const ENOUGH: u64 = 64_000_000_000;
 /// How large a modelled device is where the plan has none with a size.
 const USUAL: u64 = 16_000_000_000;
 
-/// What becomes of the plan.
+/// The changes to the plan, and the candidates that they remove.
 #[derive(Debug)]
 pub(super) struct QuestionChanges {
     /// `--set`, in the plan's keys.
@@ -28,7 +28,7 @@ pub(super) struct QuestionChanges {
     pub(super) candidates: Vec<Candidate>,
     /// The same.
     pub(super) device: Vec<DeviceSource>,
-    /// Names of those of the plan that lack what must hold, or what is compared.
+    /// Names of the plan's candidates that lack a required property, or one that is compared.
     pub(super) left_out: Vec<String>,
     /// Names of encrypted candidates of the plan that are not tried because the question does not mention encryption.
     pub(super) encrypted: Vec<String>,
@@ -37,8 +37,7 @@ pub(super) struct QuestionChanges {
 }
 
 impl QuestionChanges {
-    /// # Errors
-    /// When a candidate cannot have what must hold, or the plan cannot be tried on the device.
+    /// # Errors Fails if a candidate cannot have a required property, or the plan cannot be tried on the device.
     pub(super) fn of(question: &Question, plan: &Plan) -> Result<Self, Reason> {
         refuse_fault(question, plan)?;
         let device = match &question.device {
@@ -85,7 +84,7 @@ impl QuestionChanges {
         if able.is_empty() {
             able = others(&must);
             able.retain(|one| !is_excluded(one) && missing(one).is_none());
-            // Those that the plan did not think of may be unable to do what it does.
+            // Candidates that the plan does not list may be unable to do its work.
             let unable = able.iter().find_map(|one| find_missing_ability(plan, one));
             able.retain(|one| find_missing_ability(plan, one).is_none());
             if let (true, Some(reason)) = (able.is_empty(), unable) {
@@ -146,7 +145,7 @@ fn source(asked: &AskedDevice, plan: &Plan, name: &str) -> Result<DeviceSource, 
     }
 }
 
-/// The first of those that differ in nothing but what they are called.
+/// Removes duplicates: of candidates that differ only in name, the first is kept.
 fn once_each_but_for_names(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut kept: Vec<Candidate> = Vec::new();
     for one in candidates {
@@ -168,7 +167,7 @@ fn who_has_each(must: &[RequiredProperty]) -> String {
     must.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
-/// All filesystems that have what must hold, for plans that name none of them.
+/// All filesystems with the required properties, for plans that name none of them.
 fn others(must: &[RequiredProperty]) -> Vec<Candidate> {
     let encrypted = must.contains(&RequiredProperty::Encryption);
     let luks = Layers::of(["luks2"]).unwrap_or_default();

@@ -175,7 +175,7 @@ fn both_ways(candidate: &Candidate, choice: Choice) -> Option<[Candidate; 2]> {
 pub(super) fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
     let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
     let layered = |one: &&Candidate| !one.layers.is_empty();
-    // Where LUKS would lie among layers of another kind only somebody who knows what they are for can tell.
+    // The place of LUKS among layers of another kind depends on their purpose, which is not known here.
     if candidates.iter().any(|one| layered(&one)) && !candidates.iter().filter(layered).any(is_encrypted) {
         let kinds = candidates.iter().flat_map(|one| one.layers.names()).map(|layer| split_layer(layer).0);
         let kinds = once_each(kinds);

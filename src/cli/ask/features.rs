@@ -1,5 +1,5 @@
-//! What a filesystem, or what lies below it, can have or lack, as people speak of it: encryption, compression, a journal. And the options
-//! that it comes to.
+//! Features that a filesystem, or a layer below it, can have or lack, as users name them: encryption, compression, a
+//! journal. And the options for them.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use fsverdict_stack::filesystem::{Choice, Filesystem};
 
 use super::sentence::Sentence;
 
-/// What can be had or left out.
+/// A feature that a candidate can have or lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Feature {
     Encryption,
@@ -22,7 +22,7 @@ pub(super) enum Feature {
 pub(super) struct HeardOptions {
     pub(super) mkfs: Vec<String>,
     pub(super) mount: Vec<String>,
-    /// What was chosen by them, which is not for filesystems where it cannot be.
+    /// The choice that they make, and whether it adds the feature. Filesystems without this choice are left out.
     pub(super) choice: Option<(Choice, bool)>,
 }
 
@@ -48,7 +48,7 @@ impl Feature {
         }
     }
 
-    /// What the registry calls it, if it is chosen at mkfs or mount.
+    /// The registry's choice for it, if it is chosen at mkfs or mount.
     pub(super) const fn choice(self) -> Option<Choice> {
         match self {
             Self::Encryption => None,
@@ -97,7 +97,7 @@ impl HeardOptions {
             && self.mkfs.iter().filter(is_flag).all(|option| filesystem.has_mkfs_option(option))
     }
 
-    /// What makes this choice, on a filesystem, or on those where it can be made.
+    /// The options that make this choice: on the filesystem `of`, or on the first that has the choice.
     pub(super) fn that_choose(choice: Choice, gives: bool, of: Option<&Filesystem>) -> Option<Self> {
         let registry = fsverdict_stack::filesystem::registry();
         let made = match of {
@@ -109,7 +109,7 @@ impl HeardOptions {
     }
 }
 
-/// Words for what is had, and for what is not.
+/// Words for features, and whether each means that the feature is there.
 const CALLED: &[(&str, Feature, bool)] = &[
     ("full disk encryption", Feature::Encryption, true),
     ("encryption", Feature::Encryption, true),
@@ -144,8 +144,8 @@ const BOTH_BEFORE: &[&str] = &[
 const BOTH_BEHIND: &[&str] =
     &["or not", "or without", "and without", "or none", "on and off", "on or off", "on vs off"];
 
-/// The feature that is spoken of from this word on, with what says whether it is wanted. What can only be required (an encrypted disk, a
-/// journal) is left to requirements.
+/// Finds the feature that is named from this word on, with the words that say whether it is wanted. Features that can
+/// only be required (an encrypted disk, a journal) are left to `requirements`.
 pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> Option<FoundFeature> {
     let (mut from, wanted) = match sentence.phrase(at, BOTH_BEFORE) {
         Some(both) => (both.end, None),
@@ -174,7 +174,7 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
 }
 
 impl FoundFeature {
-    /// The options for it, on the filesystem that is spoken of, or wherever they are known; none where it cannot be had so.
+    /// The options for it, on the named filesystem, or on the first that has them; `None` if no options give it.
     pub(super) fn options(&self, of: Option<&Filesystem>, gives: bool) -> Option<HeardOptions> {
         let mut options = HeardOptions::that_choose(self.feature.choice()?, gives, of)?;
         if let Some(algorithm) = &self.algorithm {

@@ -1,6 +1,6 @@
-//! The plan that `fsverdict ask` makes of a folder: no preset knows what is in it.
+//! The plan that `fsverdict ask` makes for a folder: no preset knows its content.
 
-/// A plan of a folder of the user's: what is done with files everywhere. `path` is absolute.
+/// A plan with the usual work on files, for a folder of the user's. `path` is absolute.
 pub(super) fn folder_plan(path: &str) -> String {
     let quoted = path.replace('\\', "\\\\").replace('"', "\\\"");
     let escaped: String = quoted

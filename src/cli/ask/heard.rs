@@ -1,5 +1,5 @@
-//! A question as it is said, in a few words or a sentence, taken apart: the work, the device, what must hold, which filesystems it is
-//! between, and how long it may take. What is not understood is told, and not passed over.
+//! Parses a question of a few words or a sentence into its parts: the work, the device, the requirements, the
+//! filesystems to compare, and the time limit. Words that are not understood are reported, not ignored.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::sentence::{Said, Sentence};
 use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING, number_called};
 use super::words::{device_called, is_model, must_called, preset_called};
 
-/// What was said, as far as it was understood.
+/// The parts of a question, as far as it was understood.
 #[derive(Debug, Default)]
 pub(super) struct HeardQuestion {
     pub(super) work: Option<Said<HeardWork>>,
@@ -67,7 +67,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
             heard.must.push(Said::new(property, words));
         }
     }
-    // What something costs is a question of its own where there is one about it.
+    // The cost of a feature is a work of its own if a preset measures it.
     for said in std::mem::take(&mut heard.candidates.compared) {
         let is_work = !has_work && heard.work.is_none() && becomes_work(&said.words, &mut heard);
         if !is_work {
@@ -89,7 +89,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     heard
 }
 
-/// The words that ask for a price belong to what is compared.
+/// Adds the words that ask for a price to those of the first compared feature.
 fn say_price(sentence: &mut Sentence, price: Range<usize>, compared: &mut [Said<Feature>]) {
     let words = sentence.take(price);
     if let Some(first) = compared.first_mut() {
@@ -153,7 +153,7 @@ fn count_before(sentence: &Sentence, device: usize) -> Option<Said<u32>> {
         .then(|| Said::new(count as u32, sentence.text(before)))
 }
 
-/// What stands behind the first `on` that has neither a filesystem nor a work behind it; empty where nothing does.
+/// The word behind the first `on` that is neither a filesystem nor a work; empty if nothing follows.
 fn unknown_device(
     sentence: &mut Sentence,
     first_behind: impl Fn(&Sentence, usize) -> Option<usize>,
@@ -170,7 +170,8 @@ fn unknown_device(
     None
 }
 
-/// What must hold, and where that is said; nothing behind words that exclude.
+/// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is
+/// none.
 fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
     let mut found = Vec::new();
     for at in 0..sentence.len() {
@@ -190,7 +191,7 @@ fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
     found
 }
 
-/// Makes words that were taken for what must hold the work.
+/// Takes words of a requirement as the work instead, and returns whether a work of this name exists.
 fn becomes_work(words: &str, heard: &mut HeardQuestion) -> bool {
     heard.work = work_within(words);
     if heard.work.is_some() {
@@ -199,7 +200,7 @@ fn becomes_work(words: &str, heard: &mut HeardQuestion) -> bool {
     heard.work.is_some()
 }
 
-/// `stick` is a work and a device: where nothing else is said, it is what is asked about.
+/// `stick` is a work and a device: if no other work is named, it is the work.
 fn work_of_a_device(heard: &mut HeardQuestion) {
     heard.work = heard.devices.iter().find_map(|said| work_within(said));
 }

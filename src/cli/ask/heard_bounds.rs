@@ -189,7 +189,8 @@ fn metric_near(sentence: &Sentence, start: usize, end: usize) -> Option<(Range<u
     before.or_else(|| (end..end + NEAR).find_map(here))
 }
 
-/// How much slower is still as good: `at most 5 % slower than plain`. Says whether it is what is left out that it is compared with.
+/// Finds the tolerated slowdown: `at most 5 % slower than plain`. The result also tells whether the comparison is with
+/// candidates without the feature.
 pub(super) fn hear_tolerance(sentence: &mut Sentence) -> Option<Said<Tolerance>> {
     const BEHIND: &str = "slower slowdown overhead loss penalty cost faster worse difference";
     let (range, share) = (0..sentence.len()).find_map(|at| {

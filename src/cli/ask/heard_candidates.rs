@@ -19,14 +19,14 @@ pub(super) struct HeardCandidates {
     pub(super) named: Vec<Said<HeardCandidate>>,
     /// Options for every candidate that has them, each a variant of its own where there are several.
     pub(super) options: Vec<Said<HeardOptions>>,
-    /// What is tried both with and without.
+    /// Features that are tried both with and without.
     pub(super) compared: Vec<Said<Feature>>,
     pub(super) excluded: Vec<Said<&'static str>>,
-    /// Whether only what is not encrypted is asked about.
+    /// The words that exclude encryption, if the question has any.
     pub(super) unencrypted: Option<Said<()>>,
     /// Filesystems that are not tried.
     pub(super) not_tried: Vec<String>,
-    /// What a filesystem that was named cannot have.
+    /// Features or options that a named filesystem cannot have.
     pub(super) impossible: Vec<String>,
 }
 
@@ -38,8 +38,8 @@ impl HeardCandidate {
     }
 }
 
-/// Takes filesystems, their options and what is compared out of the sentence. Where something `is_priced`, every feature that is named is
-/// compared with its lack.
+/// Takes filesystems, their options and compared features out of the sentence. If the question `is_priced`, every named
+/// feature is compared with its lack.
 pub(super) fn hear_candidates(sentence: &mut Sentence, is_priced: bool) -> HeardCandidates {
     let mut scan = CandidateScan { heard: HeardCandidates::default(), last: None, is_priced };
     let mut at = 0;
@@ -54,7 +54,7 @@ pub(super) fn hear_candidates(sentence: &mut Sentence, is_priced: bool) -> Heard
     heard
 }
 
-/// What was said last, which alternatives behind it vary.
+/// The last part of the sentence that alternatives behind it can vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastSaid {
     Filesystem,
@@ -204,7 +204,7 @@ impl CandidateScan {
         is_option.then(|| (at + 1, HeardOptions::of_mount(&word)))
     }
 
-    /// Whether these are another value of what was said before the word that compares.
+    /// Whether these options are another value for the option before the word that compares.
     fn is_alternative(&self, sentence: &Sentence, at: usize, options: &HeardOptions) -> bool {
         let Some((LastSaid::Option, end)) = self.last else { return false };
         end + 1 == at
@@ -246,7 +246,7 @@ fn is_mount_word(word: &str) -> bool {
     !is_in(word, ALSO_ELSEWHERE)
 }
 
-/// What the last of these options sets: `data`, `-b`, or when accesses are recorded.
+/// The setting that the last of these options changes: `data`, `-b`, or when accesses are recorded.
 fn kind_of(options: &HeardOptions) -> Option<String> {
     const ACCESS_TIMES: &str = "noatime relatime strictatime lazytime nodiratime";
     match (options.mount.last(), options.mkfs.len().checked_sub(2)) {
@@ -288,7 +288,7 @@ fn dedup(named: &mut Vec<Said<HeardCandidate>>) {
     *named = kept;
 }
 
-/// Passes over words that compare what was named.
+/// Passes over words that compare the named candidates.
 fn compared_by(sentence: &mut Sentence) {
     for at in 0..sentence.len() {
         for phrase in ["compared to", "compared with", "slower than", "faster than", "better than"] {

@@ -1,5 +1,5 @@
-//! Faults that a question names besides another work: power cuts of a mail server, bit rot under photos. Where the plan of
-//! that work says what must be there after a fault, its candidates are examined for them after the trials.
+//! Faults that a question names besides another work: power cuts of a mail server, bit rot under photos. If the plan of
+//! that work says which files must survive a fault, its candidates are examined for them after the trials.
 
 use fsverdict_judgement::plan::{Overrides, Preset, preset, read_with};
 
@@ -72,7 +72,7 @@ pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {
     asked
 }
 
-/// Whether the plan of this work says what must be there after these faults.
+/// Whether the plan of this work says which files must survive these faults.
 fn can_be_examined(work: &Preset, faults: &[AskedFault]) -> bool {
     let set = faults.iter().map(|fault| fault.setting().to_owned()).collect();
     let overrides = Overrides { set, ..Overrides::default() };

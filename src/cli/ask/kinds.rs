@@ -1,5 +1,5 @@
-//! The kinds of work and device that `fsverdict ask` knows, as presets and models say in their `[ask]`, and what may be required, with
-//! the words that people have for it.
+//! The kinds of work and device that `fsverdict ask` knows, as presets and models say in their `[ask]`, and the
+//! properties that may be required, with users' words for them.
 
 use std::sync::LazyLock;
 
@@ -12,9 +12,9 @@ pub(super) struct WorkKind {
     pub(super) asked_by: AskedBy,
 }
 
-/// A kind of device: a model, and what people call it.
+/// A kind of device: a model, and users' words for it.
 pub(super) struct DeviceKind {
-    /// With its state, where the words mean another than the first.
+    /// The model's name, with its state if the words mean another than the first.
     pub(super) model: String,
     pub(super) called: DeviceWords,
 }
@@ -53,13 +53,13 @@ impl WorkKind {
         [self.preset.name].into_iter().chain(self.asked_by.words.iter().map(String::as_str))
     }
 
-    /// The word that stands for all of them, which begins what is shown.
+    /// The word that stands for all of them: the first of the shown text.
     pub(super) fn first_word(&self) -> Option<&str> {
         self.asked_by.shown.as_ref()?.split([':', ',']).next()
     }
 }
 
-/// What may be required, in words that say what it comes to.
+/// A property that may be required, with a description for the user.
 pub(super) struct MustKind {
     pub(super) property: RequiredProperty,
     pub(super) shown: &'static str,
@@ -67,7 +67,7 @@ pub(super) struct MustKind {
     pub(super) words: &'static [&'static str],
 }
 
-/// Devices of which there is no model, and what comes near.
+/// Devices without a model, and the nearest ones.
 pub(super) const NO_MODEL: &[(&str, &str)] = &[
     ("flash", "is it a usb-stick, an sd-card, or an ssd?"),
     ("vps", "a virtual machine's disk is whatever its host has: name ssd or nvme, or yours by its path"),

@@ -1,4 +1,4 @@
-//! What nobody said is asked on the terminal, until it is understood.
+//! Asks on the terminal for missing parts of a question, until the answer is understood.
 
 use std::io::BufRead;
 
@@ -12,14 +12,14 @@ use super::kinds::{MUSTS, devices, offered_works};
 use super::question::{AskedDevice, AskedWork};
 use super::understood::{device_of, property_of, work_of};
 
-/// Columns of what is said.
+/// The width of the messages, in columns.
 pub(super) const WIDTH: usize = 80;
 
 fn line() -> Result<String, CliError> {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => {
-            // The cursor still stands behind what was asked.
+            // The cursor still stands behind the prompt.
             talk::print_prompt("\n");
             let hint = "answer, or say it in a line: fsverdict ask mail on hdd";
             Err(CliError::Usage(Reason::new("nothing was asked", hint)))
@@ -28,7 +28,7 @@ fn line() -> Result<String, CliError> {
     }
 }
 
-/// Asks until the answer is understood, or nobody answers any more.
+/// Asks until the answer is understood, or input ends.
 fn until_understood<T>(prompt: &str, read: impl Fn(&str) -> Result<T, CliError>) -> Result<T, CliError> {
     loop {
         talk::print_prompt(prompt);
@@ -98,7 +98,7 @@ pub(super) fn ask_must() -> Result<Vec<RequiredProperty>, CliError> {
     })
 }
 
-/// Whether to begin; where something of the user's is erased, only who says so begins.
+/// Asks whether to begin. If something of the user's is erased, the default answer is no.
 pub(super) fn agreed(erases: bool) -> Result<bool, CliError> {
     let prompt = if erases { "Begin, and erase it? [y/N] " } else { "Begin? [Y/n] " };
     until_understood(prompt, |said| yes_or_no(said, !erases))

@@ -14,14 +14,14 @@ use super::heard_faults::AskedFault;
 use super::heard_throughput::ThroughputLimit;
 use super::sentence::Said;
 
-/// What is to be found out, as far as it was understood.
+/// A question, as far as it was understood.
 pub(super) struct Question {
     pub(super) work: AskedWork,
     pub(super) device: Option<AskedDevice>,
     /// The number of devices that the words name, if it is more than one.
     pub(super) device_count: Option<Said<u32>>,
     pub(super) must: Vec<Said<RequiredProperty>>,
-    /// Filesystems that it is between, their options, and what is compared with its lack.
+    /// The filesystems to compare, their options, and the features to compare with their lack.
     pub(super) candidates: HeardCandidates,
     pub(super) limits: Vec<Said<LatencyLimit>>,
     pub(super) throughputs: Vec<Said<ThroughputLimit>>,
@@ -40,7 +40,7 @@ pub(super) enum AskedWork {
     Folder(PathBuf),
 }
 
-/// What it is asked of.
+/// The device of a question.
 pub(super) struct AskedDevice {
     /// As the user named it.
     pub(super) said: String,
@@ -52,7 +52,7 @@ pub(super) struct AskedDevice {
 }
 
 impl Question {
-    /// What must hold.
+    /// The required properties.
     pub(super) fn properties(&self) -> Vec<RequiredProperty> {
         self.must.iter().map(|said| said.value).collect()
     }
@@ -68,7 +68,7 @@ impl Question {
             || self.candidates.compared.iter().any(|said| said.value == Feature::Encryption)
     }
 
-    /// What it is called.
+    /// The name of the preset, or of the plan for a folder.
     pub(super) fn name(&self) -> &'static str {
         match &self.work {
             AskedWork::Preset(preset) => preset.name,

@@ -1,4 +1,4 @@
-//! A question as the words it is made of, each of which is used once: what is left at the end was not understood.
+//! A question as a list of words, each of which is used once: the words left at the end were not understood.
 
 use std::ops::Range;
 use std::path::Path;
@@ -120,7 +120,7 @@ impl Sentence {
         joined(words)
     }
 
-    /// Uses words that stand beside what was understood, where they do.
+    /// Marks words beside understood ones as used.
     pub(super) fn pass_over(&mut self, range: Range<usize>) {
         for at in range {
             if let Some(word) = self.words.get_mut(at) {
@@ -129,7 +129,7 @@ impl Sentence {
         }
     }
 
-    /// What was not used, but for words that a question has anyway.
+    /// The unused words, except those that any question may have.
     pub(super) fn left(&self, filling: &str) -> Vec<String> {
         let is_left = |word: &&QuestionWord| !word.used && !is_in(&word.text.replace('\'', ""), filling);
         self.words.iter().filter(is_left).map(|word| word.text.clone()).collect()

@@ -1,11 +1,11 @@
-//! What a question requires and tolerates, in the keys of a plan.
+//! Turns the requirements and tolerances of a question into keys of a plan.
 
 use fsverdict_judgement::plan::{Flow, Phase, PhaseWork, Plan, least_space, presets};
 use fsverdict_text::Reason;
 
 use super::question::{AskedWork, Question};
 
-/// `--set` for what is required of whoever is taken, and for the difference that does not matter.
+/// Values for `--set`: the requirements on the recommended candidate, and the difference that does not matter.
 ///
 /// # Errors
 /// When latencies of the work are not measured one by one.
@@ -35,7 +35,7 @@ pub(super) fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, 
     Ok(settings)
 }
 
-/// The phase whose latencies a question means that names none.
+/// The phase of the latencies that a question means if it names none.
 fn bounded_phase<'a>(question: &Question, plan: &'a Plan) -> Result<&'a Phase, Reason> {
     let named = match &question.work {
         AskedWork::Preset(preset) => preset.asked_by().latency,
@@ -57,8 +57,7 @@ fn bounded_phase<'a>(question: &Question, plan: &'a Plan) -> Result<&'a Phase, R
 
 /// The phase of the goal that reads or writes most: a throughput that names no phase is of that one.
 ///
-/// # Errors
-/// When no phase of the goal does that with data whose size is known.
+/// # Errors Fails if no phase of the goal does this with data of known size.
 pub(super) fn phase_of_throughput<'a>(
     question: &Question,
     plan: &'a Plan,
@@ -81,7 +80,7 @@ pub(super) fn phase_of_throughput<'a>(
     })
 }
 
-/// What a phase calls a latency: that of its main call, or the one that its program prints.
+/// The name of a latency in a phase: that of its main call, or the one that its program prints.
 fn metric_of(phase: &Phase, metric: &str) -> String {
     match &phase.work {
         PhaseWork::Adapter { name, .. } => {

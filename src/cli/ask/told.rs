@@ -1,4 +1,4 @@
-//! What was understood of a question, as a table: each entry, what it came to, and the user's words for it.
+//! Shows as a table how a question was understood: each entry with its value and the user's words for it.
 
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{DeviceSource, Plan, contestants};
@@ -104,7 +104,7 @@ fn device(question: &Question, plan: &Plan) -> TableEntry {
     }
 }
 
-/// What becomes of a number of devices that the plan does not have.
+/// The entry about a number of devices that the plan does not have.
 fn fewer_devices(question: &Question, plan: &Plan) -> Option<TableEntry> {
     let said = question.device_count.as_ref()?;
     let count = plan.device.count();
@@ -165,7 +165,7 @@ fn comparison(question: &Question) -> Vec<TableEntry> {
     compared.chain(tolerance).collect()
 }
 
-/// The device of a plan whose question named none.
+/// The device of a plan, for a question that named none.
 fn own_device(plan: &Plan) -> String {
     match (plan.models().as_slice(), &plan.device.source) {
         ([], DeviceSource::Image(size)) => {

@@ -1,4 +1,4 @@
-//! From what was typed to a question: what was heard, what options say besides, and what is asked on a terminal where that is not enough.
+//! Forms a question from the parsed words, from the options, and from answers on the terminal if those are not enough.
 
 use std::time::Duration;
 
@@ -22,15 +22,15 @@ pub(super) struct Understood {
     pub(super) time: Option<Duration>,
 }
 
-/// Understands the words and options; asks `there`, on the terminal, for what is missing or in doubt.
+/// Understands the words and options. If a user is `there`, asks on the terminal for missing or doubtful parts.
 ///
-/// # Errors
-/// When something cannot be part of the question, and nobody is there to say that it is to be left out.
+/// # Errors Fails if some words cannot be part of the question, and there is no user to confirm that they are to be
+/// left out.
 pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Understood, CliError> {
     let mut heard = hear(&arguments.words, arguments.work.is_some());
     refuse_unavailable(&heard)?;
     let faults = if arguments.work.is_none() { take_faults(&mut heard) } else { Vec::new() };
-    // Where no work was found, that is what is said below.
+    // If no work was found, the error below says so.
     let has_work = heard.work.is_some() || arguments.work.is_some();
     let doubts = doubts(&heard);
     if has_work && !doubts.is_empty() {
@@ -89,7 +89,7 @@ fn refuse_unavailable(heard: &HeardQuestion) -> Result<(), CliError> {
     )))
 }
 
-/// What was said and cannot be part of the question, in the user's words: to leave it out may change the answer.
+/// Parts that cannot belong to the question, in the user's words: to ignore them may change the answer.
 fn doubts(heard: &HeardQuestion) -> Vec<String> {
     let unknown = heard.unknown.iter().filter(|word| may_change_question(word)).cloned();
     let others = heard.other_works.iter().map(|said| format!("{} ({})", said.words, said.value.name));

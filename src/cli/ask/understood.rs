@@ -1,4 +1,4 @@
-//! What is said of a question, understood: the work, the device, and what must hold.
+//! Interprets the parts of a question: the work, the device, and the required properties.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) fn work_of(said: &str) -> Result<AskedWork, CliError> {
     heard_work(hear(&[said.to_owned()], false).work.map(|work| work.value), said)
 }
 
-/// What was heard, or that nothing is known of these words.
+/// The work that was found in the words, or an error that names known ones.
 pub(super) fn heard_work(heard: Option<HeardWork>, said: &str) -> Result<AskedWork, CliError> {
     match heard {
         Some(HeardWork::Preset(preset)) => Ok(AskedWork::Preset(preset)),
@@ -70,7 +70,7 @@ fn folder_of(said: &str) -> Result<AskedWork, CliError> {
             "--work takes a folder with the files that the work is with; a plan is run by `fsverdict run`",
         )));
     }
-    // What lies there is the kernel's, and has no size.
+    // Files there belong to the kernel, and have no size.
     if let Some(of_kernel) = ["/proc", "/sys", "/dev"].iter().find(|top| folder.starts_with(top)) {
         return Err(CliError::Usage(Reason::new(
             format!("{} is the kernel's {of_kernel}, and no work is done with its files", quoted(said)),
@@ -136,7 +136,7 @@ fn no_device(word: &str) -> CliError {
     ))
 }
 
-/// A question ends with its mark, and needs no other before what else can be done.
+/// Appends more advice to a hint. A question has its mark already.
 fn and_more(hint: &str, more: &str) -> String {
     let mark = if hint.ends_with('?') { "" } else { ";" };
     format!("{hint}{mark} {more}")
@@ -161,7 +161,8 @@ pub(super) fn property_of(said: &str) -> Result<RequiredProperty, CliError> {
     })
 }
 
-/// Looks now whether it is there, and not once all else was answered; what is on it is looked at before it is written.
+/// Checks early that the path is a block device, before the user answers other questions. Its content is examined
+/// before the first write.
 fn is_block_device(path: &Path) -> Result<(), CliError> {
     let wrong = match std::fs::metadata(path) {
         Ok(found) if found.file_type().is_block_device() => return Ok(()),

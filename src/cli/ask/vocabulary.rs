@@ -23,10 +23,10 @@ pub(super) const ALSO_CALLED: &[(&str, &str)] =
 pub(super) const NOT_TRIED: &str = "\
     apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
 
-/// Words before what is not wanted.
+/// Words before something that is not wanted.
 pub(super) const EXCLUDING: &str = "not no without except excluding nor never";
 
-/// Words that change a question wherever they stand, besides those that exclude and what has a digit or is written like an option.
+/// Words that change a question at any place, besides those that exclude, have a digit, or look like an option.
 const CHANGING: &str = "\
     but instead only against compared comparing below under above over less off unless \
     more least percentile latency latencies throughput bandwidth iops cost costs costing overhead penalty price % percent";
@@ -34,7 +34,7 @@ const CHANGING: &str = "\
 /// Between two things that are compared.
 pub(super) const COMPARING: &str = "or vs versus against and than";
 
-/// What asks for the price of something.
+/// Phrases that ask for the price of something.
 pub(super) const COST_PHRASES: &[&str] = &[
     "how much slower",
     "how much faster",

@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::{Preset, RequiredProperty};
 
 use super::kinds::{DeviceKind, MUSTS, WorkKind, devices, works};
 
-/// A word without what people write differently: capitals, what joins its parts, a plural.
+/// A word in normal form: without capitals, separators and plural, which users write differently.
 pub(super) fn plain(word: &str) -> String {
     let joined: String = word.to_lowercase().chars().filter(|one| !" -_.".contains(*one)).collect();
     match joined.strip_suffix('s') {
@@ -56,13 +56,13 @@ pub(super) fn device_called(word: &str, expected: bool) -> Option<&'static Devic
     devices().iter().find(is_called)
 }
 
-/// Whether a model has this name, in whatever state.
+/// Whether a model has this name, in any state.
 pub(super) fn is_model(word: &str) -> bool {
     let name = word.split(':').next().unwrap_or(word);
     built_in().iter().any(|known| plain(known.name) == plain(name))
 }
 
-/// What is required by this word.
+/// The property that this word requires.
 pub(super) fn must_called(word: &str) -> Option<RequiredProperty> {
     let said = plain(word);
     MUSTS.iter().find(|must| is_one_of(&said, must.words.iter().copied())).map(|must| must.property)

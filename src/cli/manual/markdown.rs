@@ -2,8 +2,8 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// The text without the lines that name the page (man(7), `.TH`). Tables become lists of terms: the first cell of a row is the term, the
-/// last what is said of it, and those between stand beside the term under their column's name.
+/// The text without the lines that name the page (man(7), `.TH`). Tables become lists of terms: the first cell of a row
+/// is the term, the last its description, and those between stand beside the term under their column's name.
 pub(super) fn to_roff(markdown: &str) -> String {
     let mut page = ManualPage::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
@@ -15,7 +15,7 @@ pub(super) fn to_roff(markdown: &str) -> String {
 #[derive(Default)]
 struct ManualPage {
     text: String,
-    /// In a fenced block, whose lines stay as they are.
+    /// Whether the text is inside a fenced block, in which lines stay as they are.
     code: bool,
     /// The cells of the row at hand; `None` outside of tables.
     row: Option<Vec<String>>,

@@ -15,7 +15,7 @@ use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS, viewer};
 
-/// What fsverdict-plan(5) is made of.
+/// The source of fsverdict-plan(5).
 const PLAN_FORMAT: &str = include_str!("../../../docs/reference/plan-format.md");
 
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Exit, CliError> {
             None => return Err(no_page(name)),
         },
     };
-    // The pages' language is for a program to read; where there is a person, man(1) shows what it says.
+    // The page is in troff's language. On a terminal, man(1) shows it.
     if !(std::io::stdout().is_terminal() && viewer::show_manual(&page)) {
         result_writer().write_all(&page).map_err(CliError::Output)?;
     }
@@ -67,7 +67,8 @@ fn no_page(name: &Path) -> CliError {
 }
 
 fn write_pages(folder: &Path) -> std::io::Result<()> {
-    // What follows the options in --help are lines, which troff would run together: the main page has sections for them.
+    // The text after the options in --help consists of lines, which troff would join: the main page has sections for
+    // them.
     let made = tempfile::tempdir()?;
     clap_mangen::generate_to(Cli::command(), made.path())?;
     for page in std::fs::read_dir(made.path())? {

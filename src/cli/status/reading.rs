@@ -44,7 +44,7 @@ pub(super) struct RunProgress {
     pub(super) seconds_to_go: Option<ToCome<f64>>,
 }
 
-/// What a run is doing.
+/// The activity of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunActivity {
@@ -106,7 +106,7 @@ impl StatusReader {
         Ok(StatusReader { folder, plan, journal: None, outlook: Outlook::default() })
     }
 
-    /// The state now. Only what was appended since the last call is read.
+    /// Reads the state now: only the records appended since the last call are read.
     pub(super) fn read(&mut self) -> Result<RunProgress, CliError> {
         let grown = match &mut self.journal {
             Some(journal) => journal.read_new().map_err(CliError::failed)?,
@@ -119,7 +119,7 @@ impl StatusReader {
         };
         let nothing_recorded = self.progress_without_journal();
         let Some(journal) = &mut self.journal else { return Ok(nothing_recorded) };
-        // Where it cannot be found out, nobody is seen at work.
+        // If the lock's holder cannot be found, no process counts as working on the run.
         let holder = lock_holder(&Root::default(), journal.file()).unwrap_or_default();
         let underway = journal.underway();
         let Some(run) = journal.run() else { return Ok(nothing_recorded) };

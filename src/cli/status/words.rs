@@ -11,7 +11,7 @@ use fsverdict_text::{quoted, rough_duration_text};
 /// The width of the labels.
 const LABEL: usize = 11;
 
-/// `about 3m to go`, or `3m at least to go` while nobody knows more.
+/// `about 3m to go`, or `3m at least to go` while no more is known.
 pub(in super::super) fn time_to_go(seconds: &ToCome<f64>) -> String {
     let rounded = |seconds: f64| rough_duration_text(seconds.max(1.0));
     match seconds.likely {

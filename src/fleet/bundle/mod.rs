@@ -25,7 +25,7 @@ use names::NameReplacer;
 pub use archive::open_bundle;
 pub use error::BundleError;
 
-/// A summary of a bundle for the user who shares it.
+/// A summary of a bundle for the user before sharing it.
 #[derive(Debug, Default)]
 pub struct Bundled {
     /// The size of the bundle in bytes.

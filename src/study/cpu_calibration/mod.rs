@@ -1,5 +1,5 @@
-//! Calibrates a processor: runs the same work natively, measuring its CPU time, and in a guest whose kernel counts
-//! its computation. Then fits prices such that counts times prices give the measured times.
+//! Calibrates a processor: runs the same work natively, measuring its CPU time, and in a guest with a kernel that
+//! counts computation. Then fits prices such that counts times prices give the measured times.
 
 mod halves;
 mod prior;
