@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
 use fsverdict_lab::trial::{Arrangement, Below, LayerSite};
 use fsverdict_report::{ToUse, shell_word};
-use fsverdict_stack::filesystem::find_filesystem;
+use fsverdict_stack::filesystem::{Filesystem, MountOptions, find_filesystem};
 use fsverdict_stack::layer::{Layer, LayerPlace};
 
 /// The shell variable with the path of the device of this number.
@@ -14,131 +14,226 @@ fn device(number: usize) -> String {
 /// Variables in a layer's lines that the user has to set, with an example of each.
 const CHOSEN: [(&str, &str); 2] = [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G")];
 
-/// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
+/// The name of a layer that is opened on the device of this number. It begins with the device's own name, so that
+/// layers on two devices have different names.
 fn name(number: usize, layer: usize) -> String {
     let layer = if layer == 0 { String::new() } else { format!("-{}", layer + 1) };
-    // Else a number behind it would be taken for a part of the variable's.
+    // The hyphen ends the variable's name: a digit would be read as a part of it.
     format!("$NAME{}{layer}", of_further(number))
 }
 
+/// The number behind the names of variables for further devices; empty for the first device.
 fn of_further(number: usize) -> String {
     if number > 1 { number.to_string() } else { String::new() }
 }
 
-/// In fstab(5) a space ends a field.
+/// Sets `$MOUNTED` to the folder as fstab(5) needs it: a space would end the field.
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: boots without it";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
-/// None for a folder of the user's, which was there before. `devices` is how many the plan has.
+/// Returns the commands that set up this candidate, with notes; `None` for a folder of the user's, which needs none.
+/// `devices` is the number of devices in the plan.
 pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
-    let filesystem = find_filesystem(&candidate.filesystem)?;
-    let layers: Vec<&Layer> =
-        candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
-    let options: Vec<&str> = candidate.layers.names().map(|layer| split_layer(layer).1).collect();
-    let arrangement = Arrangement::for_candidate(candidate, devices);
-    let used: Vec<usize> = (1..=devices).filter(|number| arrangement.uses_device(*number)).collect();
-    let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
-    let mut to_use = ToUse {
-        candidate: candidate.name.clone(),
-        lines: Vec::new(),
-        has: properties.has,
-        lacks: properties.lacks,
-        read_by: properties.read_by,
-        source: filesystem.facts.source,
-        notes: vec![NOFAIL.to_owned()],
-    };
-    let named = |number: &usize| format!("DEVICE{0}=/dev/disk/by-id/NAME{0}", of_further(*number));
-    to_use.add(&(used.iter().map(named).collect::<Vec<_>>().join(" ") + " FOLDER=/mnt/data"));
-    if !layers.is_empty() {
-        let names = used.iter().map(|number| format!("NAME{0}=${{DEVICE{0}##*/}}", of_further(*number)));
-        to_use.add(&names.collect::<Vec<_>>().join(" "));
+    let mut set_up = SetUp::new(candidate, devices)?;
+    set_up.add_variables();
+    set_up.add_layers();
+    set_up.add_variables_of_layers();
+    let mount = set_up.add_filesystem()?;
+    set_up.add_notes(&mount);
+    Some(set_up.to_use)
+}
+
+/// Collects the commands that set up a candidate, in the order in which the user runs them.
+struct SetUp<'a> {
+    candidate: &'a Candidate,
+    filesystem: &'static Filesystem,
+    layers: Vec<&'static Layer>,
+    arrangement: Arrangement,
+    /// The numbers of the devices that the candidate uses, from 1.
+    used: Vec<usize>,
+    /// The device nodes of the opened layers, by the number of their site.
+    opened: Vec<String>,
+    /// Commands that have layers opened at each boot.
+    at_boot: Vec<String>,
+    to_use: ToUse,
+}
+
+impl<'a> SetUp<'a> {
+    fn new(candidate: &'a Candidate, devices: usize) -> Option<Self> {
+        let filesystem = find_filesystem(&candidate.filesystem)?;
+        let layers =
+            candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
+        let arrangement = Arrangement::for_candidate(candidate, devices);
+        let used = (1..=devices).filter(|number| arrangement.uses_device(*number)).collect();
+        let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
+        let to_use = ToUse {
+            candidate: candidate.name.clone(),
+            lines: Vec::new(),
+            has: properties.has,
+            lacks: properties.lacks,
+            read_by: properties.read_by,
+            source: filesystem.facts.source,
+            notes: vec![NOFAIL.to_owned()],
+        };
+        Some(SetUp {
+            candidate,
+            filesystem,
+            layers,
+            arrangement,
+            used,
+            opened: Vec::new(),
+            at_boot: Vec::new(),
+            to_use,
+        })
     }
-    // The device nodes of the opened layers, in their order.
-    let mut opened: Vec<String> = Vec::new();
-    let node = |below: Below, opened: &[String]| match below {
-        Below::Device(number) => device(number),
-        Below::Site(at) => opened.get(at).cloned().unwrap_or_default(),
-    };
-    let by = |below: Below, opened: &[String]| match below {
-        Below::Device(number) => format!("UUID=$ID{}", of_further(number)),
-        Below::Site(_) => node(below, opened),
-    };
-    let mut at_boot = Vec::new();
-    for LayerSite { layer: at, below, device } in &arrangement.sites {
-        let (Some(layer), Some(options)) = (layers.get(*at), options.get(*at)) else { continue };
-        let name = name(*device, *at);
-        let paths: Vec<String> = below.iter().map(|below| node(*below, &opened)).collect();
-        let site = LayerPlace { below: &paths, name: &name, options, key: "", bytes: None };
-        (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
-        let first = below.first().map(|below| by(*below, &opened)).unwrap_or_default();
-        at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
-        let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
-        to_use.notes.extend(note);
-        opened.push(layer.kind.device_node(&name));
-    }
-    for (named, example) in CHOSEN {
-        if to_use.lines.iter().any(|line| line.contains(named)) {
-            to_use.lines.insert(1, example.to_owned());
+
+    /// Sets the variables of devices, of the folder, and of the names of layers.
+    fn add_variables(&mut self) {
+        let device = |number: &usize| format!("DEVICE{0}=/dev/disk/by-id/NAME{0}", of_further(*number));
+        let devices: Vec<String> = self.used.iter().map(device).collect();
+        self.to_use.add(&(devices.join(" ") + " FOLDER=/mnt/data"));
+        if !self.layers.is_empty() {
+            let name = |number: &usize| format!("NAME{0}=${{DEVICE{0}##*/}}", of_further(*number));
+            let names: Vec<String> = self.used.iter().map(name).collect();
+            self.to_use.add(&names.join(" "));
         }
     }
-    let above = layers.iter().filter(|layer| layer.kind.is_above());
-    to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
-    let first = arrangement.filesystem_devices().next()?.is;
-    let by = by(first, &opened);
-    let of_device = |number: usize| {
-        let top = arrangement.tops.iter().find(|top| top.device == number)?;
-        Some(node(top.is, &opened))
-    };
-    let mut mkfs: Vec<String> = candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
-    if layers.iter().any(|layer| layer.seal.is_some()) {
-        mkfs = filesystem.for_large_sectors(&mkfs);
-    }
-    let mut options: Vec<String> = candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
-    for kind in filesystem.apart {
-        let Some(path) = kind.device_in(&candidate.mkfs).and_then(of_device) else { continue };
-        if let Some(words) = kind.prepare {
-            let program = [filesystem.mkfs.program].into_iter().chain(words.iter().copied());
-            let argv: Vec<String> = program.map(str::to_owned).chain([path.clone()]).collect();
-            to_use.add_step_of(&argv);
+
+    /// Makes and opens the layers, from the devices up.
+    fn add_layers(&mut self) {
+        let options: Vec<&str> = self.candidate.layers.names().map(|layer| split_layer(layer).1).collect();
+        for LayerSite { layer: at, below, device } in &self.arrangement.sites {
+            let (Some(layer), Some(options)) = (self.layers.get(*at), options.get(*at)) else { continue };
+            let name = name(*device, *at);
+            let paths: Vec<String> = below.iter().map(|below| self.device_node(*below)).collect();
+            let site = LayerPlace { below: &paths, name: &name, options, key: "", bytes: None };
+            (layer.in_use.lines)(&site).iter().for_each(|argv| self.to_use.add_step_of(argv));
+            let first = below.first().map(|below| self.table_entry(*below)).unwrap_or_default();
+            self.at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
+            let is_new = |note: &String| !self.to_use.notes.contains(note);
+            let note = layer.in_use.note.map(str::to_owned).filter(is_new);
+            self.to_use.notes.extend(note);
+            self.opened.push(layer.kind.device_node(&name));
         }
-        options.extend(kind.mount.map(|option| format!("{option}{path}")));
+        let above = self.layers.iter().filter(|layer| layer.kind.is_above());
+        self.to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
     }
-    let taken = if filesystem.takes_several { usize::MAX } else { 1 };
-    let on: Vec<String> =
-        arrangement.filesystem_devices().take(taken).map(|top| node(top.is, &opened)).collect();
-    let on: Vec<&str> = on.iter().map(String::as_str).collect();
-    let made = filesystem.mkfs_argv_in_use(&on, &mkfs);
-    to_use.add_step_of(&made);
-    for number in &used {
-        let of = of_further(*number);
-        to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+
+    /// Sets the variables that the lines of layers use besides, in front of these lines.
+    fn add_variables_of_layers(&mut self) {
+        for (named, example) in CHOSEN {
+            if self.to_use.lines.iter().any(|line| line.contains(named)) {
+                self.to_use.lines.insert(1, example.to_owned());
+            }
+        }
     }
-    to_use.add_step(FOLDER_IN_FSTAB);
-    to_use.add_step("mkdir -p \"$FOLDER\"");
-    at_boot.iter().for_each(|step| to_use.add_step(step));
-    let mount = filesystem.mount_in_use(&options);
-    let mut options = if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
-    if !options.split(',').any(|option| option == "nofail") {
-        options.push_str(",nofail");
+
+    /// Makes the filesystem, enters it into fstab(5) and mounts it. Returns how it is mounted, or `None` if it has no
+    /// device.
+    fn add_filesystem(&mut self) -> Option<MountOptions> {
+        let first = self.arrangement.filesystem_devices().next()?.is;
+        let of_device = |number| self.top_node(number);
+        let mut options: Vec<String> =
+            self.candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
+        options.extend(self.add_apart_devices());
+        let made = self.mkfs_argv();
+        self.to_use.add_step_of(&made);
+        for number in &self.used {
+            let of = of_further(*number);
+            self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+        }
+        self.to_use.add_step(FOLDER_IN_FSTAB);
+        self.to_use.add_step("mkdir -p \"$FOLDER\"");
+        self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
+        let mount = self.filesystem.mount_in_use(&options);
+        self.add_fstab_entry(first, &mount);
+        self.to_use.add("mount \"$FOLDER\"");
+        Some(mount)
     }
-    let checked = if filesystem.fsck.is_some() && !filesystem.checks_itself { "0 2" } else { "0 0" };
-    // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
-    let rest = shell_word(&format!("{} {options} {checked}", mount.kind));
-    to_use.add_step(&format!("printf '%s %s %s\\n' \"{by}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
-    to_use.add("mount \"$FOLDER\"");
-    if let Some(scheduler) = &candidate.scheduler {
-        to_use.notes.push(format!(
-            "Measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
-        ));
+
+    /// Prepares the devices that options name for a log or journal, and returns the options of mount for them.
+    fn add_apart_devices(&mut self) -> Vec<String> {
+        let mut options = Vec::new();
+        for kind in self.filesystem.apart {
+            let device = kind.device_in(&self.candidate.mkfs);
+            let Some(path) = device.and_then(|number| self.top_node(number)) else { continue };
+            if let Some(words) = kind.prepare {
+                let program = [self.filesystem.mkfs.program].into_iter().chain(words.iter().copied());
+                let argv: Vec<String> = program.map(str::to_owned).chain([path.clone()]).collect();
+                self.to_use.add_step_of(&argv);
+            }
+            options.extend(kind.mount.map(|option| format!("{option}{path}")));
+        }
+        options
     }
-    if filesystem.cleaner.is_some() && mount.cleaner.is_none() {
-        to_use.notes.push(NO_CLEANER.to_owned());
+
+    fn mkfs_argv(&self) -> Vec<String> {
+        let of_device = |number| self.top_node(number);
+        let mut mkfs: Vec<String> =
+            self.candidate.mkfs.iter().map(|word| with_devices(word, of_device)).collect();
+        if self.layers.iter().any(|layer| layer.seal.is_some()) {
+            mkfs = self.filesystem.for_large_sectors(&mkfs);
+        }
+        let taken = if self.filesystem.takes_several { usize::MAX } else { 1 };
+        let tops = self.arrangement.filesystem_devices().take(taken);
+        let nodes: Vec<String> = tops.map(|top| self.device_node(top.is)).collect();
+        let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+        self.filesystem.mkfs_argv_in_use(&nodes, &mkfs)
     }
-    if !filesystem.facts.kernel_status.starts_with("In the kernel, actively developed.") {
-        to_use.notes.push(filesystem.facts.kernel_status.to_owned());
+
+    fn add_fstab_entry(&mut self, first: Below, mount: &MountOptions) {
+        let mut options =
+            if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
+        if !options.split(',').any(|option| option == "nofail") {
+            options.push_str(",nofail");
+        }
+        let is_checked = self.filesystem.fsck.is_some() && !self.filesystem.checks_itself;
+        let checked = if is_checked { "0 2" } else { "0 0" };
+        // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
+        let rest = shell_word(&format!("{} {options} {checked}", mount.kind));
+        let device = self.table_entry(first);
+        self.to_use.add_step(&format!("printf '%s %s %s\\n' \"{device}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
     }
-    Some(to_use)
+
+    /// Names the differences from the measured set-up that the commands cannot show, and the filesystem's status.
+    fn add_notes(&mut self, mount: &MountOptions) {
+        let notes = &mut self.to_use.notes;
+        if let Some(scheduler) = &self.candidate.scheduler {
+            notes.push(format!(
+                "Measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
+            ));
+        }
+        if self.filesystem.cleaner.is_some() && mount.cleaner.is_none() {
+            notes.push(NO_CLEANER.to_owned());
+        }
+        let status = self.filesystem.facts.kernel_status;
+        if !status.starts_with("In the kernel, actively developed.") {
+            notes.push(status.to_owned());
+        }
+    }
+
+    /// The device node of a device or of an opened layer.
+    fn device_node(&self, below: Below) -> String {
+        match below {
+            Below::Device(number) => device(number),
+            Below::Site(at) => self.opened.get(at).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The name of a node in fstab(5) and similar tables: devices are known by their UUID.
+    fn table_entry(&self, below: Below) -> String {
+        match below {
+            Below::Device(number) => format!("UUID=$ID{}", of_further(number)),
+            Below::Site(_) => self.device_node(below),
+        }
+    }
+
+    /// The topmost node on the device of this number, once all layers are opened.
+    fn top_node(&self, number: usize) -> Option<String> {
+        let top = self.arrangement.tops.iter().find(|top| top.device == number)?;
+        Some(self.device_node(top.is))
+    }
 }
 
 #[cfg(test)]
