@@ -3,18 +3,20 @@
 //!
 //! A block may be repeated, and a trial may be interrupted and restarted; this file decides which of them count.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod fold;
+mod settle;
+
+pub use fold::Fold;
+
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::open_trial::{OpenTrial, OpenTrials, UnderwayTrial, find_open};
+use super::open_trial::{OpenTrial, OpenTrials, find_open};
 use super::reader::{opened_in_folder, read_each, scan};
-use super::run::{
-    BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
-};
+use super::run::{BlockState, CandidateState, CandidateStatus, Latencies, Run, Trial, TrialCommands};
 use super::{
-    Beginning, Caution, CommandRecord, DeviceEvent, Event, Journal, JournalError, Observation, PowerCuts,
-    Record, RottenBlocks, Status, TrialId,
+    Caution, CommandRecord, DeviceEvent, Event, Journal, JournalError, Observation, Record, Status, TrialId,
 };
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
@@ -267,97 +269,6 @@ impl Run {
         });
         &mut self.candidates[at]
     }
-
-    /// Decides which trials count. Of each block the last attempt counts, if it is valid and every earlier block has
-    /// ended in the same way; of each candidate's trials in a block the last one started counts.
-    fn settle_standings(&mut self) {
-        let mut last_attempt: HashMap<u32, u32> = HashMap::new();
-        for block in &self.blocks {
-            let last = last_attempt.entry(block.block).or_default();
-            *last = block.attempt.max(*last);
-        }
-        let prefix: HashSet<(u32, u32)> = self.prefix().map(|block| (block.block, block.attempt)).collect();
-        let mut begun_later: HashSet<&TrialId> = HashSet::new();
-        let invalid: HashMap<(u32, u32), bool> =
-            self.blocks.iter().map(|state| ((state.block, state.attempt), state.invalid.is_some())).collect();
-        let standing = |trial: &Trial, repeated: bool| {
-            let place = (trial.id.block, trial.id.attempt);
-            let repeated = repeated || last_attempt.get(&place.0).is_some_and(|last| *last > place.1);
-            match invalid.get(&place) {
-                Some(false) if !repeated && prefix.contains(&place) => TrialStanding::Counted,
-                Some(false) if !repeated => TrialStanding::Open,
-                _ => TrialStanding::Discarded,
-            }
-        };
-        let mut standings: Vec<TrialStanding> =
-            self.trials.iter().rev().map(|trial| standing(trial, !begun_later.insert(&trial.id))).collect();
-        for trial in &mut self.trials {
-            trial.standing = standings.pop().unwrap_or(TrialStanding::Open);
-        }
-    }
-
-    fn settle_candidates(&mut self) {
-        let named = |name: &str| self.candidates.iter().any(|state| state.name == name);
-        let mut strangers =
-            self.trials.iter().map(|trial| trial.id.candidate.as_str()).filter(|name| !named(name));
-        if strangers.next().is_some() {
-            let names: Vec<String> = self.trials.iter().map(|trial| trial.id.candidate.clone()).collect();
-            for name in names {
-                self.candidate(&name);
-            }
-        }
-        // A reopened block repeats trials that were ended from outside.
-        let open_again = |trial: &Trial| {
-            let block = self.blocks.iter().rfind(|block| block.is(trial.id.block, trial.id.attempt));
-            block.is_some_and(|block| block.remaining().any(|name| name == trial.id.candidate))
-        };
-        let own_end = |state: &&mut CandidateState| {
-            state.status != CandidateStatus::Skipped || state.ended_from_outside
-        };
-        for state in self.candidates.iter_mut().filter(own_end) {
-            (state.status, state.reason, state.hint) =
-                (CandidateStatus::Untried, String::new(), String::new());
-            state.ended_from_outside = false;
-            let kept = |trial: &&Trial| {
-                trial.id.candidate == state.name && trial.standing != TrialStanding::Discarded
-            };
-            let kept = |trial: &&Trial| kept(trial) && !(trial.is_from_outside() && open_again(trial));
-            let trials: Vec<&Trial> = self.trials.iter().filter(kept).collect();
-            let failed: Vec<&&Trial> = trials.iter().filter(|trial| trial.is_failure()).collect();
-            let from_outside = trials.iter().find(|trial| trial.is_from_outside());
-            if let Some(first) = failed.first() {
-                state.status = CandidateStatus::Failed;
-                state.hint = first.hint.clone();
-                state.reason = match trials.len() {
-                    1 => first.reason.clone(),
-                    all => format!(
-                        "{} of {all} trials failed, first in block {}: {}",
-                        failed.len(),
-                        first.id.block,
-                        first.reason
-                    ),
-                };
-            } else if let Some(trial) = from_outside {
-                state.status = CandidateStatus::Skipped;
-                state.ended_from_outside = true;
-                state.hint = trial.hint.clone();
-                state.reason = match trials.len() {
-                    1 => trial.reason.clone(),
-                    _ => format!("its trial in block {} was not completed: {}", trial.id.block, trial.reason),
-                };
-            } else if !trials.is_empty() {
-                state.status = CandidateStatus::Ok;
-                let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == state.name);
-                let rotten = self.rotten.iter().find(|rotten| rotten.candidate == state.name);
-                let why = cuts.and_then(PowerCuts::why_out).or(rotten.and_then(RottenBlocks::why_out));
-                if let Some(reason) = why {
-                    state.status = CandidateStatus::Failed;
-                    state.reason = reason;
-                    state.hint = "`accept_loss = true` in [faults] keeps it in the comparison".to_owned();
-                }
-            }
-        }
-    }
 }
 
 /// Adds an observation to those of its trial; a phase that is observed in several records has one.
@@ -366,89 +277,6 @@ fn add_observation(trial: &mut Trial, observation: Observation) {
         Some(known) => known.add(observation),
         None => trial.observations.push(observation),
     }
-}
-
-/// A run that is built record by record; its state can be inspected between records.
-#[derive(Debug)]
-pub struct Fold {
-    candidates: Vec<CandidateState>,
-    begun: bool,
-    /// `None` before the first record, and if the first record does not start a run.
-    run: Option<Run>,
-    open: OpenTrials,
-    latency_places: LatencyPlaces,
-}
-
-impl Fold {
-    /// Starts with an empty journal.
-    pub fn new(plan: &Plan) -> Self {
-        let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
-        Self {
-            candidates,
-            begun: false,
-            run: None,
-            open: OpenTrials::new(),
-            latency_places: LatencyPlaces::new(),
-        }
-    }
-
-    pub fn take(&mut self, record: Record) {
-        if !std::mem::replace(&mut self.begun, true) {
-            self.run = begin(record);
-            if let Some(run) = &mut self.run {
-                run.candidates = std::mem::take(&mut self.candidates);
-            }
-        } else if let Some(run) = &mut self.run {
-            if !matches!(
-                record.event,
-                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_)
-            ) {
-                // A clock that was set back subtracts no time.
-                run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
-            }
-            run.last = record.at;
-            run.apply_record(record, &mut self.open, &mut self.latency_places);
-        }
-    }
-
-    /// The run so far; `None` if the first record does not start a run.
-    pub fn run(&mut self) -> Option<&Run> {
-        let run = self.run.as_mut()?;
-        run.interrupted = self.open.keys().cloned().collect();
-        run.settle_standings();
-        run.settle_candidates();
-        Some(run)
-    }
-
-    /// The trials that have begun and not ended.
-    pub(super) fn underway(&self) -> Vec<UnderwayTrial> {
-        self.open.values().map(OpenTrial::underway).collect()
-    }
-
-    /// The final run, after the last record.
-    pub fn into_run(mut self) -> Option<Run> {
-        self.run();
-        let mut run = self.run?;
-        run.trials.shrink_to_fit();
-        Some(run)
-    }
-
-    fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
-        let run = self.into_run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
-        Ok(Run { torn, ..run })
-    }
-}
-
-fn begin(record: Record) -> Option<Run> {
-    let (started, event) = (record.at, record.event);
-    let beginning = Beginning::of(&event)?;
-    let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
-    else {
-        return None;
-    };
-    let header =
-        Header { started, id, title, plan_digest, lab, lab_reason, fidelity, environment, beginning };
-    Some(Run { header, last: started, ..Run::default() })
 }
 
 fn untried(name: &str) -> CandidateState {

@@ -1,13 +1,12 @@
 //! The events of a run's journal. The agent sends events as JSON lines; the conductor adds timestamps and appends them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beginning, Better, CountedComputation, CpuPrices, Learnt, PowerCuts, ProgramPromise, RotFinding,
-    RottenBlocks, Save, SequenceBatch, StateFinding, Unit, WorkCourse,
+    Beginning, CpuPrices, Learnt, Observation, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save,
+    SequenceBatch, StateFinding, Surroundings,
 };
 
 /// Facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`, for display and to detect changes.
@@ -193,54 +192,6 @@ pub enum DeviceEvent {
     },
 }
 
-/// Other activity of the machine during a trial. Values that could not be read are `None`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Surroundings {
-    /// Available CPU time in seconds: wall time times the number of processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_time: Option<f64>,
-    /// Seconds of CPU time that other programs used in user mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreign_cpu: Option<f64>,
-    /// Seconds of CPU time that a hypervisor gave to other guests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steal: Option<f64>,
-    /// Bytes of I/O on the underlying disk by other programs, or that cannot be attributed to the trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreign_bytes: Option<u64>,
-    /// The largest number of bytes that the trial can have moved on that disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own_bytes: Option<u64>,
-    /// The trial was paused (SIGSTOP) and continued: its times include the pause.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stopped: bool,
-    /// A signal, from outside or by a crash, ended the trial at every attempt: a resumed run tries it again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub killed: bool,
-    /// Something outside ended the trial at every attempt, or its guest ran out of memory: this says nothing about the
-    /// candidate.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub from_outside: bool,
-    /// Seconds for which the machine was suspended during the trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slept: Option<f64>,
-    /// Seconds by which the wall clock was stepped during the trial, negative if it was set back. Slewing does not
-    /// count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock_step: Option<f64>,
-    /// The time of a fixed workload before the trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sentinel: Option<Sentinel>,
-}
-
-/// The times of fixed workloads, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Sentinel {
-    /// A workload that uses only the processor.
-    pub cpu: f64,
-    pub memory: f64,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -285,29 +236,6 @@ pub struct CommandRecord {
     pub stderr: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observation {
-    /// Name of the phase (`mkfs`, `mount`, `umount` included).
-    pub phase: String,
-    pub measurements: Vec<Measurement>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub histograms: Vec<Histogram>,
-    /// `cold`, `warm`, or `fresh` (first phase after mkfs).
-    pub cache: String,
-    /// How many times the phase ran before in the same trial.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub repetition: u32,
-    /// Unwritten data: (milliseconds since the phase began, bytes of Dirty + Writeback).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unwritten: Vec<(u64, u64)>,
-    /// Progress over time, if it was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<WorkCourse>,
-    /// The computation that the kernel counted and charged, if it has a price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub computation: Option<CountedComputation>,
-}
-
 /// The site that ran a block of a merged journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSite {
@@ -315,78 +243,6 @@ pub struct BlockSite {
     pub site: String,
     /// The block's number at that site, from 1. Blocks with the same number at all sites form one round.
     pub round: u32,
-}
-
-impl Observation {
-    /// The value of a metric, if it was measured.
-    pub fn value(&self, metric: &str) -> Option<f64> {
-        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved)
-    }
-
-    /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
-    /// the trial), or of a repetition, where each measurement becomes the mean. `began` keeps the first start time.
-    pub(super) fn add(&mut self, other: Observation) {
-        self.repetition = self.repetition.max(other.repetition);
-        let times = f64::from(other.repetition) + 1.0;
-        for found in other.measurements {
-            match self.measurements.iter_mut().find(|known| known.metric == found.metric) {
-                Some(known) if known.metric != "began" => known.value += (found.value - known.value) / times,
-                Some(_) => {}
-                None => self.measurements.push(found),
-            }
-        }
-        self.histograms.extend(other.histograms);
-        if self.unwritten.is_empty() {
-            self.unwritten = other.unwritten;
-        }
-        self.course = self.course.take().or(other.course);
-        self.computation = self.computation.take().or(other.computation);
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_first(repetition: &u32) -> bool {
-    *repetition == 0
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// Name of the metric: a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's
-    /// own.
-    #[serde(deserialize_with = "super::metric::name")]
-    pub metric: Cow<'static, str>,
-    pub unit: Unit,
-    pub value: f64,
-    /// Which direction is better, for the plan's own metrics.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub better: Option<Better>,
-}
-
-/// The resolution of time, in seconds: a smaller difference between two times is a rounding error.
-pub const FINEST_TIME: f64 = 1e-9;
-
-impl Measurement {
-    /// The value, and 0 for a time below the resolution of any clock.
-    pub(crate) fn resolved(&self) -> f64 {
-        match self.unit {
-            Unit::Seconds if self.value.abs() < FINEST_TIME => 0.0,
-            _ => self.value,
-        }
-    }
-
-    /// Creates a measurement of a metric that has a known direction by its name.
-    pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
-        Self { metric: metric.into(), unit, value, better: None }
-    }
-}
-
-/// A latency histogram, as the non-empty buckets of an HDR histogram with two significant digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Histogram {
-    /// The timed call: `create`, `open`, `unlink` …
-    pub call: String,
-    /// (highest value of the bucket in nanoseconds, count).
-    pub buckets: Vec<(u64, u64)>,
 }
 
 /// A warning that a reader of the numbers must know.

@@ -22,6 +22,7 @@ mod loss_age;
 #[cfg(test)]
 pub mod made;
 mod metric;
+mod observation;
 mod open;
 mod open_trial;
 pub mod pgbench;
@@ -33,6 +34,7 @@ mod reading;
 mod rot;
 mod run;
 pub mod sqlite;
+mod surroundings;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
@@ -42,13 +44,13 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, FINEST_TIME, Facts,
-    HIDDEN_DIGEST, Histogram, MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status,
-    Surroundings, TEAR_DOWN, TrialId,
+    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts, HIDDEN_DIGEST,
+    MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
 };
 pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, is_of_cpu, metric};
+pub use observation::{FINEST_TIME, Histogram, Measurement, Observation};
 pub use open::OpenJournal;
 pub use open_trial::UnderwayTrial;
 pub use power_cut::{
@@ -63,6 +65,7 @@ pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding, kernel_release,
 };
+pub use surroundings::{Sentinel, Surroundings};
 pub use writer::Writer;
 
 /// The version of the journal's schema that this program writes, and the latest it can read.

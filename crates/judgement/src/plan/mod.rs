@@ -28,9 +28,11 @@ mod meaning;
 mod model;
 mod operation;
 mod own_metric;
+mod phase;
 mod preset;
 mod printed_unit;
 mod protection;
+mod protocol;
 mod published;
 mod read;
 mod read_age;
@@ -72,15 +74,14 @@ pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{grouped, once_each};
-pub use model::{
-    Aggregation, ArrayState, Blocks, ClockChoice, Dataset, DevicesChoice, Goal, Legacy, NuisancesChoice,
-    Pace, Phase, PhaseWork, Plan, Protocol, Remake, Service, TreeShape, Until, Verify, Vocabulary,
-};
+pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};
+pub use phase::{ArrayState, Pace, Phase, PhaseWork, Remake, Service, Verify};
 pub use preset::{Preset, preset, presets};
 pub use printed_unit::is_printed_unit;
 pub use protection::{Protection, ProtectionFeature, ProtectionGroup};
+pub use protocol::{Blocks, DevicesChoice, Legacy, NuisancesChoice, Protocol, Until};
 pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};
 pub use read_dataset::{check_dataset_name, measure_variable, variable};

@@ -4,30 +4,34 @@
 //! The runs happened at different times, so their blocks cannot be paired: the runs are compared as independent
 //! samples.
 
+mod cautions;
 mod change;
 mod comparable;
 mod comparison;
 mod difference;
+mod matched;
+mod selection;
 #[cfg(test)]
 mod tests;
 
+use cautions::cautions;
 use change::Judged;
 pub use change::MetricChange;
 pub use comparable::ComparedSide;
 pub use comparison::{Comparison, settled};
 pub use difference::Difference;
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Goal, Plan, Requirements, is_twin, once_each};
+use crate::journal::Run;
+use crate::plan::{Goal, Requirements};
 use crate::statistics::{FEWEST, holm};
 use crate::verdict::Objective;
 use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
+use matched::MatchedCandidates;
+use selection::{costs_shown, headline};
 
 /// The probability, over all comparisons together, of reporting a difference where there is none.
 pub const ALPHA: f64 = 0.05;
@@ -38,12 +42,6 @@ const FEWEST_TO_TEST: usize = FEWEST as usize;
 /// The standard deviation, as a share, between two runs of the same plan on a machine in real time. Memory, layout,
 /// heat and other load differ from run to run, and no test on two runs can tell that from a change.
 pub const BETWEEN_RUNS: f64 = 0.03;
-
-/// Metrics shown beside the goal's metric for information; they decide nothing.
-const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
-
-/// Further metrics shown where the kernels differ: the requests to the device.
-const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("these runs cannot be compared\n  {}", reasons.join("\n  "))]
@@ -200,10 +198,10 @@ fn changes(
     let simulated = is_simulated(before.run) && is_simulated(after.run);
     let between_runs = between_runs.unwrap_or(if simulated { 0.0 } else { BETWEEN_RUNS });
     let mut reasons = comparable::obstacles(&before, &after);
-    let mut roll = Roll::of(before.run, after.run);
-    if roll.common.is_empty() && roll.broken.is_empty() && reasons.is_empty() {
+    let mut matched = MatchedCandidates::from_runs(before.run, after.run);
+    if matched.common.is_empty() && matched.broken.is_empty() && reasons.is_empty() {
         reasons.push("no candidate was measured in both; they are matched by name".to_owned());
-        reasons.extend(roll.reasons());
+        reasons.extend(matched.reasons());
     }
     if !reasons.is_empty() {
         return Err(reasons);
@@ -213,13 +211,13 @@ fn changes(
     let metric = before.plan.goal.metric.as_str();
     let mut judged = Vec::new();
     let mut costs = Vec::new();
-    for candidate in &roll.common.clone() {
+    for candidate in &matched.common.clone() {
         // The goal of a single phase is the phase itself and is judged once.
         if objective.weights.len() > 1 {
             let goal = of_goal(before, after, &objective, candidate, between_runs);
             if goal.is_none() {
                 let why = format!("goal: {metric} was nothing, or not measured, in a phase that counts");
-                roll.left_out.push(LeftOut::new(candidate, why));
+                matched.left_out.push(LeftOut::new(candidate, why));
             }
             judged.extend(goal);
         }
@@ -228,7 +226,7 @@ fn changes(
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
-                None => roll
+                None => matched
                     .left_out
                     .push(LeftOut::new(candidate, format!("{name}: {metric} was not measured in both runs"))),
             }
@@ -240,8 +238,8 @@ fn changes(
             costs.extend(phase(name, cost).filter(is_there));
         }
     }
-    if judged.is_empty() && roll.broken.is_empty() {
-        return Err(roll.reasons());
+    if judged.is_empty() && matched.broken.is_empty() {
+        return Err(matched.reasons());
     }
     Ok(RunComparison {
         goal: Goal {
@@ -257,41 +255,11 @@ fn changes(
         tie: before.plan.protocol.tie,
         judged,
         costs,
-        differences: difference::differences(&before, &after, &roll.common),
-        broken: roll.broken,
-        left_out: roll.left_out,
+        differences: difference::differences(&before, &after, &matched.common),
+        broken: matched.broken,
+        left_out: matched.left_out,
         cautions: Vec::new(),
     })
-}
-
-/// The phases that are judged: those of the plan, and a step such as fsck where the goal gives it a weight.
-fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
-    names.extend(
-        weights
-            .keys()
-            .map(String::as_str)
-            .filter(|name| !plan.phases.iter().any(|phase| phase.name == *name)),
-    );
-    names
-}
-
-/// The costs of the judged phases, and the time of the steps around them.
-fn costs_shown<'a>(
-    run: &'a Run,
-    headline: &[&'a str],
-    goal: &str,
-    another_kernel: bool,
-) -> Vec<(&'a str, &'static str)> {
-    let mut shown: Vec<(&str, &str)> = Vec::new();
-    for name in headline {
-        let costs = COSTS.iter().chain(REQUESTS.iter().filter(|_| another_kernel));
-        shown.extend(costs.filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
-    }
-    let observations = run.trials.iter().flat_map(|trial| &trial.observations);
-    let steps = once_each(observations.map(|observation| observation.phase.as_str()));
-    shown.extend(steps.into_iter().filter(|name| !headline.contains(name)).map(|name| (name, "durable")));
-    shown
 }
 
 /// Applies Holm's correction over all changes, then judges each.
@@ -313,122 +281,4 @@ fn judge(changes: &mut [&mut MetricChange], tie: f64) {
 fn is_simulated(run: &Run) -> bool {
     let mut trials = run.trials.iter().filter(|trial| trial.counts());
     trials.any(|trial| trial.learnt.device_seconds.is_some())
-}
-
-/// Which candidates are compared, and which are left out.
-struct Roll<'a> {
-    common: Vec<&'a str>,
-    broken: Vec<LeftOut>,
-    left_out: Vec<LeftOut>,
-}
-
-impl<'a> Roll<'a> {
-    fn of(before: &'a Run, after: &'a Run) -> Self {
-        let mut roll = Roll { common: Vec::new(), broken: Vec::new(), left_out: Vec::new() };
-        for one in before.candidates.iter().filter(|state| !is_twin(&state.name)) {
-            let mut leave = |reason: String| roll.left_out.push(LeftOut::new(&one.name, reason));
-            let Some(other) = after.candidates.iter().find(|state| state.name == one.name) else {
-                leave("not in the run after".to_owned());
-                continue;
-            };
-            match (one.status, other.status) {
-                (CandidateStatus::Ok, CandidateStatus::Ok) => roll.common.push(&one.name),
-                (CandidateStatus::Ok, CandidateStatus::Failed) => {
-                    roll.broken.push(LeftOut::new(&one.name, &other.reason));
-                }
-                (CandidateStatus::Ok, status) => {
-                    leave(format!("{} after{}", word(status), because(&other.reason)));
-                }
-                (status, _) => leave(format!("{} before{}", word(status), because(&one.reason))),
-            }
-        }
-        for other in after.candidates.iter().filter(|state| !is_twin(&state.name)) {
-            if !before.candidates.iter().any(|state| state.name == other.name) {
-                roll.left_out.push(LeftOut::new(&other.name, "not in the run before"));
-            }
-        }
-        roll
-    }
-
-    /// The reasons why candidates were left out.
-    fn reasons(&self) -> Vec<String> {
-        self.left_out.iter().map(|left| format!("{}: {}", left.candidate, left.reason)).collect()
-    }
-}
-
-fn word(status: CandidateStatus) -> &'static str {
-    match status {
-        CandidateStatus::Ok => "measured",
-        CandidateStatus::Untried => "not tried yet",
-        CandidateStatus::Skipped => "skipped",
-        CandidateStatus::Failed => "failed",
-    }
-}
-
-fn because(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {reason}") }
-}
-
-fn cautions(before: &ComparedSide<'_>, after: &ComparedSide<'_>, found: &RunComparison) -> Vec<String> {
-    let mut cautions = Vec::new();
-    let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
-    if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
-        && one.min(other) < FEWEST_TO_TEST
-    {
-        cautions.push(format!(
-            "too few blocks: with {one} before and {other} after nothing can be tested; {FEWEST_TO_TEST} in each run are needed"
-        ));
-    }
-    let weights = &found.goal.weights;
-    let is_goal = |change: &&MetricChange| {
-        change.phase.as_ref().is_none_or(|name| weights.len() == 1 && weights.contains_key(name))
-    };
-    let goals: Vec<Option<Comparison>> =
-        found.judged.iter().filter(is_goal).map(MetricChange::outcome).collect();
-    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
-        if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
-            cautions.push(format!(
-                "every candidate got {word}: that speaks of machine, kernel or device rather than of a filesystem"
-            ));
-        }
-    }
-    for name in moved_without_cause(found) {
-        cautions.push(format!(
-            "{name} changed, and nothing that is recorded differs for it: suspect the machine (other load, heat, neighbours) before anything else"
-        ));
-    }
-    cautions.push(
-        "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
-            .to_owned(),
-    );
-    if found.between_runs <= 0.0 && !(is_simulated(before.run) && is_simulated(after.run)) {
-        cautions.push("two runs cannot tell a change from an offset that one of them has as a whole, and none is allowed for".to_owned());
-    }
-    if before.plan.goal != after.plan.goal
-        || before.plan.protocol.tie.to_bits() != after.plan.protocol.tie.to_bits()
-    {
-        cautions.push("goal or tie differ between the plans: those of the run before are used".to_owned());
-    }
-    for (side, name) in [(before, "before"), (after, "after")] {
-        if side.run.finished.is_none() {
-            cautions.push(format!("the run {name} is not finished"));
-        }
-    }
-    cautions
-}
-
-/// Candidates with changed results that no recorded difference in candidate or environment explains.
-fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for change in &found.judged {
-        let caused = found.differences.iter().any(|difference| {
-            difference.explains
-                && difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
-        });
-        let moved = matches!(change.outcome(), Some(Comparison::Worse | Comparison::Better));
-        if moved && !caused && !names.contains(&change.candidate.as_str()) {
-            names.push(&change.candidate);
-        }
-    }
-    names
 }

@@ -1,0 +1,92 @@
+//! Builds the state of a run record by record.
+
+use std::path::Path;
+
+use super::{LatencyPlaces, untried};
+use crate::journal::open_trial::{OpenTrial, OpenTrials, UnderwayTrial};
+use crate::journal::run::{CandidateState, Header, Run};
+use crate::journal::{Beginning, Event, JournalError, Record};
+use crate::plan::Plan;
+
+/// A run that is built record by record; its state can be inspected between records.
+#[derive(Debug)]
+pub struct Fold {
+    candidates: Vec<CandidateState>,
+    begun: bool,
+    /// `None` before the first record, and if the first record does not start a run.
+    run: Option<Run>,
+    open: OpenTrials,
+    latency_places: LatencyPlaces,
+}
+
+impl Fold {
+    /// Starts with an empty journal.
+    pub fn new(plan: &Plan) -> Self {
+        let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
+        Self {
+            candidates,
+            begun: false,
+            run: None,
+            open: OpenTrials::new(),
+            latency_places: LatencyPlaces::new(),
+        }
+    }
+
+    pub fn take(&mut self, record: Record) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.run = begin(record);
+            if let Some(run) = &mut self.run {
+                run.candidates = std::mem::take(&mut self.candidates);
+            }
+        } else if let Some(run) = &mut self.run {
+            if !matches!(
+                record.event,
+                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_)
+            ) {
+                // A clock that was set back subtracts no time.
+                run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
+            }
+            run.last = record.at;
+            run.apply_record(record, &mut self.open, &mut self.latency_places);
+        }
+    }
+
+    /// The run so far; `None` if the first record does not start a run.
+    pub fn run(&mut self) -> Option<&Run> {
+        let run = self.run.as_mut()?;
+        run.interrupted = self.open.keys().cloned().collect();
+        run.settle_standings();
+        run.settle_candidates();
+        Some(run)
+    }
+
+    /// The trials that have begun and not ended.
+    pub(in crate::journal) fn underway(&self) -> Vec<UnderwayTrial> {
+        self.open.values().map(OpenTrial::underway).collect()
+    }
+
+    /// The final run, after the last record.
+    pub fn into_run(mut self) -> Option<Run> {
+        self.run();
+        let mut run = self.run?;
+        run.trials.shrink_to_fit();
+        Some(run)
+    }
+
+    pub(super) fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+        let run = self.into_run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
+        Ok(Run { torn, ..run })
+    }
+}
+
+fn begin(record: Record) -> Option<Run> {
+    let (started, event) = (record.at, record.event);
+    let beginning = Beginning::of(&event)?;
+    let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
+    else {
+        return None;
+    };
+    let header =
+        Header { started, id, title, plan_digest, lab, lab_reason, fidelity, environment, beginning };
+    Some(Run { header, last: started, ..Run::default() })
+}

@@ -1,0 +1,102 @@
+//! The measurements of a phase in a trial.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Better, CountedComputation, Unit, WorkCourse};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Name of the phase (`mkfs`, `mount`, `umount` included).
+    pub phase: String,
+    pub measurements: Vec<Measurement>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histograms: Vec<Histogram>,
+    /// `cold`, `warm`, or `fresh` (first phase after mkfs).
+    pub cache: String,
+    /// How many times the phase ran before in the same trial.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub repetition: u32,
+    /// Unwritten data: (milliseconds since the phase began, bytes of Dirty + Writeback).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwritten: Vec<(u64, u64)>,
+    /// Progress over time, if it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<WorkCourse>,
+    /// The computation that the kernel counted and charged, if it has a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computation: Option<CountedComputation>,
+}
+
+impl Observation {
+    /// The value of a metric, if it was measured.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved)
+    }
+
+    /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
+    /// the trial), or of a repetition, where each measurement becomes the mean. `began` keeps the first start time.
+    pub(super) fn add(&mut self, other: Observation) {
+        self.repetition = self.repetition.max(other.repetition);
+        let times = f64::from(other.repetition) + 1.0;
+        for found in other.measurements {
+            match self.measurements.iter_mut().find(|known| known.metric == found.metric) {
+                Some(known) if known.metric != "began" => known.value += (found.value - known.value) / times,
+                Some(_) => {}
+                None => self.measurements.push(found),
+            }
+        }
+        self.histograms.extend(other.histograms);
+        if self.unwritten.is_empty() {
+            self.unwritten = other.unwritten;
+        }
+        self.course = self.course.take().or(other.course);
+        self.computation = self.computation.take().or(other.computation);
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_first(repetition: &u32) -> bool {
+    *repetition == 0
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Name of the metric: a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's
+    /// own.
+    #[serde(deserialize_with = "super::metric::name")]
+    pub metric: Cow<'static, str>,
+    pub unit: Unit,
+    pub value: f64,
+    /// Which direction is better, for the plan's own metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+}
+
+/// The resolution of time, in seconds: a smaller difference between two times is a rounding error.
+pub const FINEST_TIME: f64 = 1e-9;
+
+impl Measurement {
+    /// The value, and 0 for a time below the resolution of any clock.
+    pub(crate) fn resolved(&self) -> f64 {
+        match self.unit {
+            Unit::Seconds if self.value.abs() < FINEST_TIME => 0.0,
+            _ => self.value,
+        }
+    }
+
+    /// Creates a measurement of a metric that has a known direction by its name.
+    pub fn new(metric: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
+        Self { metric: metric.into(), unit, value, better: None }
+    }
+}
+
+/// A latency histogram, as the non-empty buckets of an HDR histogram with two significant digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// The timed call: `create`, `open`, `unlink` …
+    pub call: String,
+    /// (highest value of the bucket in nanoseconds, count).
+    pub buckets: Vec<(u64, u64)>,
+}
