@@ -146,6 +146,7 @@ fn check_access_errors(biases: &BTreeMap<&str, Vec<(&str, f64)>>) {
     let mut table = "| kind of access | off by, drive by drive | root mean square | `[errors]` of disks |\n\
                      |---|---|--:|--:|\n"
         .to_owned();
+    let mut wrong = Vec::new();
     for kind in AccessKind::ALL {
         let Some(found) = biases.get(kind.name()) else { continue };
         let each: Vec<String> =
@@ -154,7 +155,11 @@ fn check_access_errors(biases: &BTreeMap<&str, Vec<(&str, f64)>>) {
         let error = (squares / found.len() as f64).sqrt();
         let stated = stated.of(kind);
         writeln!(table, "| `{}` | {} | {error:.3} | {stated} |", kind.name(), each.join(", ")).unwrap();
-        assert!((0.8..1.6).contains(&(stated / error)), "{}: {error:.3} found, {stated} stated", kind.name());
+        // Of a few drives no error is known to 2 %.
+        if stated < 0.8 * error || stated > 1.3 * error + 0.02 {
+            wrong.push(format!("{}: {error:.3} found, {stated} stated", kind.name()));
+        }
     }
     write_table("access-errors", &table);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

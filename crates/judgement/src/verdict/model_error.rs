@@ -39,7 +39,7 @@ const COMPUTING: &str = "computing";
 
 /// The errors of a run's models.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ModelError {
+pub(super) struct RatioErrors {
     /// Standard deviations of logarithms: what all candidates have in common, by part of the time.
     common: BTreeMap<String, f64>,
     /// What each candidate has by itself.
@@ -59,13 +59,13 @@ pub(super) struct RatioTerm<'a> {
     pub(super) is_divisor: bool,
 }
 
-impl ModelError {
+impl RatioErrors {
     /// The errors of the models of a run; `None` where the journal does not state them, or computation took no time.
-    pub(super) fn of_run(beginning: &Beginning) -> Option<ModelError> {
+    pub(super) fn of_run(beginning: &Beginning) -> Option<RatioErrors> {
         if beginning.access_errors.is_empty() || beginning.processors.is_empty() {
             return None;
         }
-        let mut errors = ModelError::default();
+        let mut errors = RatioErrors::default();
         for (kind, error) in &beginning.access_errors {
             errors.common.insert(kind.clone(), *error);
             errors.own.insert(kind.clone(), OWN * error);
@@ -119,13 +119,13 @@ fn is_counted(metric: &str) -> bool {
 
 /// An interval of a ratio that includes the factor by which the ratio may be wrong besides. The two errors are
 /// independent, so that their logarithms add up as squares.
-pub(super) fn widened(point: f64, (low, high): (f64, f64), factor: f64) -> (f64, f64) {
+pub(super) fn widened(point: f64, bounds: (f64, f64), factor: f64) -> (f64, f64) {
     let extra = log(factor.max(1.0));
     let reach = |end: f64| {
         let sampled = log(end / point);
         if sampled.is_finite() { exp(sqrt(sampled * sampled + extra * extra)) } else { f64::INFINITY }
     };
-    (point / reach(low), point * reach(high))
+    (point / reach(bounds.0), point * reach(bounds.1))
 }
 
 impl Composition {

@@ -1,13 +1,13 @@
 //! Warns where the errors of the models of device and processor may reverse the order of two candidates.
 
 use super::limit::Limit;
-use super::model_error::{ModelError, RatioTerm, widened};
+use super::model_error::{RatioErrors, RatioTerm, widened};
 use super::{Rank, VerdictEvidence};
 use crate::plan::GOAL;
 
 /// The candidates that are certainly behind the first by the trials, and perhaps not if the models are wrong.
 pub(super) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
-    let errors = ModelError::of_run(&evidence.run.header.beginning)?;
+    let errors = RatioErrors::of_run(&evidence.run.header.beginning)?;
     let (first, rest) = ranking.split_first()?;
     let metric = evidence.objective.metric.as_str();
     let term = |candidate, is_divisor| RatioTerm { candidate, phase: GOAL, metric, is_divisor };

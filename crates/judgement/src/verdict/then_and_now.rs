@@ -13,7 +13,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
 use super::goal::log_cost;
-use super::model_error::{ModelError, RatioTerm, unknown_factor, widened};
+use super::model_error::{RatioErrors, RatioTerm, unknown_factor, widened};
 use super::{ByBlock, Objective, PhaseEstimate, better_of};
 
 /// The smallest sample whose range from minimum to maximum is used.
@@ -120,7 +120,7 @@ struct FindingContext<'a> {
     /// Whether the device is a model.
     modelled: bool,
     /// By how much the models' times may be wrong, where that is known.
-    errors: Option<&'a ModelError>,
+    errors: Option<&'a RatioErrors>,
 }
 
 impl FindingContext<'_> {
@@ -143,7 +143,7 @@ pub fn then_and_now(
 ) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
     let objective = Objective::planned(plan);
-    let errors = ModelError::of_run(beginning);
+    let errors = RatioErrors::of_run(beginning);
     let errors = errors.as_ref();
     let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, modelled, errors };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Composition, ModelError, RatioTerm, belongs_to, is_counted, unknown_factor, widened};
+use super::{Composition, RatioErrors, RatioTerm, belongs_to, is_counted, unknown_factor, widened};
 use crate::journal::{Beginning, ProcessorModel};
 
 fn processor(measured: bool) -> ProcessorModel {
@@ -18,17 +18,17 @@ fn processor(measured: bool) -> ProcessorModel {
     }
 }
 
-fn errors(measured: bool) -> ModelError {
+fn errors(measured: bool) -> RatioErrors {
     let access_errors = BTreeMap::from([("read_onwards".to_owned(), 0.1), ("flush".to_owned(), 0.4)]);
     let processors = vec![processor(measured)];
-    ModelError::of_run(&Beginning { access_errors, processors, ..Beginning::default() }).unwrap()
+    RatioErrors::of_run(&Beginning { access_errors, processors, ..Beginning::default() }).unwrap()
 }
 
 fn time(parts: &[(&str, f64)]) -> Composition {
     Composition(parts.iter().map(|(part, share)| ((*part).to_owned(), *share)).collect())
 }
 
-fn deviation(errors: &ModelError, one: &[(&str, f64)], other: &[(&str, f64)]) -> f64 {
+fn deviation(errors: &RatioErrors, one: &[(&str, f64)], other: &[(&str, f64)]) -> f64 {
     errors.deviation(&[(1.0, time(one)), (-1.0, time(other))])
 }
 
@@ -58,10 +58,10 @@ fn an_estimated_processor_is_less_certain_where_candidates_compute_differently()
 
 #[test]
 fn nothing_is_known_of_old_runs_or_where_computing_is_free() {
-    assert!(ModelError::of_run(&Beginning::default()).is_none());
+    assert!(RatioErrors::of_run(&Beginning::default()).is_none());
     let free =
         Beginning { access_errors: BTreeMap::from([("flush".to_owned(), 0.4)]), ..Beginning::default() };
-    assert!(ModelError::of_run(&free).is_none());
+    assert!(RatioErrors::of_run(&free).is_none());
     let term = |metric| RatioTerm { candidate: "a", phase: "p", metric, is_divisor: false };
     assert!((unknown_factor(&[term("durable")]) - 1.5).abs() < 1e-12);
     assert!((unknown_factor(&[term("device_written")]) - 1.0).abs() < 1e-12);
