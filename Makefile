@@ -1,6 +1,6 @@
 # Two commands start here: `make demo` and `make test`. Everything else about the build is cargo's business.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint picture install uninstall dist clean
+.PHONY: help setup build demo test lint picture figures install uninstall dist clean
 SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
@@ -43,6 +43,9 @@ RUN ?= tests/runs/demo
 
 picture: ## render docs/pictures/report.png, the README's picture of a real report (needs chromium)
 	@binary=$$(scripts/binary) && scripts/picture "$$binary" "$(RUN)" docs/pictures/report.png
+
+figures: ## run the demo and put its figures into README.md
+	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && scripts/demo-figures "$$binary"
 
 install: ## build and install into PREFIX (/usr/local)
 	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict" && \
