@@ -16,6 +16,7 @@ use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGES
 use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::fragment::{self, FRAGMENT, KernelParts};
+use super::interrupted::remove_cut_command_files;
 use super::lacks::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, collect_patches};
@@ -237,6 +238,8 @@ struct KernelBuild<'a> {
 impl KernelBuild<'_> {
     /// The options that did not take.
     fn configure(&mut self, release: &str) -> Result<Vec<String>, KernelBuildError> {
+        let objects = self.scratch.object_folder();
+        remove_cut_command_files(&objects).map_err(file_error("look through", &objects))?;
         // A tree that was built in place must be cleaned before it can be built in another folder.
         if self.scratch.source_folder().join(".config").symlink_metadata().is_ok() {
             self.run_make("cleaning the sources", &["mrproper".to_owned()])?;

@@ -9,6 +9,7 @@ mod compile;
 mod cpu_classes;
 mod error;
 mod fragment;
+mod interrupted;
 mod lacks;
 mod outcome;
 mod package;

@@ -58,6 +58,14 @@ impl Beneath {
         names
     }
 
+    /// Removes a file; a link is removed itself.
+    pub fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let opened = open_below(&self.0, folder, LISTED_FOLDER, Mode::empty())?;
+        let name = path.file_name().unwrap_or_default();
+        Ok(rustix::fs::unlinkat(&opened, name, AtFlags::empty())?)
+    }
+
     /// Reduces it to folders and regular files that only the owner can change and everyone can read; removes everything
     /// else, links first, and files that `wanted` rejects.
     ///
