@@ -56,6 +56,12 @@ const PRICES: &[DocumentedPrice] = &[
         says: "fsync flushes no cache",
         source: "kernel Documentation/filesystems/f2fs.rst, fsync_mode",
     },
+    DocumentedPrice {
+        filesystems: &["zfs"],
+        option: "sync=disabled",
+        says: "fsync returns before the data are durable: what was written in the last seconds may be lost",
+        source: "zfsprops(7), sync",
+    },
 ];
 
 /// Those of a candidate's options that have such a price.
