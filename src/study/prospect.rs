@@ -4,7 +4,6 @@
 use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{Lab, not_installed};
 use fsverdict_lab::trial::outlives_a_device;
-use fsverdict_stack::filesystem;
 use fsverdict_stack::layer::{self, Layer, LayerKind};
 use fsverdict_text::Reason;
 use fsverdict_workload::workload::{Adapter, adapter_by_name};
@@ -85,7 +84,6 @@ pub(super) fn find_obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, s
     let unable = || {
         lacks_required(plan, candidate)
             .or_else(|| find_missing_ability(plan, candidate))
-            .or_else(|| check_pool(plan, candidate))
             .or_else(|| lacks_redundancy(plan, candidate))
             .or_else(|| check_layer_above(plan, candidate))
             .or_else(|| check_seal(plan, candidate))
@@ -161,23 +159,6 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     ))
 }
 
-/// Why a candidate in a pool cannot be tried: the plan asks for features that are supported only for filesystems
-/// directly on devices.
-fn check_pool(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
-    filesystem::find_filesystem(&candidate.filesystem)?.pool?;
-    let name = &candidate.filesystem;
-    let state = plan.phases.iter().find_map(|phase| phase.state);
-    let what = match (&plan.faults, state) {
-        (Some(_), _) => "states after power cuts, rot or failed writes are mounted from devices".to_owned(),
-        (None, Some(state)) => format!("its devices cannot be {} during a phase", state.word()),
-        (None, None) => return None,
-    };
-    Some(Reason::new(
-        format!("{name} lies in a pool, and {what}"),
-        "compare it without that: its scrub (operation = \"fsck\") counts errors, and it can be a mirror (mkfs = \"mirror\")",
-    ))
-}
-
 /// Why a candidate cannot run with a missing device, where a phase requires that.
 fn lacks_redundancy(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
@@ -188,7 +169,7 @@ fn lacks_redundancy(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
                 "the phase `{}` wants its devices {state}, and it keeps its data once: none can be missing",
                 phase.name
             ),
-            "layers = [\"md:raid1\"], or for btrfs mkfs = \"-d raid1\", with two devices at least",
+            "layers = [\"md:raid1\"], for btrfs mkfs = \"-d raid1\", for zfs mkfs = \"mirror\", with two devices at least",
         )
     })
 }

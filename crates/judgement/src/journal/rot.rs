@@ -140,7 +140,7 @@ pub enum RotWitness {
     Read,
     /// A write returned an error.
     Write,
-    /// The kernel logged a message.
+    /// The kernel logged a message, or a pool counted errors of its devices.
     Kernel,
     /// The checker reported errors in the unmounted filesystem.
     Checker,

@@ -77,17 +77,17 @@ impl Agent<'_> {
         if recovery.repair_first {
             found.repaired = run_repair(stack, &mut found.told)?;
         }
-        let mut mounted = stack.mount_state();
-        if let (Err(error), false) = (&mounted, recovery.repair_first) {
-            found.told.push(error.to_string());
+        let mut refused = stack.mount_state()?;
+        if let (Some(reason), false) = (&refused, recovery.repair_first) {
+            found.told.push(reason.clone());
             if run_repair(stack, &mut found.told)? {
                 found.repaired = true;
-                mounted = stack.mount_state();
+                refused = stack.mount_state()?;
             }
         }
         let back_s = began.elapsed().as_secs_f64();
-        if let Err(error) = mounted {
-            found.told.push(error.to_string());
+        if let Some(reason) = refused {
+            found.told.push(reason);
             found.read_kernel_messages(stack);
             return Ok(found.into_finding(CutOutcome::Unmountable, back_s));
         }
@@ -104,7 +104,7 @@ impl Agent<'_> {
             found.told.push(what);
             if !found.repaired && run_repair(stack, &mut found.told)? {
                 found.repaired = true;
-                if stack.mount_state().is_ok() {
+                if stack.mount_state()?.is_none() {
                     self.read_again(stack, look, moment_ns, &mut found)?;
                     stack.unmount_state()?;
                 }
@@ -237,6 +237,12 @@ impl StateLook {
 /// Lets the checker repair the filesystem; returns whether there was anything to repair. Failures to repair are added
 /// to `told`.
 fn run_repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, TrialError> {
+    if stack.filesystem.pool.is_some() {
+        // The scrub that complained has repaired what it could; a second one finds what it could not.
+        let complaint = stack.find_complaint()?;
+        told.extend(complaint.clone());
+        return Ok(complaint.is_none());
+    }
     let Some(record) = stack.run_repair()? else { return Ok(false) };
     let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));

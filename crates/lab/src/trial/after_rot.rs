@@ -99,15 +99,15 @@ impl Agent<'_> {
         seen: &mut RotSeen,
         hearing: &mut RotHearing,
     ) -> Result<(), TrialError> {
-        let mut mounted = stack.mount_rotten();
-        if let Err(error) = &mounted {
+        let mut refused = stack.mount_rotten()?;
+        if let Some(reason) = &refused {
             seen.noticed.insert(RotWitness::Mount);
-            seen.told.push(error.to_string());
+            seen.told.push(reason.clone());
             hearing.read_kernel_messages(stack, seen);
             repair_until_clean(stack, seen)?;
-            mounted = stack.mount_rotten();
+            refused = stack.mount_rotten()?;
         }
-        if mounted.is_err() {
+        if refused.is_some() {
             return Ok(());
         }
         let mut first = SavedReading::default();
@@ -116,6 +116,7 @@ impl Agent<'_> {
             seen.noticed.insert(RotWitness::Read);
         }
         hearing.read_kernel_messages(stack, seen);
+        note_pool_errors(stack, seen)?;
         seen.warned = !seen.noticed.is_empty();
         seen.first = first;
         let written = write_beside().and_then(|()| if rewrites { write_over(look) } else { Ok(()) });
@@ -125,13 +126,14 @@ impl Agent<'_> {
             seen.impaired = true;
         }
         hearing.read_kernel_messages(stack, seen);
+        note_pool_errors(stack, seen)?;
         stack.unmount_state()?;
         if let Some(what) = stack.find_complaint()? {
             seen.noticed.insert(RotWitness::Checker);
             seen.told.push(what);
             repair_until_clean(stack, seen)?;
         }
-        if stack.mount_rotten().is_err() {
+        if stack.mount_rotten()?.is_some() {
             return Ok(());
         }
         let mut last = SavedReading::default();
@@ -146,7 +148,7 @@ impl Agent<'_> {
         stack.unmount_state()?;
         seen.last = Some(last);
         if let Some(tried) = tried
-            && stack.mount_rotten().is_ok()
+            && stack.mount_rotten()?.is_none()
         {
             seen.note_syncs(&tried);
             stack.unmount_state()?;
@@ -192,6 +194,15 @@ impl RotHearing {
     }
 }
 
+/// Notes what a pool has counted: it logs no message of an error that it corrects.
+fn note_pool_errors(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
+    if let Some(counted) = stack.counted_by_pool()? {
+        seen.noticed.insert(RotWitness::Kernel);
+        seen.told.push(counted);
+    }
+    Ok(())
+}
+
 /// Writes a durable file beside the saved ones.
 fn write_beside() -> std::io::Result<()> {
     let mut file = File::create_new(Path::new(MOUNT).join(TAKEN))?;
@@ -229,6 +240,12 @@ fn take_away(was_refused: bool) -> std::io::Result<()> {
 
 /// Lets the checker repair the filesystem, by one method after another, until it finds no fault.
 fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), TrialError> {
+    if stack.filesystem.pool.is_some() {
+        // The scrub that complained has repaired what it could; a second one finds what it could not.
+        seen.impaired = stack.find_complaint()?.is_some();
+        seen.repaired = !seen.impaired;
+        return Ok(());
+    }
     for options in stack.filesystem.recovery.repairs {
         let record = stack.repair_with(options)?;
         let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));

@@ -54,7 +54,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     let source = &plan.device.source;
     let above = AboveLayer::of_candidate(candidate);
     let mount = if above.is_some() { BELOW } else { MOUNT };
-    let names = TrialNames { tops: Vec::new(), degraded: false, sealed: false, mount };
+    let names = TrialNames { tops: Vec::new(), names_pool: None, degraded: false, sealed: false, mount };
     let mut told = PlainContext { spec: &spec, programs, names, missing: None, layers, arrangement, source };
     let named = |top: &TopDevice| NamedTop {
         device: top.device,
@@ -115,10 +115,8 @@ impl PlainContext<'_> {
     /// A filesystem that keeps its copies itself is mounted without the device that is missing.
     fn note_lost_device(&mut self, act: Act<'_>) {
         let own = || {
-            matches!(
-                Redundancy::of_candidate(self.programs.candidate, &self.arrangement),
-                Some(Redundancy::Own(_))
-            )
+            Redundancy::of_candidate(self.programs.candidate, &self.arrangement)
+                .is_some_and(|redundancy| redundancy.is_of_filesystem())
         };
         match act {
             Act::TakeOut if self.missing.is_none() && own() => {

@@ -15,6 +15,8 @@ pub(super) const POOL_KEY: &str = "/tmp/fsverdict/pool-key";
 pub(super) struct TrialNames {
     /// The devices of the filesystem in order, followed by those that options name.
     pub(super) tops: Vec<NamedTop>,
+    /// The device that the filesystem's pool is named by, even where it is missing; the first of `tops` if absent.
+    pub(super) names_pool: Option<String>,
     /// Whether one of its devices is missing.
     pub(super) degraded: bool,
     /// Whether it lies on a sealed layer, and is read-only.
@@ -43,6 +45,11 @@ impl TrialNames {
     fn filesystem_paths(&self) -> Vec<String> {
         let own = self.tops.iter().filter(|top| !top.apart);
         own.map(|top| top.path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The device that programs are given: the first of these, or the one that names the pool.
+    fn first_device<'a>(&'a self, own: &'a [String]) -> &'a str {
+        self.names_pool.as_ref().or(own.first()).map_or("", String::as_str)
     }
 
     fn put_in(&self, words: &[String]) -> Vec<String> {
@@ -99,7 +106,7 @@ impl Programs<'_> {
     /// The command line; `None` if the candidate has no such program.
     pub(super) fn argv_for(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
         let (own, mount) = (names.filesystem_paths(), names.mount);
-        let top = own.first().map_or("", String::as_str);
+        let top = names.first_device(&own);
         match line {
             Line::Apart => {
                 let (kind, device) = self.apart_devices().next()?;
@@ -155,7 +162,7 @@ impl Programs<'_> {
     ) -> Option<Vec<Vec<String>>> {
         let programs = self.filesystem.snapshots.as_ref()?;
         let own = names.filesystem_paths();
-        let device = own.first().map_or("", String::as_str);
+        let device = names.first_device(&own);
         let place = SnapshotPlace { mount: names.mount, device, id };
         match operation {
             Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),

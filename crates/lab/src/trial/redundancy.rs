@@ -4,7 +4,7 @@
 use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::arrangement::{Arrangement, Below};
-use fsverdict_stack::filesystem::find_filesystem;
+use fsverdict_stack::filesystem::{PoolPrograms, find_filesystem};
 
 /// The part of a candidate that keeps its data more than once, or with parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) enum Redundancy {
     Array { site: usize, member: Below },
     /// The filesystem itself, with these profiles.
     Own(Profiles),
+    /// The pool that the filesystem lies in.
+    Pool(PoolPrograms),
 }
 
 /// The profiles of a filesystem of several devices, in the words of its mkfs.
@@ -34,8 +36,11 @@ impl Redundancy {
             Some(Redundancy::Array { site: number, member: *site.below.last()? }).filter(|_| redundant)
         });
         array.or_else(|| {
-            let several = find_filesystem(&candidate.filesystem)?.takes_several
-                && arrangement.filesystem_devices().count() > 1;
+            let filesystem = find_filesystem(&candidate.filesystem)?;
+            let several = filesystem.takes_several && arrangement.filesystem_devices().count() > 1;
+            if let Some(pool) = filesystem.pool {
+                return (several && pool.is_redundant(&candidate.mkfs)).then_some(Redundancy::Pool(pool));
+            }
             let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;
             // mkfs.btrfs(8): on several devices, metadata are raid1 by default.
             let metadata = value_of(&candidate.mkfs, ["-m", "--metadata"]).unwrap_or("raid1");
@@ -43,6 +48,11 @@ impl Redundancy {
             let profiles = Profiles { data: data.to_owned(), metadata: metadata.to_owned() };
             (several && kept(data) && kept(metadata)).then_some(Redundancy::Own(profiles))
         })
+    }
+
+    /// Whether the filesystem itself has to be mounted without the device that is missing.
+    pub(super) const fn is_of_filesystem(&self) -> bool {
+        matches!(self, Redundancy::Own(_) | Redundancy::Pool(_))
     }
 }
 
@@ -89,7 +99,11 @@ mod tests {
         };
         assert_eq!(of("btrfs", &["luks2"], &["-d", "raid1"], 2), own("raid1", "raid1"));
         assert_eq!(of("btrfs", &[], &["-draid10", "--metadata=raid1c3"], 4), own("raid10", "raid1c3"));
+        assert!(matches!(of("zfs", &["luks2"], &["mirror"], 2), Some(Redundancy::Pool(_))));
+        assert!(matches!(of("zfs", &[], &["-O", "sync=disabled", "raidz1"], 3), Some(Redundancy::Pool(_))));
         for (filesystem, layers, mkfs, devices) in [
+            ("zfs", &[][..], &[][..], 2),
+            ("zfs", &[], &["mirror"], 1),
             ("ext4", &[][..], &[][..], 2),
             ("ext4", &["md:raid0"], &[], 2),
             ("btrfs", &[], &["-d", "raid1"], 1),

@@ -10,6 +10,7 @@ mod host_mapper;
 mod lost;
 mod mending;
 mod pool;
+mod pool_state;
 mod snapshots;
 mod state;
 
@@ -212,18 +213,23 @@ impl<'a> Stack<'a> {
     /// The topmost nodes on the devices as far as layers are open: the filesystem's, and those that options name,
     /// without missing ones.
     fn top_devices(&self) -> Vec<NamedTop> {
-        let tops = self.arrangement.tops.iter().filter_map(|top| {
+        self.known_devices().filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
+    }
+
+    /// The same with the missing ones.
+    fn known_devices(&self) -> impl Iterator<Item = NamedTop> {
+        self.arrangement.tops.iter().filter_map(|top| {
             let under = |number: usize| self.devices.get(number.checked_sub(1)?).cloned();
             let path = self.layers.node_below(top.is, &self.devices).or_else(|| under(top.device))?;
             Some(NamedTop { device: top.device, apart: top.apart, path })
-        });
-        tops.filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
+        })
     }
 
     /// The names that programs are given for this place.
     fn trial_names(&self) -> TrialNames {
         TrialNames {
             tops: self.top_devices().into_iter().map(|top| self.named_for_pool(top)).collect(),
+            names_pool: self.device_that_names_pool(),
             degraded: self.mounts_degraded(),
             sealed: self.sealed,
             mount: self.filesystem_mount(),

@@ -59,6 +59,7 @@ pub use model::{ApartDevice, BackgroundJob, Driver, Filesystem, Fsck, OptionalCo
 pub use mount::{Cleaner, MountOptions};
 pub use options::{FewInodes, compresses, reads_without_trace, searches_directories};
 pub use pool::{POOL_PREFIX, PoolPrograms, pool_name};
+pub use pool_status::counted_errors;
 pub use price::{DocumentedPrice, documented_prices};
 pub use properties::Properties;
 pub use registry::{filesystem_names, find_filesystem, registry};

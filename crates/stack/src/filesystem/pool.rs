@@ -34,6 +34,12 @@ pub struct PoolPrograms {
     pub sync: &'static [&'static str],
     /// Reads everything and compares it with its checksums; it returns when that is done.
     pub scrub: &'static [&'static str],
+    /// The option of an import that takes a pool which nobody exported: the power was cut.
+    pub forced: &'static str,
+    /// Removes what a device has of a pool that is not imported; the device follows.
+    pub forget: &'static [&'static str],
+    /// Puts a device in its own place again, empty; it returns when its content was restored. The name and the device follow.
+    pub replace: &'static [&'static str],
 }
 
 /// The name of the pool on this device, or on this and others: unique on the machine, since no two trials have the same
@@ -76,6 +82,13 @@ impl PoolPrograms {
         let manner = if encrypted { self.unlock } else { self.unmounted };
         let words = self.import.iter().copied().chain([manner]);
         words.map(str::to_owned).chain(devices).chain([pool.to_owned()]).collect()
+    }
+
+    /// The same for a pool that was not exported.
+    pub fn forced_import_argv(&self, pool: &str, devices: &[String], encrypted: bool) -> Vec<String> {
+        let mut argv = self.import_argv(pool, devices, encrypted);
+        argv.insert(argv.len().saturating_sub(1), self.forced.to_owned());
+        argv
     }
 
     /// Whether these words of a plan encrypt.
@@ -153,5 +166,7 @@ mod tests {
                 && !argv.contains("-a"),
             "{argv}"
         );
+        let forced = pool().forced_import_argv("fsverdict-vda", &devices, false).join(" ");
+        assert_eq!(forced, argv.replace(" fsverdict-vda", " -f fsverdict-vda"));
     }
 }

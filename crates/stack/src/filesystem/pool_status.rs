@@ -14,11 +14,7 @@ pub(super) fn judge_status(text: &str) -> Meaning {
     if errors != "No known data errors" || !scan.contains(" with 0 errors ") {
         return Meaning::ErrorsLeft;
     }
-    let table = text.lines().skip_while(|line| !line.trim_start().starts_with("NAME "));
-    let devices = table.skip(1).take_while(|line| !line.trim().is_empty());
-    // Name, state, and the errors of reading, of writing and of checksums.
-    let counts = devices.flat_map(|line| line.split_whitespace().skip(2).take(3));
-    let was_wrong = counts.into_iter().any(|count| count != "0") || !scan.starts_with("scrub repaired 0B ");
+    let was_wrong = counted_errors(text).is_some() || !scan.starts_with("scrub repaired 0B ");
     match state {
         "ONLINE" | "DEGRADED" if was_wrong => Meaning::Corrected,
         "ONLINE" | "DEGRADED" => Meaning::Clean,
@@ -26,9 +22,28 @@ pub(super) fn judge_status(text: &str) -> Meaning {
     }
 }
 
+/// The lines about errors of a device, as one line; none where no error was counted since the import.
+pub fn counted_errors(text: &str) -> Option<String> {
+    let wrong = device_lines(text).filter(|line| counts_in(line).any(|count| count != "0"));
+    let lines: Vec<String> =
+        wrong.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    (!lines.is_empty()).then(|| format!("read, write and checksum errors: {}", lines.join(", ")))
+}
+
+/// The lines of the table of devices.
+fn device_lines(text: &str) -> impl Iterator<Item = &str> {
+    let table = text.lines().skip_while(|line| !line.trim_start().starts_with("NAME "));
+    table.skip(1).take_while(|line| !line.trim().is_empty())
+}
+
+/// The errors of reading, of writing and of checksums, which follow a device's name and state.
+fn counts_in(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace().skip(2).take(3)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::judge_status;
+    use super::{counted_errors, judge_status};
     use crate::filesystem::Meaning;
 
     /// What OpenZFS 2.3.2 printed of pools of the laboratory kernel.
@@ -52,5 +67,18 @@ mod tests {
             assert_eq!(judge_status(&CLEAN.replace(from, to)), expected, "{to}");
         }
         assert_eq!(judge_status(""), Meaning::OperationalError);
+    }
+
+    #[test]
+    fn counted_errors_are_those_of_the_devices() {
+        assert_eq!(counted_errors(CLEAN), None);
+        let one = CLEAN.replace(
+            "fsverdict/vda  ONLINE       0     0     0",
+            "fsverdict/vda  ONLINE       0     0   706",
+        );
+        assert_eq!(
+            counted_errors(&one).unwrap(),
+            "read, write and checksum errors: fsverdict/vda ONLINE 0 0 706"
+        );
     }
 }

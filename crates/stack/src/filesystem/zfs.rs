@@ -59,6 +59,9 @@ pub(super) static ZFS: Filesystem = Filesystem {
         export: &["zpool", "export"],
         sync: &["zpool", "sync"],
         scrub: &["zpool", "scrub", "-w"],
+        forced: "-f",
+        forget: &["zpool", "labelclear", "-f"],
+        replace: &["zpool", "replace", "-f", "-w"],
     }),
     snapshots: Some(SnapshotPrograms {
         create: &["zfs", "snapshot", "{pool}@{id}"],

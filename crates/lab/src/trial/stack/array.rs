@@ -38,7 +38,8 @@ impl Stack<'_> {
 
     /// Whether the filesystem itself has to do without a device.
     pub(super) fn mounts_degraded(&self) -> bool {
-        self.missing.is_some() && matches!(self.require_redundancy(), Ok(Redundancy::Own(_)))
+        self.missing.is_some()
+            && self.require_redundancy().is_ok_and(|redundancy| redundancy.is_of_filesystem())
     }
 
     /// The node of the array at this site.
@@ -87,6 +88,17 @@ impl Stack<'_> {
                 self.missing = own.last().cloned();
                 self.mount_filesystem()?;
             }
+            Redundancy::Pool(pool) => {
+                let last = self.top_devices().into_iter().filter(|top| !top.apart).next_back();
+                self.unmount_filesystem()?;
+                if let Some(last) = last {
+                    let node = self.node_in_pool(&last.path);
+                    let words: Vec<&str> = pool.forget.iter().copied().chain([node.as_str()]).collect();
+                    self.run_tool("forget what was on it", &words)?;
+                    self.missing = Some(last.path);
+                }
+                self.mount_filesystem()?;
+            }
         }
         Ok(())
     }
@@ -133,6 +145,15 @@ impl Stack<'_> {
                     &["btrfs", "balance", "start", data, metadata, mount],
                 ];
                 run_all("rebuild", &lines, self.limit)
+            }
+            (Redundancy::Pool(pool), ArrayState::Rebuilding) => {
+                let (name, node) = (self.pool_name(), self.node_in_pool(Path::new(&*missing)));
+                let line = [pool.replace, &[&name, &node]].concat();
+                run_all("rebuild", &[&line], self.limit)
+            }
+            (Redundancy::Pool(pool), ArrayState::Scrubbing) => {
+                let name = self.pool_name();
+                run_all("scrub", &[&[pool.scrub, &[&name]].concat()], self.limit)
             }
             (Redundancy::Own(_), ArrayState::Scrubbing) => {
                 run_all("scrub", &[&["btrfs", "scrub", "start", "-B", mount]], self.limit)

@@ -6,7 +6,6 @@ use rustix::io::Errno;
 
 use super::super::error::TrialError;
 use super::super::programs::NamedTop;
-use super::super::redundancy::Redundancy;
 use super::Stack;
 
 impl Stack<'_> {
@@ -34,6 +33,6 @@ impl Stack<'_> {
         is_io
             && !top.apart
             && self.missing.is_none()
-            && matches!(self.require_redundancy(), Ok(Redundancy::Own(_)))
+            && self.require_redundancy().is_ok_and(|redundancy| redundancy.is_of_filesystem())
     }
 }

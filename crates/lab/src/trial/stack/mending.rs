@@ -1,22 +1,19 @@
 //! Mounts and repairs a filesystem with a rotten block: from whichever of its devices can be mounted.
 
-use std::path::Path;
-
 use fsverdict_judgement::journal::CommandRecord;
-use fsverdict_linux::host::mounts::{self, MountError};
 
 use super::state::other_device_options;
-use super::{MOUNT, Stack, Trade};
+use super::{Stack, Trade};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
     /// Tries to mount as a user would with all devices known: by the first, then by each other one, then without the
-    /// missing one.
-    pub(in crate::trial) fn mount_rotten(&mut self) -> Result<(), MountError> {
+    /// missing one; an import of a pool tries all by itself. Returns why none can be mounted, if none can.
+    pub(in crate::trial) fn mount_rotten(&mut self) -> Result<Option<String>, TrialError> {
         let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
-        let mut result = self.mount_state();
-        if tops.len() < 2 || !self.filesystem.takes_several {
-            return result;
+        let mut refused = self.mount_state()?;
+        if tops.len() < 2 || !self.filesystem.takes_several || self.filesystem.pool.is_some() {
+            return Ok(refused);
         }
         // The first may be the one that cannot be read.
         let mount = self.filesystem.mount_options(&self.candidate.mount);
@@ -24,13 +21,12 @@ impl Stack<'_> {
         let degraded = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
         let ways: [Vec<String>; 2] = [whole, degraded];
         for (options, top) in ways.iter().flat_map(|way| tops.iter().map(move |top| (way, top))) {
-            if result.is_ok() {
+            if refused.is_none() {
                 break;
             }
-            result = mounts::mount_device(top, Path::new(MOUNT), mount.kind, options);
-            self.mounted = result.is_ok();
+            refused = self.mount_quickly(top, mount.kind, options).err().map(|error| error.to_string());
         }
-        result
+        Ok(refused)
     }
 
     /// The record of the checker with these options.

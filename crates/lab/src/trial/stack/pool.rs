@@ -29,6 +29,21 @@ impl Stack<'_> {
         }
     }
 
+    /// The path of a device as the programs of a pool are given it.
+    pub(super) fn node_in_pool(&self, device: &Path) -> String {
+        node_for_pool(device).to_string_lossy().into_owned()
+    }
+
+    /// The first device of the pool, missing or not, whose name the pool has.
+    pub(super) fn device_that_names_pool(&self) -> Option<String> {
+        self.filesystem.pool?;
+        self.known_devices().next().map(|top| self.node_in_pool(&top.path))
+    }
+
+    pub(super) fn pool_name(&self) -> String {
+        self.filesystem.mounted_as(&self.device_that_names_pool().unwrap_or_default())
+    }
+
     /// Makes the nodes that a pool's programs are given.
     pub(super) fn make_pool_nodes(&self) -> Result<(), TrialError> {
         if self.filesystem.pool.is_none() {

@@ -12,15 +12,28 @@ use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
-    /// As mount(8) would, without starting a program for it.
-    pub(in crate::trial) fn mount_state(&mut self) -> Result<(), MountError> {
+    /// Mounts as mount(8) would, without starting a program for it; the reason why it cannot be mounted, if there is one.
+    pub(in crate::trial) fn mount_state(&mut self) -> Result<Option<String>, TrialError> {
+        if self.filesystem.pool.is_some() {
+            return self.mount_pool_state();
+        }
         let mount = self.filesystem.mount_options(&self.candidate.mount);
         let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut options = mount.options.clone();
         if tops.len() > 1 && self.filesystem.takes_several {
             options.extend(other_device_options(&tops));
         }
-        mounts::mount_device(&self.top_device(), Path::new(MOUNT), mount.kind, &options)?;
+        Ok(self.mount_quickly(&self.top_device(), mount.kind, &options).err().map(|error| error.to_string()))
+    }
+
+    /// Mounts by the system call alone.
+    pub(super) fn mount_quickly(
+        &mut self,
+        source: &Path,
+        kind: &str,
+        options: &[String],
+    ) -> Result<(), MountError> {
+        mounts::mount_device(source, Path::new(MOUNT), kind, options)?;
         self.mounted = true;
         Ok(())
     }
@@ -28,7 +41,7 @@ impl Stack<'_> {
     pub(in crate::trial) fn unmount_state(&mut self) -> Result<(), TrialError> {
         mounts::unmount(Path::new(MOUNT)).map_err(TrialError::host_error)?;
         self.mounted = false;
-        Ok(())
+        self.export_pool_state()
     }
 
     /// All messages of the kernel since the last call.
@@ -36,19 +49,28 @@ impl Stack<'_> {
         self.log.read_all()
     }
 
-    /// The checker's complaint about the unmounted filesystem, which it does not change.
+    /// The checker's complaint about the unmounted filesystem, which it does not change; that of a pool is what a scrub
+    /// found, and repaired as far as it could.
     pub(in crate::trial) fn find_complaint(&mut self) -> Result<Option<String>, TrialError> {
+        if self.filesystem.pool.is_some() {
+            return self.scrub_pool_state();
+        }
         let device = self.top_device().to_string_lossy().into_owned();
         let Some(argv) = self.filesystem.fsck_argv(&device) else { return Ok(None) };
         let record = self.tools.run_untold("fsck", Trade::Formatting, argv)?;
-        let meaning = record.exit.and_then(|status| self.filesystem.fsck_meaning(status));
+        Ok(self.complaint_in(&record))
+    }
+
+    /// What a checker complains of in this record.
+    pub(super) fn complaint_in(&self, record: &CommandRecord) -> Option<String> {
+        let meaning = record.exit.and_then(|status| self.filesystem.check_meaning(status, &record.stdout));
         if meaning == Some(Meaning::Clean) {
-            return Ok(None);
+            return None;
         }
         let words = meaning.map_or("no answer", Meaning::words);
         let said = record.stdout.lines().chain(record.stderr.lines()).map(str::trim);
         let said: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
-        Ok(Some(format!("{}: {words}: {}", record.argv.join(" "), said.join("; "))))
+        Some(format!("{}: {words}: {}", record.argv.join(" "), said.join("; ")))
     }
 
     /// Runs the repairing checker and returns its record; `None` if none is recommended.

@@ -1,0 +1,90 @@
+//! The pool of a filesystem in the states that power cuts or rot left on its devices: imported, mounted, scrubbed and
+//! exported many times in a row.
+
+use std::path::Path;
+
+use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_stack::filesystem::counted_errors;
+
+use super::super::programs::Line;
+use super::{Stack, trade_of};
+use crate::trial::error::TrialError;
+
+impl Stack<'_> {
+    /// Runs the program of this line without sending its record.
+    fn run_line_untold(&mut self, line: Line) -> Result<Option<CommandRecord>, TrialError> {
+        let argv = self.argv_for(line);
+        argv.map(|argv| self.tools.run_untold(line.step_name(), trade_of(line), argv)).transpose()
+    }
+
+    /// Imports the pool, which nobody exported; the reason why it cannot be imported, if there is one.
+    fn import_pool_state(&mut self) -> Result<Option<String>, TrialError> {
+        let Some(pool) = self.filesystem.pool.filter(|_| !self.imported) else { return Ok(None) };
+        self.make_pool_nodes()?;
+        let names = self.trial_names();
+        let devices: Vec<String> =
+            names.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect();
+        let encrypted = pool.is_encrypted(&self.candidate.mkfs);
+        let argv = pool.forced_import_argv(&self.pool_name(), &devices, encrypted);
+        let record = self.tools.run_untold(Line::Import.step_name(), trade_of(Line::Import), argv)?;
+        self.imported = record.exit == Some(0);
+        Ok((!self.imported).then(|| failure_text(&record)))
+    }
+
+    /// Imports the pool and mounts its dataset; the reason why that fails, if it does.
+    pub(super) fn mount_pool_state(&mut self) -> Result<Option<String>, TrialError> {
+        if let Some(reason) = self.import_pool_state()? {
+            return Ok(Some(reason));
+        }
+        let mount = self.filesystem.mount_options(&self.candidate.mount);
+        let name = self.pool_name();
+        match self.mount_quickly(Path::new(&name), mount.kind, &mount.options) {
+            Ok(()) => Ok(None),
+            Err(error) => self.export_pool_state().map(|()| Some(error.to_string())),
+        }
+    }
+
+    /// Exports the pool, if it is imported.
+    pub(super) fn export_pool_state(&mut self) -> Result<(), TrialError> {
+        if !self.imported {
+            return Ok(());
+        }
+        match self.run_line_untold(Line::Export)? {
+            Some(record) if record.exit != Some(0) => Err(TrialError::Host(failure_text(&record))),
+            _ => {
+                self.imported = false;
+                Ok(())
+            }
+        }
+    }
+
+    /// Scrubs the pool, which repairs what it can; what was found.
+    pub(super) fn scrub_pool_state(&mut self) -> Result<Option<String>, TrialError> {
+        if let Some(reason) = self.import_pool_state()? {
+            return Ok(Some(reason));
+        }
+        let scrubbed = self.run_line_untold(Line::Scrub)?;
+        let failed = scrubbed.filter(|record| record.exit != Some(0)).map(|record| failure_text(&record));
+        let status = self.run_line_untold(Line::Check)?;
+        let complaint = status.and_then(|record| {
+            let counted = counted_errors(&record.stdout).map(|text| format!("; {text}")).unwrap_or_default();
+            self.complaint_in(&record).map(|text| text + &counted)
+        });
+        self.export_pool_state()?;
+        Ok(failed.or(complaint))
+    }
+
+    /// The errors that the imported pool has counted of its devices; nothing where there is no pool.
+    pub(in crate::trial) fn counted_by_pool(&mut self) -> Result<Option<String>, TrialError> {
+        if !self.imported {
+            return Ok(None);
+        }
+        Ok(self.run_line_untold(Line::Check)?.and_then(|record| counted_errors(&record.stdout)))
+    }
+}
+
+fn failure_text(record: &CommandRecord) -> String {
+    let said = record.stderr.lines().chain(record.stdout.lines()).map(str::trim);
+    let said: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
+    format!("{} failed: {}", record.argv.join(" "), said.join("; "))
+}
