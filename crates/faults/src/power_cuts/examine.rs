@@ -9,6 +9,7 @@ use fsverdict_judgement::journal::{CutOutcome, Event, LossAges, StateFinding, St
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_lab::lab::TrialEnd;
 use fsverdict_lab::trial::TrialSpec;
+use fsverdict_stack::filesystem::find_filesystem;
 use fsverdict_text::Reason;
 
 use super::kept::KeptFindings;
@@ -20,9 +21,9 @@ use crate::interruptions::Interruptions;
 
 /// The largest number of states that one guest examines. A guest that dies loses only the rest of its batch.
 const LARGEST_BATCH: usize = 250;
-/// The same when programs check their own data in each state.
+/// The same when programs are run in each state: they check their own data, or import a pool.
 const LARGEST_BATCH_WITH_PROGRAMS: usize = 50;
-/// Time for the programs that check their own data in one state: the plan's timeout is for one trial, and a guest examines many
+/// Time for each of the programs that are run in one state: the plan's timeout is for one trial, and a guest examines many
 /// states.
 const TIMEOUT_OF_PROGRAM: Duration = Duration::from_secs(30);
 
@@ -38,6 +39,13 @@ pub(super) struct CutStates<'a> {
 impl CutStates<'_> {
     fn cut_name(&self, state: CrashState) -> CutName {
         CutName { part: self.part, state }
+    }
+
+    /// How many programs are run in each state; those that import, scrub and export a pool count as one.
+    fn programs_in_state(&self) -> usize {
+        let has_pool =
+            find_filesystem(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.pool.is_some());
+        self.record.rechecks.len() + usize::from(has_pool)
     }
 }
 
@@ -56,8 +64,8 @@ impl PowerCutting<'_> {
             asked.states.iter().copied().filter(|state| !is_known(state)).collect();
         let total = asked.states.len();
         let examined = AtomicUsize::new(total - remaining.len());
-        let has_programs = !asked.record.rechecks.is_empty();
-        let largest_batch = if has_programs { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
+        let largest_batch =
+            if asked.programs_in_state() > 0 { LARGEST_BATCH_WITH_PROGRAMS } else { LARGEST_BATCH };
         let guests = self.choice.lab.side_by_side().unwrap_or(1);
         examine_in_batches(&remaining, guests, largest_batch, self.time, |batch, guest| {
             let findings = self.examine_batch(asked, batch, guest)?;
@@ -85,7 +93,7 @@ impl PowerCutting<'_> {
             let entered = self.files_of_devices(candidate, part, record, log, remaining)?;
             let attachments = self.attachments.clone().with_logs(entered);
             let spec = self.trial_spec(candidate, part);
-            let programs = u32::try_from(record.rechecks.len() * remaining.len()).unwrap_or(u32::MAX);
+            let programs = u32::try_from(asked.programs_in_state() * remaining.len()).unwrap_or(u32::MAX);
             let limit = spec.limit.max(TIMEOUT_OF_PROGRAM.saturating_mul(programs));
             let spec = TrialSpec { cuts: Some(record.look_for(log, remaining)), limit, ..spec };
             let (mut step_number, mut reported) = (None, Vec::new());
