@@ -75,3 +75,102 @@ fn uml_simulated_pools_are_made_filled_scrubbed_and_exported() {
     let traces = |place: &Place| place.journal().fact("device.trace");
     assert_eq!((traces(&place).len(), traces(&again)), (3, traces(&place)));
 }
+
+const STATES: &str = r#"
+title        = "A device of a pool is lost"
+lab          = "uml"
+cpu          = "free"
+device       = { model = "sata-ssd", size = "512MiB", count = 2 }
+protocol     = { blocks = 1, timeout = "300s", circumstances = "fixed", seed = 3 }
+dataset.tree = { profile = "mixed", files = 60, directories = 8, size = "8MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "scrubbed", operation = "tree.read", dataset = "tree", cold = true, state = "scrubbing" },
+    { name = "lost", operation = "tree.overwrite", dataset = "tree", state = "degraded" },
+    { name = "rebuilt", operation = "tree.read", dataset = "tree", cold = true, state = "rebuilding" },
+    { name = "check", operation = "fsck" },
+]
+
+[[candidate]]
+name       = "mirror"
+filesystem = "zfs"
+mkfs       = "mirror -O compression=off"
+[[candidate]]
+name       = "stripe"
+filesystem = "zfs"
+"#;
+
+#[test]
+fn uml_simulated_pools_go_on_without_a_device_and_restore_it() {
+    let place = Place::new();
+    if !has_zfs(&place) {
+        return not_run("no kernel with ZFS: fsverdict kernel build --with zfs");
+    }
+    place.run(STATES, &[]).exits(3);
+    let journal = place.journal();
+    // A pool without copies cannot lose a device.
+    assert!(journal.all("candidate_skipped").any(|event| event["candidate"] == "stripe"));
+    for (phase, metric) in [("scrubbed", "scrub"), ("rebuilt", "rebuild")] {
+        let measured = journal.measured(phase, metric);
+        assert!(measured.len() == 1 && measured[0] > 0.0, "{phase} {measured:?}");
+    }
+    let argv = |event: &serde_json::Value| event["argv"].to_string();
+    let without = journal.all("command").filter(|event| event["step"] == "import the pool");
+    let without = without.filter(|event| !argv(event).contains("/dev/fsverdict/vdb")).count();
+    assert!(without >= 2, "{without} imports without the device that was lost");
+    // The last check is of the restored pool.
+    let checks: Vec<_> = journal.all("command").filter(|event| event["step"] == "check").collect();
+    let status = checks[0]["stdout"].to_string();
+    assert!(
+        checks.len() == 1 && status.contains("state: ONLINE") && status.contains("with 0 errors"),
+        "{status}"
+    );
+}
+
+const FAULTS: &str = r#"
+title         = "Pools, rot and power cuts"
+lab           = "uml"
+cpu           = "free"
+device        = { model = "sata-ssd", size = "512MiB", count = 2 }
+protocol      = { blocks = 1, timeout = "300s", circumstances = "fixed", seed = 3 }
+faults        = { rot = 8, power_cuts = 6, accept_loss = true }
+dataset.notes = { flat = 60, file_size = "8KiB" }
+phase = [
+    { name = "write", operation = "directory.fill", dataset = "notes" },
+    { name = "save", operation = "directory.save", dataset = "notes" },
+    { name = "again", operation = "directory.save", dataset = "notes", cold = true },
+]
+
+[[candidate]]
+name       = "mirror"
+filesystem = "zfs"
+mkfs       = "mirror"
+[[candidate]]
+name       = "unsynced"
+filesystem = "zfs"
+mkfs       = "-O sync=disabled"
+"#;
+
+#[test]
+fn uml_simulated_mirrors_heal_rot_and_pools_that_ignore_fsync_lose_what_was_saved() {
+    let place = Place::new();
+    if !has_zfs(&place) {
+        return not_run("no kernel with ZFS: fsverdict kernel build --with zfs");
+    }
+    place.run(FAULTS, &[]).says(&["rot: mirror: 8 rotten blocks", "power cuts: unsynced: "]);
+    let report = place.report();
+    let of = |what: &str, candidate: &str| {
+        let all = report[what].as_array().unwrap();
+        all.iter().find(|one| one["candidate"] == candidate).unwrap()["outcomes"].clone()
+    };
+    let count = |outcomes: &serde_json::Value, names: &[&str]| -> u64 {
+        names.iter().map(|name| outcomes[name].as_u64().unwrap_or(0)).sum()
+    };
+    const LOSSES: [&str; 4] = ["silent_loss", "loss_found", "loss_reported", "unmountable"];
+    // What rots on one device is restored from the other, by the read that finds it or by the scrub.
+    let mirror = of("rot", "mirror");
+    assert!(count(&mirror, &["healed", "repaired"]) > 0 && count(&mirror, &LOSSES) == 0, "{mirror}");
+    // The control is a pool that returns from fsync at once: it loses what was saved.
+    let (mirror, unsynced) = (of("power_cuts", "mirror"), of("power_cuts", "unsynced"));
+    assert!(count(&mirror, &LOSSES) == 0 && count(&unsynced, &LOSSES) > 0, "{mirror} {unsynced}");
+}
