@@ -89,7 +89,7 @@ impl Stack<'_> {
                 self.mount_filesystem()?;
             }
             Redundancy::Pool(pool) => {
-                let last = self.top_devices().into_iter().filter(|top| !top.apart).next_back();
+                let last = self.top_devices().into_iter().rfind(|top| !top.apart);
                 self.unmount_filesystem()?;
                 if let Some(last) = last {
                     let node = self.node_in_pool(&last.path);
