@@ -72,7 +72,12 @@ fn uml_simulated_pools_are_made_filled_scrubbed_and_exported() {
     // The same seed gives the same requests.
     let again = Place::new();
     again.run(PLAN, &[]).exits(0);
-    let traces = |place: &Place| place.journal().fact("device.trace");
+    let traces = |place: &Place| {
+        // Trials beside each other end in any order.
+        let mut traces = place.journal().fact("device.trace");
+        traces.sort();
+        traces
+    };
     assert_eq!((traces(&place).len(), traces(&again)), (3, traces(&place)));
 }
 
@@ -161,7 +166,7 @@ fn uml_simulated_mirrors_heal_rot_and_pools_that_ignore_fsync_lose_what_was_save
     let report = place.report();
     let of = |what: &str, candidate: &str| {
         let all = report[what].as_array().unwrap();
-        all.iter().find(|one| one["candidate"] == candidate).unwrap()["outcomes"].clone()
+        all.iter().find(|one| one["candidate"] == candidate).unwrap().clone()
     };
     let count = |outcomes: &serde_json::Value, names: &[&str]| -> u64 {
         names.iter().map(|name| outcomes[name].as_u64().unwrap_or(0)).sum()
@@ -169,8 +174,13 @@ fn uml_simulated_mirrors_heal_rot_and_pools_that_ignore_fsync_lose_what_was_save
     const LOSSES: [&str; 4] = ["silent_loss", "loss_found", "loss_reported", "unmountable"];
     // What rots on one device is restored from the other, by the read that finds it or by the scrub.
     let mirror = of("rot", "mirror");
-    assert!(count(&mirror, &["healed", "repaired"]) > 0 && count(&mirror, &LOSSES) == 0, "{mirror}");
+    let held: Vec<_> =
+        mirror["held"].as_object().unwrap().values().map(|one| one["outcomes"].clone()).collect();
+    let restored: u64 = held.iter().map(|outcomes| count(outcomes, &["healed", "repaired"])).sum();
+    let lost: u64 = held.iter().map(|outcomes| count(outcomes, &LOSSES)).sum();
+    assert!(restored > 0 && lost == 0, "{mirror}");
     // The control is a pool that returns from fsync at once: it loses what was saved.
-    let (mirror, unsynced) = (of("power_cuts", "mirror"), of("power_cuts", "unsynced"));
-    assert!(count(&mirror, &LOSSES) == 0 && count(&unsynced, &LOSSES) > 0, "{mirror} {unsynced}");
+    let [mirror, unsynced] = ["mirror", "unsynced"].map(|name| of("power_cuts", name)["outcomes"].clone());
+    assert!(count(&mirror, &["unharmed"]) > 0 && count(&mirror, &LOSSES) == 0, "{mirror}");
+    assert!(count(&unsynced, &LOSSES) > 0, "{unsynced}");
 }
