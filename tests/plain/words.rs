@@ -1,5 +1,5 @@
-//! The words hold: ARCHITECTURE's table names types that are there, nothing has a name that the table gives up, and no name
-//! stands for two types.
+//! The words hold: ARCHITECTURE's table names types that are there, nothing has a name that the table gives up, no name
+//! stands for two types, and comments name their actors and objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -89,4 +89,33 @@ fn no_name_stands_for_two_types() {
     let mut places = types();
     places.retain(|_, files| files.len() > 1);
     assert!(places.is_empty(), "{places:#?}");
+}
+
+/// The words of the comments in a file, without those of its tests.
+fn words_of_comments(text: &str) -> Vec<String> {
+    let production = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let comments = production.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
+    let words = comments.flat_map(|comment| comment.split(|c: char| !c.is_ascii_alphabetic() && c != '\''));
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Sentences with `what`, `who` or `nobody` mostly hide who does something, and to what: `scripts/house` has the figure.
+#[test]
+fn comments_name_their_actors_and_objects() {
+    const PRONOUNS: [&str; 6] = ["what", "who", "whoever", "whatever", "nobody", "whose"];
+    const MOST_PER_1000: f64 = 0.6;
+    let is_test = |path: &PathBuf| path.iter().any(|part| part == "tests" || part == "tests.rs");
+    let words: Vec<String> = sources()
+        .into_iter()
+        .filter(|(path, _)| !is_test(path))
+        .flat_map(|(_, text)| words_of_comments(&text))
+        .collect();
+    assert!(words.len() > 100_000, "nothing was read");
+    let pronouns = words.iter().filter(|word| PRONOUNS.contains(&word.as_str())).count();
+    let share = 1000.0 * pronouns as f64 / words.len() as f64;
+    assert!(
+        share <= MOST_PER_1000,
+        "{pronouns} in {} words, {share:.2} of 1000: see scripts/house",
+        words.len()
+    );
 }
