@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
             return Err(CliError::usage(fsverdict_text::Reason::new(
                 "a state with a corrupted block has no calls or lost writes to reduce",
-                "leave --script out, and the image is written",
+                "leave out --script to write the image instead",
             )));
         }
         (Some(candidate), Some(FaultState::Rot(rotten))) => {

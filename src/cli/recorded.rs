@@ -42,7 +42,7 @@ fn check(plan: &Plan) -> Result<(), CliError> {
         again.goal.protection.clear();
     }
     if again != plan {
-        return Err(refused("read again, it says something else".to_owned()));
+        return Err(refused("its values do not survive writing and reading it again".to_owned()));
     }
     Ok(())
 }

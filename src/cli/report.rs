@@ -173,7 +173,7 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
     show_gathered(folder, gathered(Some(folder), plan, run, true), all)
 }
 
-/// The same of a report that is gathered.
+/// Prints a gathered report after a run, and writes its forms into the run's folder.
 pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: bool) -> Result<Exit, CliError> {
     let kept = each_of(&REPORTS, |form| {
         replace(&report, form.format(true, all), &folder.file(name_of_report(*form)))

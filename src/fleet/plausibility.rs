@@ -54,9 +54,10 @@ fn check_first_record(site: &Site, first: &Record) -> Option<String> {
     Some(format!("it holds the fact `{key}`, which is for the whole run to say"))
 }
 
+/// Describes why this record cannot come from a site that ran `block` of the plan; `None` if it can.
 fn find_foreign_record(block: u32, record: &Record, plan: &Plan) -> Option<String> {
     let known = |name: &String| plan.candidates.iter().any(|candidate| candidate.name == *name);
-    let stranger = |name: &String| Some(format!("it tries `{name}`, which the plan does not"));
+    let stranger = |name: &String| Some(format!("it names `{name}`, which is not in the plan"));
     let kind = match &record.event {
         Event::CandidateDropped { .. } => "candidate_dropped",
         Event::RunFinished { .. } => "run_finished",
@@ -78,7 +79,7 @@ fn find_foreign_record(block: u32, record: &Record, plan: &Plan) -> Option<Strin
             return (trial.block != block).then(|| format!("it holds a trial of block {}", trial.block));
         }
     };
-    Some(format!("it holds `{kind}`, which is for the whole run to say"))
+    Some(format!("it holds `{kind}`, which only the journal of a whole run may have"))
 }
 
 /// Why a record cannot have been written at the time that it states.

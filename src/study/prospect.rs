@@ -152,10 +152,10 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let phase = plan.phases.iter().skip(first).find(writes)?;
     Some(Reason::new(
         format!(
-            "phase `{}` writes, and all that lies on `{name}` was sealed before the first phase that is cold",
+            "phase `{}` writes, but `{name}` is sealed, and read-only, from the first phase with cold = true",
             phase.name
         ),
-        "leave it out, or let it come before the first phase with cold = true",
+        "leave the phase out, or put it before the first phase with cold = true",
     ))
 }
 

@@ -148,7 +148,7 @@ fn what_no_tree_can_have_is_refused_with_a_reason() {
         ("depths = [0, 0]", "all of them are 0"),
         ("depths = []", "may have 1 to 200"),
         (&format!("depths = [{long}]"), "may have 1 to 200"),
-        ("links = [5, 1]\nhard_links = 0.1", "`links` says already"),
+        ("links = [5, 1]\nhard_links = 0.1", "`links` already sets"),
         ("target_lengths = [1]", "a tree without `symlinks`"),
         ("symlinks = 1", "a tree has files, too"),
         ("links = 3", "a list of numbers is wanted"),

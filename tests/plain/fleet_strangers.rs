@@ -281,7 +281,7 @@ fn what_is_for_the_whole_run_to_say_no_block_says() {
         (&twice, "it is not the journal of one block, number 1"),
         (
             &line("\"event\":\"candidate_skipped\",\"candidate\":\"zfs\",\"reason\":\"r\",\"hint\":\"h\""),
-            "it tries `zfs`",
+            "it names `zfs`",
         ),
     ] {
         let place = Place::new();
@@ -384,7 +384,7 @@ fn lies_of_a_site_are_not_believed() {
         (
             "a candidate of its own",
             Box::new(|text| text.replace("\"candidate\":\"ext4\"", "\"candidate\":\"mine\"")),
-            "it tries `mine`",
+            "it names `mine`",
         ),
         ("half a line", Box::new(|text| text[..text.len() / 2].to_owned()), ""),
     ];

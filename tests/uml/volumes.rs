@@ -149,7 +149,7 @@ fn uml_simulated_what_is_sealed_is_read_and_not_written() {
         "{ name = \"refused\"",
         "{ name = \"late\", operation = \"tree.overwrite\", dataset = \"tree\" },\n    { name = \"refused\"",
     );
-    Place::new().run(&late, &[]).says(&["phase `late` writes, and all that lies on `verity` was sealed"]);
+    Place::new().run(&late, &[]).says(&["phase `late` writes, but `verity` is sealed"]);
     Place::new()
         .run(&SEALED.replace(", cold = true", ""), &[])
         .says(&["`verity` is sealed before the first phase that is cold"]);

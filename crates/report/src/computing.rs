@@ -14,7 +14,7 @@ pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
     let Some(found) = &judged.verdict.computing else { return Vec::new() };
     let mut said = vec![held(found)];
     said.extend(unpriced(found));
-    said.push(format!("what computing takes stands on this: {}", found.basis.join("; ")));
+    said.push(format!("the cost of computing is based on: {}", found.basis.join("; ")));
     said
 }
 

@@ -21,7 +21,7 @@ fn words(effect: &FactorEffect, tie: f64) -> String {
     let overall = match (effect.certain, effect.slight) {
         (true, _) => does(&effect.ratio),
         (_, true) if within => format!("{}, which is less than matters,", does(&effect.ratio)),
-        (_, true) => format!("{}, of which it is not told whether it matters,", does(&effect.ratio)),
+        (_, true) => format!("{}, which may or may not matter,", does(&effect.ratio)),
         _ if within => "makes no difference that matters".to_owned(),
         _ => "makes no certain difference".to_owned(),
     };
@@ -168,7 +168,7 @@ mod tests {
             "mount noatime saves 1.3% (±0.55%), which is less than matters, overall, but otherwise on xfs";
         assert!(small.starts_with(wanted), "{small}");
         let near = said(ratio(0.975, 0.96, 0.99), true);
-        assert!(near.contains("of which it is not told whether it matters"), "{near}");
+        assert!(near.contains("which may or may not matter"), "{near}");
         let none = said(ratio(1.001, 0.99, 1.01), false);
         assert!(none.contains("noatime makes no difference that matters overall"), "{none}");
         let unknown = said(ratio(1.02, 0.9, 1.15), false);

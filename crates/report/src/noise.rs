@@ -49,7 +49,7 @@ pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
                 .to_owned()
         }
         Some(Relation::Tied) => format!("practically tied (within {within})"),
-        Some(Relation::NotBetter) => format!("neither told apart nor better by more than {within}"),
+        Some(Relation::NotBetter) => format!("no certain difference, and not better by more than {within}"),
         Some(Relation::Open) | None => "not told apart, nor certainly tied".to_owned(),
     };
     Some(format!(

@@ -8,7 +8,7 @@ pub fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     shlex::split(line).ok_or_else(|| {
         Reason::new(
             format!("`{line}` ends within quotes or in a lone backslash"),
-            "quotes come in pairs; one that is meant is written \\' or \\\", and a backslash \\\\",
+            "close every quote; write a quote itself as \\' or \\\", and a backslash as \\\\",
         )
     })
 }

@@ -155,7 +155,7 @@ pub(super) fn property_of(said: &str) -> Result<RequiredProperty, CliError> {
     must_called(said).ok_or_else(|| {
         let known: Vec<&str> = MUSTS.iter().flat_map(|must| must.words).copied().collect();
         CliError::Usage(Reason::new(
-            format!("`{said}` is nothing that can be required"),
+            format!("`{said}` is not a property that can be required"),
             near(&said.to_lowercase(), &known, MUSTS.iter().filter_map(|must| must.words.first().copied())),
         ))
     })

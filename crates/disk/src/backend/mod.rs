@@ -86,11 +86,11 @@ pub enum BackendError {
     Absent,
     #[error("the guest named memory it does not have: {0}")]
     Memory(String),
-    #[error("the guest's ring is not in order: {0}")]
+    #[error("the guest's ring is invalid: {0}")]
     Ring(String),
-    #[error("a request of the guest is not in order: {0}")]
+    #[error("the guest sent an invalid request: {0}")]
     Chain(&'static str),
-    #[error("the guest's message {request} is not in order: {what}")]
+    #[error("the guest's message {request} is invalid: {what}")]
     Protocol { request: u32, what: &'static str },
     #[error("the guest's clock sent a message of kind {operation}, which is not known")]
     Calendar { operation: u32 },
@@ -128,7 +128,7 @@ impl Hinted for BackendError {
                 "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime), and one that spins until another of its threads has slept never ends; `clock = \"real\"` does without simulated time"
             }
             BackendError::Idle => {
-                "a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
+                "a program slept or waited longer than that; `timeout` in its command would end the wait"
             }
             BackendError::Store(error) => return error.hint(),
             _ => return None,

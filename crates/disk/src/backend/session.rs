@@ -222,7 +222,7 @@ impl GuestSession {
             };
         }
         let Some(backend) = &self.backend else {
-            return Err(BackendError::Chain("the guest gave no socket to be called on"));
+            return Err(BackendError::Chain("it set no socket or eventfd for completions"));
         };
         // The ring's index and its state are both 0.
         backend.send_message(&build_message(VHOST_USER_BACKEND_VRING_CALL, flags, &[0; 8]), &[])?;

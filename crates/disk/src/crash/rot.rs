@@ -46,7 +46,9 @@ pub enum Decay {
 
 /// A text that does not name a rotten block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no name of a rotten block: it is a block and what is wrong with it, as in rot-1234-flip77")]
+#[error(
+    "`{0}` is no name of a rotten block: a name has a block number and a kind of corruption, as in rot-1234-flip77"
+)]
 pub struct RotNameError(String);
 
 impl Decay {

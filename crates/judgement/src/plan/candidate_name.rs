@@ -43,8 +43,8 @@ fn derive(candidate: &Candidate, in_full: bool) -> String {
 }
 
 impl Candidate {
-    /// The same with something else about it, which its name says: in the name's place where that was derived, at the end of
-    /// one that somebody gave it.
+    /// A copy of the candidate with this change. A derived name is derived again; a name that the user gave gets the
+    /// change appended.
     #[must_use]
     pub fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut changed = self.clone();

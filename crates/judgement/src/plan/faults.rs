@@ -111,7 +111,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let Some(faults) = plan.faults else { return Ok(()) };
     if !plan.device.source.is_modelled() {
         return Err(Reason::new(
-            "faults are those of a modelled device, of which every write is known",
+            "faults can be tested only on a modelled device, which records every write",
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
         ));
     }
@@ -119,7 +119,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let rechecks = plan.phases.iter().any(|phase| phase.recheck.is_some());
     if !saves && (faults.rot > 0 || !rechecks) {
         return Err(Reason::new(
-            "no phase of the plan says what must be there after a fault",
+            "no phase of the plan records which files must survive a fault",
             "add one with operation = \"directory.save\", or for cuts of power a command with `recheck`; or take `[faults]` out",
         ));
     }

@@ -139,9 +139,9 @@ impl OwnMetric {
         };
         let ambiguous = || {
             Reason::new(
-                format!("it is printed in `{word}`, which may be of 1000 or of 1024"),
+                format!("it is printed in `{word}`, which may count by 1000 or by 1024"),
                 format!(
-                    "the plan says `{}`: write the unit with this letter that it is, or let the program print bytes",
+                    "the plan says `{}`: write in the plan which of the two it is, or let the program print bytes",
                     self.unit
                 ),
             )

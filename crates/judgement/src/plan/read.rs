@@ -356,15 +356,11 @@ fn own_metrics_agree(phases: &[Phase], top: &Section<'_>) {
             let (first, other) = *known.entry(name).or_insert((phase, metric));
             if (other.kept_in(), other.better) != (metric.kept_in(), metric.better) {
                 let message = format!(
-                    "the metric `{name}` is another number in `{}` than in `{}`",
+                    "the metric `{name}` has another unit or direction in `{}` than in `{}`",
                     phase.name, first.name
                 );
                 let at = top.entry("phase").map_or(top.at, |entry| entry.key_at);
-                top.problems.add(
-                    at,
-                    message,
-                    "let them agree in unit and better, or call one something else",
-                );
+                top.problems.add(at, message, "give both the same `unit` and `better`, or rename one");
             }
         }
     }

@@ -62,12 +62,12 @@ pub(super) fn read_remake(
         section.forbid_keys(
             &["remake"],
             &but,
-            "it is for what is read, once as it has become and once as a fresh copy",
+            "`remake` is for reading the same data twice: from the aged filesystem, and from a fresh copy",
         );
         return None;
     }
     if let (Some(_), Some(entry)) = (section.entry("remake"), section.entry("state")) {
-        let hint = "a fresh filesystem would lie on devices that are all there";
+        let hint = "a fresh filesystem is made with all devices present";
         section.problems.add(entry.key_at, "a phase with `remake` has no `state`", hint);
     }
     let there =

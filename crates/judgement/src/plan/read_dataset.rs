@@ -191,7 +191,7 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
 fn read_form(section: &Section<'_>) -> TreeForm {
     let weights = |key, most| section.get(key, |node: &Node| weights(node, most)).unwrap_or_default();
     if section.entry("links").is_some() {
-        section.forbid_keys(&["hard_links"], "`links`", "`links` says already how many names files have");
+        section.forbid_keys(&["hard_links"], "`links`", "`links` already sets how many names each file has");
     }
     if section.entry("symlinks").is_none() {
         section.forbid_keys(

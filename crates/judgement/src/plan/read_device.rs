@@ -160,7 +160,7 @@ pub(super) fn check(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reas
     })
 }
 
-/// Whether there are the devices that a candidate's options and layers want.
+/// Checks that the plan has the devices that a candidate's options and layers name or combine.
 fn of_candidate(candidate: &Candidate, there: usize, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let named = devices_named(candidate)?;
     match named.iter().find(|number| **number > there) {
@@ -168,7 +168,7 @@ fn of_candidate(candidate: &Candidate, there: usize, vocabulary: &Vocabulary<'_>
         None if named.contains(&1) => {
             return Err(Reason::new(
                 "{device.1} is where the filesystem itself lies",
-                "a log or journal of its own lies on another: {device.2}",
+                "put the separate log or journal on another device, such as {device.2}",
             ));
         }
         None => {}

@@ -29,8 +29,7 @@ pub(super) fn read_to(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -
     match work {
         Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes_to() => {
             if section.entry("to").is_none() {
-                let hint =
-                    "to = 0.95: of what df(1) says an ordinary user may fill; 1 is until no more goes in";
+                let hint = "for example to = 0.95, as a share of the space that df(1) shows for ordinary users; 1 fills it completely";
                 section.report_missing(*at, &format!("`{operation}` needs to know how full"), hint);
             }
         }

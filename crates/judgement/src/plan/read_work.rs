@@ -93,7 +93,7 @@ pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
             section.forbid_keys(&["metric"], "an operation", "built-in operations print nothing");
             if operation.needs() != Needs::Mounted {
                 let keys = ["before", "beside", "after"];
-                let hint = "there is nothing that they could work on";
+                let hint = "these commands need the mounted filesystem";
                 section.forbid_keys(&keys, "a phase without the mounted filesystem", hint);
             }
         }

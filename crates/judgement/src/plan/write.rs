@@ -275,6 +275,7 @@ impl PlanLines {
     }
 }
 
+/// Whether the key is left out with this value: none, empty, or false.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -51,7 +51,8 @@ impl ByBlock<'_> {
         self.differences_of(candidate, &number, other, &number)
     }
 
-    /// The differences between a number of one candidate and a number of another candidate or of the same one.
+    /// The differences `number` of `candidate` − `other_number` of `other`, one for each block that has both. The two
+    /// candidates may be the same.
     pub(super) fn differences_of(
         &self,
         candidate: &str,

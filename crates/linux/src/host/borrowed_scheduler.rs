@@ -99,7 +99,8 @@ struct SchedulerNote {
 }
 
 impl SchedulerNote {
-    /// None if somebody else has it, or it is not there and shall not be made.
+    /// Opens and locks the note about a disk. Returns `None` if another process holds it, or it does not exist and
+    /// `make` is false.
     fn open_note(root: &Root, disk: &str, make: bool) -> io::Result<Option<SchedulerNote>> {
         let path = root.path(NOTES).join(disk);
         for _ in 0..ATTEMPTS {
@@ -109,14 +110,14 @@ impl SchedulerNote {
             match File::options().read(true).write(true).create(make).truncate(false).open(&path) {
                 Ok(mut file) => {
                     let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-                    // Its owner may have settled it between our opening and our locking it.
+                    // Its owner may have removed it between our opening and our locking it.
                     if locked && file.metadata()?.nlink() > 0 {
                         let mut former = String::new();
                         file.read_to_string(&mut former)?;
                         return Ok(Some(SchedulerNote { disk: disk.to_owned(), file, path, former }));
                     }
                 }
-                // The folder may have gone with somebody's last note.
+                // Another process may have removed the folder with its last note.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

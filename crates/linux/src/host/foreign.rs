@@ -20,7 +20,7 @@ pub fn neutralise(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(shown).collect()
 }
 
-/// The same for every text in a value, names of members too.
+/// Neutralises every text in a JSON value, including the names of members.
 pub fn harmless_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(neutralise(&text)),

@@ -125,9 +125,10 @@ fn list_mounts() -> Result<Vec<Mount>, MountError> {
     })
 }
 
-/// Every mount of this namespace, once each of these folders is one.
+/// Makes each of these folders a mount point, and lists all mounts of this namespace.
 ///
-/// To read them takes as long as most else that a sandbox needs, so it is done once where nothing must be mounted.
+/// Reading the list is a large part of the time that a sandbox takes to start, so it is read only once if all folders
+/// are mount points already.
 pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
     let mounts = list_mounts()?;
     let lacking: Vec<&PathBuf> =

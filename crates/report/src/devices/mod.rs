@@ -84,7 +84,7 @@ impl DeviceReport {
         match self.found.like_these() {
             LikeThese::Unknown => format!("Of other devices nothing is known (n = {n})."),
             LikeThese::TooFew => {
-                format!("Of other devices nothing is concluded (n = {n}; {FEWEST} are needed).")
+                format!("This allows no conclusion about other devices (n = {n}; {FEWEST} are needed).")
             }
             LikeThese::Take(leader) => format!(
                 "On devices like these (n = {n}) take {leader}: no other candidate is better by more than {}.",

@@ -44,7 +44,7 @@ pub(super) fn write_layout(layout: &ImageLayout, output: &mut impl Write) -> std
     output.flush()
 }
 
-/// Joins neighbouring blocks that hold the same.
+/// Joins neighbouring blocks of the same use into ranges: the use, the first block, and the number of blocks.
 fn to_ranges(blocks: impl Iterator<Item = (u64, Option<BlockUse>)>) -> Vec<(Option<BlockUse>, u64, u64)> {
     let mut joined: Vec<(Option<BlockUse>, u64, u64)> = Vec::new();
     for (block, held) in blocks {

@@ -142,7 +142,8 @@ impl Units {
         self.copy_ns(copied) + self.parameters.erase_ns
     }
 
-    /// Makes this unit the most recently used open one; returns the time that this takes.
+    /// Makes this unit the most recently used open one, and closes older ones to make room. Returns the time that this
+    /// takes, in nanoseconds.
     fn open_unit(&mut self, unit: u64) -> u64 {
         if let Some(index) = self.open.iter().position(|open| open.unit == unit) {
             let open = self.open.remove(index);

@@ -55,7 +55,7 @@ impl TraceState {
             let parent = name.parent as usize;
             let wrong = |what: &str| Err(format!("name {number}: {what}"));
             if parent >= number {
-                return wrong("the directory that it is in comes after it");
+                return wrong("its directory must be listed before it");
             }
             if !(1..=LONGEST_NAME).contains(&name.length) {
                 return wrong("a name has 1 to 255 bytes");
@@ -76,7 +76,7 @@ impl TraceState {
             };
             if bearer != Bearer::Nothing {
                 if state.bearers[parent] != Bearer::Directory {
-                    return wrong("it is there, and what it is in is no directory");
+                    return wrong("it exists before the trace, but its parent is not a directory");
                 }
                 state.inside[parent] += 1;
             }
@@ -136,7 +136,7 @@ impl TraceState {
     fn bear(&mut self, name: u32, bearer: Bearer) -> Result<(), String> {
         let parent = self.parents[name as usize] as usize;
         if self.bearers[parent] != Bearer::Directory {
-            return Err(format!("what name {name} is in is no directory"));
+            return Err(format!("the parent of name {name} is not a directory"));
         }
         let before = std::mem::replace(&mut self.bearers[name as usize], bearer);
         self.inside[parent] -= u32::from(before != Bearer::Nothing);

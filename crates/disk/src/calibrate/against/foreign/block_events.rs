@@ -116,7 +116,7 @@ fn choose_device<'a>(
             (Some(only), None) => Ok(only),
             (Some((first, _)), Some(_)) => {
                 let hint = format!(
-                    "one device at a time: capture --trace FILE --device {first}; or keep its lines alone: grep -w '{first}' FILE"
+                    "choose one device: capture --trace FILE --device {first}; or keep only its lines: grep -w '{first}' FILE"
                 );
                 Err(whole_fault(&format!("it is of several devices: {}", names()), &hint))
             }

@@ -80,7 +80,7 @@ impl LineForm for FioLog {
             );
         }
         if offset % 512 != 0 || bytes % 512 != 0 {
-            return Err("offset and length are wanted in bytes, whole sectors of 512".to_owned());
+            return Err("offset and length must be multiples of a sector, 512 bytes".to_owned());
         }
         let shape = RequestShape {
             operation,

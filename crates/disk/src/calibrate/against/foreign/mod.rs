@@ -223,16 +223,15 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     let first = first.ok_or_else(|| whole_fault("it is empty", FORMS))?;
     if first.starts_with("fio version") {
-        let hint = "a job with --write_lat_log=NAME --log_offset=1 writes what each request took";
-        return Err(whole_fault("fio's iolog says what was asked for, and not how long it took", hint));
+        let hint = "run fio with --write_lat_log=NAME --log_offset=1, which writes the time of each request";
+        return Err(whole_fault("fio's iolog has the requests, but not their times", hint));
     }
     let heading: Vec<&str> = first.split_whitespace().collect();
     if heading.contains(&"LAT(ms)") && !heading.contains(&"SECTOR") {
-        let hint = "biosnoop of bcc or of libbpf-tools prints where a request was";
-        return Err(whole_fault("it is what a biosnoop without sectors prints", hint));
+        let hint = "use the biosnoop of bcc or libbpf-tools, which prints the place of each request";
+        return Err(whole_fault("it is output of a biosnoop that prints no sectors", hint));
     }
-    let form =
-        form_of(text).ok_or_else(|| whole_fault("it is in no form of a trace that is known", FORMS))?;
+    let form = form_of(text).ok_or_else(|| whole_fault("its format is unknown", FORMS))?;
     let read = match form {
         RecordForm::Serial => lines(text, serial::Serial::default())?,
         RecordForm::FioLog => lines(text, fio_log::FioLog::default())?,

@@ -54,7 +54,7 @@ impl FolderPaths {
         PathPlace::Outside
     }
 
-    /// A path behind all links that are known.
+    /// Resolves every symbolic link in the path that the recording has shown so far.
     pub(super) fn resolve<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         if self.links.is_empty() {
             return Cow::Borrowed(path);
