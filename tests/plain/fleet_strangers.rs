@@ -275,7 +275,7 @@ fn what_is_for_the_whole_run_to_say_no_block_says() {
     let twice = "\"event\":\"block_finished\",\"block\":1,\"attempt\":1";
     let twice = line("\"event\":\"block_started\",\"block\":1,\"attempt\":1,\"order\":[]") + &line(twice);
     for (lines, words) in [
-        (dropped.as_str(), "it holds `candidate_dropped`, which is for the whole run to say"),
+        (dropped.as_str(), "it holds `candidate_dropped`, which only the journal of a whole run may have"),
         (&finished, "it holds `run_finished`"),
         (&line("\"event\":\"run_resumed\",\"more\":9"), "it holds `run_resumed`"),
         (&twice, "it is not the journal of one block, number 1"),
