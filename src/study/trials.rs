@@ -24,7 +24,7 @@ const DEVICE_FAILED: &str = "`dmesg` shows all that the kernel says of it; check
 
 /// A message of a lab's thread about its trial.
 enum LabMessage {
-    Event(Event),
+    Event(Box<Event>),
     End(Result<TrialEnd, LabError>),
 }
 
@@ -86,7 +86,7 @@ impl Study<'_> {
                     );
                     underway.insert(job, task);
                     scope.spawn(move || {
-                        let mut watch = |event| send_message(&sender, job, LabMessage::Event(event));
+                        let mut watch = |event| send_message(&sender, job, LabMessage::Event(Box::new(event)));
                         let end = lab.run_trial(&spec, &attachments, job, &mut watch);
                         send_message(&sender, job, LabMessage::End(end));
                     });
@@ -97,7 +97,7 @@ impl Study<'_> {
                 let Ok((job, said)) = receiver.recv() else { return outcome };
                 let handled = match said {
                     LabMessage::Event(event) => match underway.get_mut(&job) {
-                        Some(task) => self.record_trial_event(task, event),
+                        Some(task) => self.record_trial_event(task, *event),
                         None => Ok(()),
                     },
                     LabMessage::End(end) => {
