@@ -86,7 +86,8 @@ impl Study<'_> {
                     );
                     underway.insert(job, task);
                     scope.spawn(move || {
-                        let mut watch = |event| send_message(&sender, job, LabMessage::Event(Box::new(event)));
+                        let mut watch =
+                            |event| send_message(&sender, job, LabMessage::Event(Box::new(event)));
                         let end = lab.run_trial(&spec, &attachments, job, &mut watch);
                         send_message(&sender, job, LabMessage::End(end));
                     });

@@ -284,6 +284,10 @@ impl Guests {
         if self.clock == Clock::Real {
             return None;
         }
+        // Without a mount namespace, all guests find their trial's description in the same file.
+        if self.isolation == Isolation::None {
+            return Some(1);
+        }
         let available = read_memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
         let largest = self.guest_memory_sizes().last().copied().unwrap_or(1);
         // Guests take memory as they touch it; half of the free memory is left for their writes to disks.
