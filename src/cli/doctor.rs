@@ -9,6 +9,7 @@ use crate::study::{Permission, Prospect};
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
 use fsverdict_lab::kernel::{KernelCache, KernelEntry, find_build_obstacle};
 use fsverdict_lab::lab::{by_default, list_candidacies};
+use fsverdict_linux::sandbox::{Isolation, possible_isolation};
 use fsverdict_report::TerminalLook;
 use fsverdict_stack::layer::usual_layers;
 use fsverdict_text::{Hinted, Reason, display_width, wrap_hanging};
@@ -107,7 +108,13 @@ fn simulated_time(plan: &Plan) -> String {
         }
     };
     let text = text.to_string().replace('\n', &format!("\n{:7}", ""));
-    format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")
+    let shared = match possible_isolation() {
+        Isolation::None if answer == "yes" => {
+            "\n       one trial at a time: this machine allows no namespaces, as many containers do not"
+        }
+        _ => "",
+    };
+    format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}{shared}")
 }
 
 /// The kernel of the candidates that name none, and why it.

@@ -138,7 +138,7 @@ mod tests {
         for told in [
             "btrfs stays first among those with a price even if no computing overlaps with the device: with all of it added xfs takes 1.09",
             "computing has no price for jfs (this kernel has no driver for jfs): of them this says nothing",
-            "stands on this: measured natively",
+            "the cost of computing is based on: measured natively",
         ] {
             assert!(said.contains(told), "{told}: {said}");
         }

@@ -12,8 +12,8 @@ use std::path::Path;
 use fsverdict::cli::with_vocabulary;
 use fsverdict_judgement::plan;
 use fsverdict_judgement::plan::{
-    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, Twice, contestants, digest, image_room, keys,
-    preset, presets,
+    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, TreeShape, Twice, contestants, digest,
+    image_room, keys, preset, presets,
 };
 use fsverdict_text::{Bytes, TextError};
 
@@ -401,8 +401,8 @@ fn a_scaled_plan_takes_no_larger_modelled_device_than_its_data_want() {
 fn what_a_preset_says_of_its_size_is_so() {
     let demo = preset("demo").unwrap();
     let plan = read(demo.toml, "demo.toml").unwrap();
-    let Some(Dataset::Folder { size: Some(Bytes(size)), .. }) = plan.datasets.values().next() else {
-        panic!("no folder")
+    let Some(Dataset::Tree(TreeShape { size: Bytes(size), .. })) = plan.datasets.values().next() else {
+        panic!("its files are not generated")
     };
     let blocks = plan.protocol.blocks;
     let said = format!("{} MB, in {} to {} blocks", size / 1_000_000, blocks.min, blocks.max);

@@ -72,7 +72,7 @@ fn lock_place(place: &Path) -> std::io::Result<File> {
         let (place, kind) = (place.display(), error.kind());
         std::io::Error::new(
             kind,
-            format!("cannot write {place}, which a run of another user may have left: {error}"),
+            format!("cannot write {place}: {error}; if a run of another user left it, remove it"),
         )
     };
     let mut options = OpenOptions::new();

@@ -326,7 +326,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         ("1, 0, 4096, 1, 2, 3, 4, 5, 6, 7\n", "histogram"),
         (
             "TIME(ms)     DISK         COMM             PID    LAT(ms)\n611          nvme0n1      bash             4179      10\n",
-            "without sectors",
+            "prints no sectors",
         ),
         ("TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n", "no request in it"),
         ("8,0 0 1 0.001 9 Q R 0 + 8 [x]\n8,0 0 2 0.001 9 D R 0 + 8 [x]\n", "none completed (C)"),
