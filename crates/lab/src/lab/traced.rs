@@ -62,8 +62,8 @@ impl Spans {
             for (span, figures) in self.phases.iter().zip(&mut figures) {
                 let began = wear_at(&mut device, &mut left, span.began);
                 let ended = wear_at(&mut device, &mut left, span.ended);
-                figures.add_metrics(&Metrics::new(span.requests_within(&records)), began, ended);
                 let requests = span.requests_within(&records);
+                figures.add_metrics(&Metrics::new(requests), began, ended);
                 figures.busy.add(&AccessTimes::from_trace(requests, span.began..span.ended));
                 figures.background.add_device(span.began..span.ended, &records, self.jobs);
             }

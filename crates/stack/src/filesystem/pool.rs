@@ -34,7 +34,7 @@ pub struct PoolPrograms {
     pub sync: &'static [&'static str],
     /// Reads everything and compares it with its checksums; it returns when that is done.
     pub scrub: &'static [&'static str],
-    /// The option of an import that takes a pool which nobody exported: the power was cut.
+    /// The option of an import that accepts a pool that was not exported, as after a power cut.
     pub forced: &'static str,
     /// Removes what a device has of a pool that is not imported; the device follows.
     pub forget: &'static [&'static str],

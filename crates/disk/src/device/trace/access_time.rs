@@ -70,7 +70,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// Whether a request begins where a recent one of its operation ended; takes note of its own end.
+    /// Remembers where a request ends; returns whether it begins where a recent one of its operation ended.
     fn goes_on(&mut self, record: &Traced) -> bool {
         let ends = match record.operation {
             Action::Read => &mut self.reads,

@@ -17,7 +17,7 @@ impl Stack<'_> {
         argv.map(|argv| self.tools.run_untold(line.step_name(), trade_of(line), argv)).transpose()
     }
 
-    /// Imports the pool, which nobody exported; the reason why it cannot be imported, if there is one.
+    /// Imports the pool, which was not exported before the power was cut. Returns why it cannot be imported, if it cannot.
     fn import_pool_state(&mut self) -> Result<Option<String>, TrialError> {
         let Some(pool) = self.filesystem.pool.filter(|_| !self.imported) else { return Ok(None) };
         self.make_pool_nodes()?;
@@ -31,7 +31,7 @@ impl Stack<'_> {
         Ok((!self.imported).then(|| failure_text(&record)))
     }
 
-    /// Imports the pool and mounts its dataset; the reason why that fails, if it does.
+    /// Imports the pool and mounts its dataset. Returns why that fails, if it does.
     pub(super) fn mount_pool_state(&mut self) -> Result<Option<String>, TrialError> {
         if let Some(reason) = self.import_pool_state()? {
             return Ok(Some(reason));
@@ -58,7 +58,7 @@ impl Stack<'_> {
         }
     }
 
-    /// Scrubs the pool, which repairs what it can; what was found.
+    /// Scrubs the pool, which repairs blocks from their copies. Returns the errors that it reported, if any.
     pub(super) fn scrub_pool_state(&mut self) -> Result<Option<String>, TrialError> {
         if let Some(reason) = self.import_pool_state()? {
             return Ok(Some(reason));
