@@ -20,8 +20,8 @@ const UNKNOWN: f64 = 1.5;
 const NORMAL_95: f64 = 1.96;
 const NORMAL_90: f64 = 1.645;
 
-/// The share of the error of a kind of access that candidates do not have in common, since requests of one kind differ in
-/// distance and size. An assumption: no published drive was measured under two filesystems.
+/// The share of the error of a kind of access that candidates do not have in common where their requests of that kind
+/// differ by a factor of e or more in size or time. An assumption: no published drive was measured under two filesystems.
 const OWN: f64 = 0.5;
 
 /// The error of a processor model that was estimated from published figures and not measured: what candidates have in
@@ -46,9 +46,16 @@ pub(super) struct RatioErrors {
     own: BTreeMap<String, f64>,
 }
 
-/// The shares of a time by kind of access, and that of computing; they add up to one.
-#[derive(Debug, Clone, PartialEq)]
-struct Composition(BTreeMap<String, f64>);
+/// What a time was spent on.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Composition {
+    /// The shares of the kinds of access, and that of computing; they add up to one.
+    shares: BTreeMap<String, f64>,
+    /// The mean size in bytes and the mean time in seconds of a kind's requests, as logarithms. Requests are counted by
+    /// operation and not by kind: a kind's time is divided by the number of all reads, or all writes. A kind without
+    /// such figures is absent.
+    requests: BTreeMap<String, (f64, f64)>,
+}
 
 /// A number that a ratio is made of: a metric of one candidate in one phase, above or below the line.
 #[derive(Debug, Clone, Copy)]
@@ -96,11 +103,11 @@ impl RatioErrors {
     fn deviation(&self, terms: &[(f64, Composition)]) -> f64 {
         let variance = self.common.iter().map(|(part, common)| {
             let shares =
-                terms.iter().map(|(sign, shares)| (sign, shares.0.get(part).copied().unwrap_or(0.0)));
+                terms.iter().map(|(sign, spent)| (sign, spent.shares.get(part).copied().unwrap_or(0.0)));
             let (difference, squares) = shares.fold((0.0, 0.0), |(difference, squares), (sign, share)| {
                 (difference + sign * share, squares + share * share)
             });
-            let own = self.own.get(part).copied().unwrap_or(0.0);
+            let own = self.own.get(part).copied().unwrap_or(0.0) * difference_of_requests(part, terms);
             common * common * difference * difference + own * own * squares
         });
         sqrt(variance.sum())
@@ -132,13 +139,15 @@ impl Composition {
     /// What a number's time was spent on, over all trials of its candidate; `None` where that was not recorded.
     fn of_term(blocks: &ByBlock<'_>, objective: &Objective, term: &RatioTerm<'_>) -> Option<Composition> {
         if is_of_cpu(term.metric) {
-            return Some(Composition(BTreeMap::from([(COMPUTING.to_owned(), 1.0)])));
+            let shares = BTreeMap::from([(COMPUTING.to_owned(), 1.0)]);
+            return Some(Composition { shares, ..Composition::default() });
         }
         let weights: Vec<(&str, f64)> = match term.phase {
             GOAL => objective.weights.iter().map(|(phase, weight)| (phase.as_str(), *weight)).collect(),
             phase => vec![(phase, 1.0)],
         };
         let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
+        let mut counted: BTreeMap<&str, f64> = BTreeMap::new();
         for trial in blocks.of(term.candidate) {
             for (phase, weight) in &weights {
                 let (busy, durable) = time_by_kind(trial, phase)?;
@@ -147,12 +156,48 @@ impl Composition {
                     *seconds.entry(kind).or_default() += weight * time;
                 }
                 *seconds.entry(COMPUTING.to_owned()).or_default() += weight * (durable - of_access).max(0.0);
+                for metric in ["device_reads", "device_read", "device_writes", "device_written"] {
+                    *counted.entry(metric).or_default() += weight * trial.value(phase, metric).unwrap_or(0.0);
+                }
             }
         }
         seconds.retain(|part, _| belongs_to(part, term.metric));
-        let all: f64 = seconds.values().sum();
-        (all > 0.0).then(|| Composition(seconds.into_iter().map(|(part, time)| (part, time / all)).collect()))
+        Composition::from_totals(&seconds, &counted)
     }
+
+    /// From the seconds of each part, and the numbers and bytes of reads and writes; `None` where no time was spent.
+    fn from_totals(seconds: &BTreeMap<String, f64>, counted: &BTreeMap<&str, f64>) -> Option<Composition> {
+        let all: f64 = seconds.values().sum();
+        let shares = seconds.iter().map(|(part, time)| (part.clone(), time / all)).collect();
+        let requests = seconds.iter().filter_map(|(part, time)| {
+            let (number, bytes) = match part.split_once('_')?.0 {
+                "read" => (counted.get("device_reads")?, counted.get("device_read")?),
+                "write" => (counted.get("device_writes")?, counted.get("device_written")?),
+                _ => return None,
+            };
+            let means = (log(bytes / number), log(time / number));
+            (means.0.is_finite() && means.1.is_finite()).then(|| (part.clone(), means))
+        });
+        (all > 0.0).then(|| Composition { shares, requests: requests.collect() })
+    }
+}
+
+/// By how much the requests of a kind differ between terms, from 0 (the same mean size and mean time: a model is wrong
+/// by the same amount for all of them) to 1 (a factor of e or more, or not known).
+fn difference_of_requests(part: &str, terms: &[(f64, Composition)]) -> f64 {
+    let spent = terms.iter().filter(|(_, spent)| spent.shares.get(part).is_some_and(|share| *share > 0.0));
+    let Some(means) = spent.map(|(_, spent)| spent.requests.get(part).copied()).collect::<Option<Vec<_>>>()
+    else {
+        return 1.0;
+    };
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let values = means.iter().map(of);
+        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+            (least.min(value), most.max(value))
+        });
+        most - least
+    };
+    if means.is_empty() { 0.0 } else { (range(|mean| mean.0) + range(|mean| mean.1)).min(1.0) }
 }
 
 /// The seconds of each kind of access in a phase of a trial, and how long the phase took. `None` where either was not

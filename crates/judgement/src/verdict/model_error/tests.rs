@@ -25,7 +25,15 @@ fn errors(measured: bool) -> RatioErrors {
 }
 
 fn time(parts: &[(&str, f64)]) -> Composition {
-    Composition(parts.iter().map(|(part, share)| ((*part).to_owned(), *share)).collect())
+    let shares = parts.iter().map(|(part, share)| ((*part).to_owned(), *share)).collect();
+    Composition { shares, ..Composition::default() }
+}
+
+/// A time of reads alone: so many, of so many bytes, in so many seconds.
+fn reads(number: f64, bytes: f64, seconds: f64) -> Composition {
+    let spent = BTreeMap::from([("read_onwards".to_owned(), seconds)]);
+    let counted = BTreeMap::from([("device_reads", number), ("device_read", bytes)]);
+    Composition::from_totals(&spent, &counted).unwrap()
 }
 
 fn deviation(errors: &RatioErrors, one: &[(&str, f64)], other: &[(&str, f64)]) -> f64 {
@@ -46,6 +54,22 @@ fn an_error_in_common_cancels_where_time_is_spent_alike() {
     assert!(mixed > deviation(&errors, reads, reads) && mixed < 0.1, "{mixed}");
     // Of a part that no model has an error for, nothing is added.
     assert!(deviation(&errors, &[("other", 1.0)], &[("other", 1.0)]).abs() < 1e-12);
+}
+
+#[test]
+fn requests_that_are_alike_have_no_error_of_their_own() {
+    let errors = errors(true);
+    let one = || reads(100.0, 1e6, 1.0);
+    let ratio = |other: Composition| errors.deviation(&[(1.0, other), (-1.0, one())]);
+    assert!(ratio(one()) < 1e-12);
+    // Twice as many of the same: the same error in both.
+    assert!(ratio(reads(200.0, 2e6, 2.0)) < 1e-12);
+    // A tenth larger and slower; then another size altogether; then nothing is known of the requests.
+    let (little, much) = (ratio(reads(100.0, 1.1e6, 1.1)), ratio(reads(100.0, 4e6, 1.0)));
+    assert!(little > 0.005 && little < 0.02, "{little}");
+    let of_their_own = 0.05 * 2.0_f64.sqrt();
+    assert!((much - of_their_own).abs() < 1e-12, "{much}");
+    assert!((ratio(time(&[("read_onwards", 1.0)])) - of_their_own).abs() < 1e-12);
 }
 
 #[test]
