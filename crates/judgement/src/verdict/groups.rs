@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{GroupRun, Judgement, Outcome, ProtectionCost, Rank, Verdict};
+use super::{GroupRun, Judgement, Limit, Outcome, ProtectionCost, Rank, Verdict};
 use crate::plan::Protection;
 
 /// The verdict among candidates of one protection level.
@@ -103,6 +103,7 @@ impl Verdict {
             known.push(limit.clone());
             is_new
         });
+        limits.sort_by_key(Limit::is_of_setup);
         self.limits = limits;
         self.groups = groups;
         self.protection_costs = costs;
@@ -127,12 +128,12 @@ mod tests {
         made::plan(&json!({ "candidates": SECONDS.map(candidate), "goal": goal }))
     }
 
-    /// A run of six blocks, in which ext2, which has no rival, takes part in the first two.
-    fn run(plan: &Plan) -> Run {
+    /// A run of six blocks, in which some candidates take part in the first two alone.
+    fn run(plan: &Plan, brief: &[&str]) -> Run {
         let mut events = vec![(None, made::started())];
         for block in 1..=6_u32 {
             let tried: Vec<(&str, f64)> =
-                SECONDS.into_iter().filter(|(name, _)| *name != "ext2" || block <= 2).collect();
+                SECONDS.into_iter().filter(|(name, _)| !brief.contains(name) || block <= 2).collect();
             let names: Vec<&str> = tried.iter().map(|(name, _)| *name).collect();
             events.push((None, made::block_started(block, 1, &names)));
             for (at, (name, seconds)) in tried.into_iter().enumerate() {
@@ -161,7 +162,7 @@ mod tests {
             "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"], "ext2": ["not_crash_safe"],
         } });
         let plan = plan(&goal(&levels));
-        let run = run(&plan);
+        let run = run(&plan, &["ext2"]);
         let verdict = Judgement::of(&plan, &run).verdict;
         let taken: Vec<(&str, Option<&str>)> = verdict
             .groups
@@ -198,9 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_results_stand_before_those_of_the_setup() {
+        let plan = plan(&goal(
+            &json!({ "protection": { "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"] } }),
+        ));
+        let verdict = Judgement::of(&plan, &run(&plan, &["ext4+luks2", "xfs+luks2"])).verdict;
+        let place = |is: fn(&Limit) -> bool| verdict.limits.iter().position(is).unwrap();
+        let few = place(|limit| matches!(limit, Limit::FewBlocks(2)));
+        assert!(few < place(|limit| matches!(limit, Limit::FreshlyMade)), "{:?}", verdict.limits);
+    }
+
+    #[test]
     fn a_plan_without_levels_is_judged_as_before() {
         let plan = plan(&goal(&json!({})));
-        let run = run(&plan);
+        let run = run(&plan, &["ext2"]);
         let verdict = Judgement::of(&plan, &run).verdict;
         assert!(verdict.groups.is_empty() && verdict.protection_costs.is_empty());
         assert!(verdict.standings.iter().all(|one| one.against == verdict.ranking[0].candidate));

@@ -40,13 +40,16 @@ pub enum Limit {
     /// Blocks resemble the blocks before them, with this correlation.
     Resemblance(f64),
     /// In some blocks two candidates differed as in no other block. Those blocks were set aside, which made the
-    /// difference significant; `all` is the ratio with all blocks.
+    /// difference significant; `all` is the ratio with all blocks, and `aside_ratio` the mean ratio of those set aside.
     SetAside {
         candidate: String,
         against: String,
         aside: usize,
         of: usize,
         all: Estimate,
+        aside_ratio: f64,
+        /// Whether each block had a modelled device of its own, so that this is a device that somebody has.
+        modelled: bool,
     },
     /// The goal's difference for a candidate comes mostly from one phase, which takes this share of the time;
     /// `added_up` is the ratio of the total times of all phases.
@@ -78,6 +81,21 @@ pub enum Limit {
     AgedAtOnce,
     /// The filesystem was filled on purpose, within the trial.
     FilledAtOnce,
+}
+
+impl Limit {
+    /// Whether the limit follows from how the run was set up, and not from its results: a reader wants those first.
+    pub fn is_of_setup(&self) -> bool {
+        matches!(
+            self,
+            Self::ScratchImage
+                | Self::FitsInMemory(_)
+                | Self::Folders
+                | Self::FreshlyMade
+                | Self::AgedAtOnce
+                | Self::FilledAtOnce
+        )
+    }
 }
 
 impl fmt::Display for Limit {
@@ -123,12 +141,18 @@ impl fmt::Display for Limit {
                     formatter,
                     "successive blocks are correlated (lag-1 correlation {lag:.1}): the intervals are too narrow, and the conclusions are less certain than stated"
                 ),
-            Self::SetAside { candidate, against, aside, of, all } => {
+            Self::SetAside { candidate, against, aside, of, all, aside_ratio, modelled } => {
                 let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
-                let times = as_long(all);
+                let interval = all.low.zip(all.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+                let there = match modelled {
+                    true if *aside == 1 => "on its device",
+                    true => "on their devices",
+                    false => "there",
+                };
                 write!(
                     formatter,
-                    "{aside} of {of} blocks {lie} far from the others and {were} excluded: with all of them {candidate} takes {times} {against}"
+                    "{aside} of {of} blocks {lie} far from the others and {were} excluded; {there} {candidate} took {aside_ratio:.2} times as long as {against}, and with all blocks the ratio is {:.2}{interval}",
+                    all.point
                 )
             }
             Self::MostlyOnePhase { candidate, phase, share, added_up } => write!(

@@ -85,12 +85,16 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
         let (shown, sample) = (rank.behind?, evidence.behind(&rank.candidate, against));
         let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
         let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
-        (shown.n < all.n && plain(shown) && !plain(all)).then(|| Limit::SetAside {
+        let aside = all.n.saturating_sub(shown.n);
+        let sum = |estimate: Estimate| estimate.n as f64 * libm::log(estimate.point);
+        (aside > 0 && plain(shown) && !plain(all)).then(|| Limit::SetAside {
             candidate: rank.candidate.clone(),
             against: against.clone(),
-            aside: all.n - shown.n,
+            aside,
             of: all.n,
             all,
+            aside_ratio: libm::exp((sum(all) - sum(shown)) / aside as f64),
+            modelled: evidence.plan.device.source.is_modelled(),
         })
     })
 }
