@@ -15,6 +15,7 @@ pub(super) fn folder_plan(path: &str) -> String {
 
 title = "My own files: copied, read, searched, removed"
 lab   = "auto"
+cpu   = "laptop-2022"  # computation takes the time of a laptop of 2022, estimated (--set cpu=free: no time)
 
 [device]
 model = "usb-disk-5400"
