@@ -120,6 +120,11 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
         near if (0.905..1.095).contains(&near) => carried.max(2),
         point => carried.max(1 - exponent(point)),
     };
+    // So does an end that would be rounded to 1.
+    let is_hidden = |end: f64| {
+        (end - 1.0).abs() > 1e-3 && (end - 1.0).abs() < 0.5 * libm::pow(10.0, -f64::from(decimals))
+    };
+    let decimals = if is_hidden(low) || is_hidden(high) { decimals.max(2) } else { decimals };
     format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
 }
 

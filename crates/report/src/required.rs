@@ -50,8 +50,12 @@ fn value(one: &RequirementStanding) -> String {
 
 /// Requirements that the recommended candidate is not shown to meet, one sentence each without a full stop.
 pub(super) fn open(judged: &Judgement<'_>) -> Vec<String> {
-    let taken = judged.verdict.recommended.as_ref();
-    let own = judged.verdict.required.iter().filter(|one| Some(&one.candidate) == taken);
+    judged.verdict.recommended.as_deref().map_or_else(Vec::new, |taken| open_of(judged, taken))
+}
+
+/// Requirements that a candidate is not shown to meet, one sentence each without a full stop.
+pub(super) fn open_of(judged: &Judgement<'_>, candidate: &str) -> Vec<String> {
+    let own = judged.verdict.required.iter().filter(|one| one.candidate == candidate);
     let told = |one: &RequirementStanding| match one.relation {
         RequirementRelation::Open => Some(format!(
             "whether {} keeps {} is not shown: {}{}",
@@ -103,8 +107,13 @@ mod tests {
     use fsverdict_judgement::journal::Unit;
     use fsverdict_judgement::plan::{Bound, Requirement};
 
-    /// ext4 is the fastest, with so many milliseconds at the end of its tail; xfs has 4, jfs 30.
+    /// ext4 is the fastest, with so many seconds at the end of its tail; xfs has 4 ms, jfs 30.
     fn story(ext4: f64, at_most: f64) -> Story {
+        story_of(ext4, [0.004; 4], at_most)
+    }
+
+    /// The same with the tail of xfs in each block.
+    fn story_of(ext4: f64, xfs: [f64; 4], at_most: f64) -> Story {
         let names = ["ext4", "xfs", "jfs"];
         let mut story = Story::new(&names, &["commit"]);
         story.plan.goal.require.numbers.push(Requirement {
@@ -117,7 +126,9 @@ mod tests {
         for block in 1..=4 {
             story.open_block(block, 1, &names);
             let wobble = 1.0 + 0.004 * f64::from(block % 3);
-            for (name, seconds, tail) in [("ext4", 1.0, ext4), ("xfs", 2.0, 0.004), ("jfs", 3.0, 0.030)] {
+            for (name, seconds, tail) in
+                [("ext4", 1.0, ext4), ("xfs", 2.0, xfs[block as usize - 1]), ("jfs", 3.0, 0.030)]
+            {
                 let numbers = [
                     ("durable", Unit::Seconds, seconds * wobble),
                     ("latency_p99", Unit::Seconds, tail * wobble),
@@ -160,6 +171,14 @@ mod tests {
         assert_eq!(data["verdict"]["recommended"], "xfs");
         assert_eq!(data["verdict"]["required"][0]["relation"], "missed");
         assert!((data["verdict"]["required"][0]["times"]["point"].as_f64().unwrap() - 1.8).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_last_one_left_is_not_said_to_keep_what_is_not_shown() {
+        let story = story_of(0.018, [0.003, 0.030, 0.006, 0.020], 0.010);
+        let page = page(&story, Format::Terminal(PLAIN));
+        let sentence = "xfs alone is left, and whether xfs keeps commit.p99 <= 10ms is not shown: 10 ms";
+        assert!(page.contains(sentence) && !page.contains("nothing to compare"), "{page}");
     }
 
     #[test]

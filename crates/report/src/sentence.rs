@@ -233,7 +233,16 @@ fn undecided(judged: &Judgement<'_>) -> String {
     };
     match judged.verdict.ranking.as_slice() {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
-        [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
+        [only] if judged.verdict.ruled_out.is_empty() => {
+            format!("{} alone was measured: there is nothing to compare it with.", only.candidate)
+        }
+        [only] => {
+            let left = format!("Undecided{after}: {} alone is left", only.candidate);
+            match required::open_of(judged, &only.candidate).as_slice() {
+                [] => format!("{left}."),
+                open => format!("{left}, and {}.", open.join(", and ")),
+            }
+        }
         [leader, rest @ ..] => {
             let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
             let shown = |rank: &Rank| {
