@@ -21,11 +21,13 @@ pub(super) fn guarantees(plan: &Plan) -> Vec<Guarantees> {
 }
 
 /// Whether a candidate is tried on a model of a disk, which rotates.
-fn is_on_disk(plan: &Plan, candidate: &Candidate) -> bool {
-    let models = plan.models_of(candidate);
-    models
-        .iter()
-        .any(|model| Model::named(model.name).is_ok_and(|known| known.limits(model.size.0).rotational))
+pub(super) fn is_on_disk(plan: &Plan, candidate: &Candidate) -> bool {
+    plan.models_of(candidate).iter().any(|model| is_disk(model.name))
+}
+
+/// Whether a model is one of a disk, which rotates.
+pub(super) fn is_disk(model: &str) -> bool {
+    Model::named(model).is_ok_and(|known| known.limits(known.capacity()).rotational)
 }
 
 fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {

@@ -19,10 +19,11 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let examined = examined(judged);
+    let examined: Vec<String> =
+        examined(judged).into_iter().map(|name| format!("{name}{}", losses(judged, name))).collect();
     let examined = match examined.as_slice() {
         [] => String::new(),
-        some => format!(" (examined: {})", listing(some, MOST_NAMES)),
+        some => format!(" (examined: {})", some.join("; ")),
     };
     Some(format!(
         "No recommendation: {} leads by the goal, and of {} it is not known {}{examined}. {}",
@@ -53,6 +54,27 @@ fn examined<'a>(judged: &Judgement<'a>) -> Vec<&'a str> {
     let cuts = judged.run.power_cuts.iter().map(|cuts| cuts.candidate.as_str());
     let rotten = judged.run.rotten.iter().map(|rotten| rotten.candidate.as_str());
     once_each(cuts.chain(rotten))
+}
+
+/// What a candidate lost under the faults that it was examined for: `, which lost data to 7 of 116 rotten blocks, …`.
+fn losses(judged: &Judgement<'_>, candidate: &str) -> String {
+    let silent = |number: u32| {
+        if number == 0 { "none of it silently".to_owned() } else { format!("silently to {number}") }
+    };
+    let cuts = judged
+        .run
+        .power_cuts
+        .iter()
+        .filter(|cuts| cuts.candidate == candidate)
+        .map(|cuts| format!("in {} of {} states after a power cut", cuts.losses(), cuts.states));
+    let rot = judged.run.rotten.iter().filter(|rotten| rotten.candidate == candidate).map(|rotten| {
+        match rotten.losses() {
+            0 => format!("to none of {} rotten blocks", rotten.looked),
+            lost => format!("to {lost} of {} rotten blocks, {}", rotten.looked, silent(rotten.grave())),
+        }
+    });
+    let each: Vec<String> = cuts.chain(rot).collect();
+    if each.is_empty() { String::new() } else { format!(" lost data {}", each.join(" and ")) }
 }
 
 fn next_step(judged: &Judgement<'_>) -> &'static str {

@@ -112,10 +112,10 @@ fn a_device_takes_the_place_of_the_plan_s_whatever_its_text_looks_like() {
 #[test]
 fn encryption_puts_every_candidate_on_luks_once() {
     for (work, names) in [
-        ("mail", &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2"][..]),
+        ("mail", &["ext4+luks2", "xfs+luks2", "btrfs+luks2"][..]),
         ("sqlite", &["btrfs-nodatacow+luks2", "ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2"]),
         // No matrix: the candidates that are named.
-        ("full", &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "f2fs+luks2", "nilfs2:gc+luks2", "jfs+luks2"]),
+        ("full", &["ext4+luks2", "xfs+luks2", "btrfs+luks2", "nilfs2:gc+luks2", "jfs+luks2"]),
         // One of them is on LUKS already, and is not entered twice.
         ("photos", &["btrfs-encrypted", "ext4+luks2", "xfs+luks2", "exfat+luks2", "ntfs3+luks2"]),
         // The plan says itself what lies on what.
@@ -130,7 +130,7 @@ fn encryption_puts_every_candidate_on_luks_once() {
     let luks = tried("luks", None, &["encryption"]);
     assert!(luks.len() == 6 && luks.iter().all(|name| name.contains("+luks2")), "{luks:?}");
     let etcd = tried("etcd", None, &["encryption"]);
-    assert!(etcd.len() == 12 && etcd.contains(&"ext4+luks2-on-hdd-7200".to_owned()), "{etcd:?}");
+    assert!(etcd.len() == 11 && etcd.contains(&"ext4+luks2-on-hdd-7200".to_owned()), "{etcd:?}");
 }
 
 #[test]
@@ -191,5 +191,20 @@ fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
 fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
     let folder = std::env::temp_dir();
     let asked = AskedPlan::of(&question(AskedWork::Folder(folder)), Overrides::default()).unwrap();
-    assert!(asked.plan.candidates.len() == 4 && asked.left_out.is_empty());
+    assert!(asked.plan.candidates.len() == 3 && asked.left_out.is_empty());
+}
+
+#[test]
+fn what_is_designed_for_flash_is_tried_on_a_disk_only_where_it_is_named() {
+    for (device, names) in [
+        (Some("hdd"), &["ext4", "xfs", "btrfs"][..]),
+        (Some("usb-disk"), &["ext4", "xfs", "btrfs"]),
+        (Some("ssd"), &["ext4", "xfs", "btrfs", "f2fs"]),
+    ] {
+        assert_eq!(tried("mail", device, &[]), names, "{device:?}");
+        let for_flash = asked("mail", device, &[]).unwrap().for_flash;
+        assert_eq!(for_flash.as_slice(), &["f2fs"][..4 - names.len()], "{device:?}");
+    }
+    // Faults are examined for all.
+    assert!(tried("rot", None, &[]).contains(&"f2fs".to_owned()));
 }

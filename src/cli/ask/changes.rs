@@ -9,6 +9,7 @@ use fsverdict_text::{Bytes, Reason};
 use crate::study::{find_missing_ability, has_property};
 use fsverdict_stack::filesystem;
 
+use super::super::guarantees::{is_disk, is_on_disk};
 use super::chosen::{chosen, encrypted, with_and_without};
 use super::kernel::{kernel_release, missing_driver};
 use super::question::{AskedDevice, Question};
@@ -32,6 +33,8 @@ pub(super) struct QuestionChanges {
     pub(super) left_out: Vec<String>,
     /// Names of encrypted candidates of the plan that are not tried because the question does not mention encryption.
     pub(super) encrypted: Vec<String>,
+    /// Names of candidates that are not tried on a disk because they are designed for flash.
+    pub(super) for_flash: Vec<String>,
     /// Why this machine's kernel cannot mount others.
     pub(super) without_driver: Vec<String>,
 }
@@ -98,10 +101,45 @@ impl QuestionChanges {
                 format!("ask for less of it; {}", who_has_each(&must)),
             ));
         }
+        let for_flash = take_those_for_flash(question, plan, &mut able);
         let settings = settings(question, plan)?;
         left_out.extend(unable.into_iter().map(|candidate| candidate.name));
-        Ok(QuestionChanges { settings, candidates: able, device, left_out, encrypted, without_driver })
+        Ok(QuestionChanges {
+            settings,
+            candidates: able,
+            device,
+            left_out,
+            encrypted,
+            for_flash,
+            without_driver,
+        })
     }
+}
+
+/// Removes the candidates that have a drawback on disks, where the question is about one and does not name them: each
+/// trial is of a fresh filesystem, which does not show that drawback. Returns their names. Nothing is removed where
+/// fewer than two candidates would be left, or faults are examined.
+fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<Candidate>) -> Vec<String> {
+    let asked = question.device.as_ref().map(|asked| &asked.source);
+    let is_on_disk = |one: &Candidate| match asked {
+        Some(DeviceSource::Model { name, .. }) => is_disk(name),
+        Some(_) => false,
+        None => is_on_disk(plan, one),
+    };
+    let is_named = |one: &Candidate| {
+        question.candidates.named.iter().any(|said| said.value.filesystem.name == one.filesystem)
+    };
+    let is_for_flash = |one: &Candidate| {
+        filesystem::find_filesystem(&one.filesystem)
+            .is_some_and(|known| !known.facts.drawback_on_disks.is_empty())
+    };
+    let (taken, left): (Vec<Candidate>, Vec<Candidate>) =
+        candidates.iter().cloned().partition(|one| is_for_flash(one) && is_on_disk(one) && !is_named(one));
+    if left.len() < 2 || plan.faults.is_some() || !question.faults.is_empty() {
+        return Vec::new();
+    }
+    *candidates = left;
+    taken.into_iter().map(|one| one.name).collect()
 }
 
 /// Faults are those of modelled devices.

@@ -43,6 +43,14 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         );
         entries.push(entry("left out", is, ""));
     }
+    if !asked.for_flash.is_empty() {
+        let names: Vec<&str> = asked.for_flash.iter().map(String::as_str).collect();
+        let is = format!(
+            "{}: designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)",
+            listing(&names, MOST_NAMES)
+        );
+        entries.push(entry("left out", is, ""));
+    }
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
