@@ -25,6 +25,9 @@ pub struct FilesystemFacts {
     /// JFS not even then; FAT, exFAT and NTFS on fsync only (read in 6.12's fs/fat, fs/exfat, fs/ntfs3). Where this is not `Some(true)` data is durable only after an fsync of the device node itself; a
     /// trial that left that out would let these two look faster for promising less.
     pub syncfs_flushes: Option<bool>,
+    /// Whether an fsync empties the device's cache, so that what was synced outlives a power cut. Read in 6.12 for all:
+    /// `fs/jfs` alone contains neither a flush nor a write with FUA.
+    pub fsync_flushes: bool,
     /// How a name is found in a large directory.
     pub directory_index: DirectoryIndex,
     pub inodes: Inodes,
@@ -62,6 +65,7 @@ impl FilesystemFacts {
         compression: &[],
         compresses_by_default: false,
         syncfs_flushes: Some(true),
+        fsync_flushes: true,
         directory_index: DirectoryIndex::Linear,
         inodes: Inodes::Dynamic,
         maximum_file: 0,

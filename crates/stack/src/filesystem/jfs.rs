@@ -47,6 +47,7 @@ pub(super) static JFS: Filesystem = Filesystem {
     facts: FilesystemFacts {
         journaled: true,
         syncfs_flushes: Some(false),
+        fsync_flushes: false,
         directory_index: DirectoryIndex::Always("B+ tree of names"),
         maximum_file: 4 << 50,
         maximum_volume: 32 << 50,

@@ -2,7 +2,7 @@
 //!
 //! Sources of the effects of options: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the
 //! kernel's Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c
-//! (`nolog`, `barrier`), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
+//! (`nolog`, `barrier`), fs/jfs (no flush), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
 //! `encryption`, `copies`).
 
 use std::collections::BTreeSet;
@@ -28,6 +28,9 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     });
     for option in candidate.mount.iter().flat_map(|word| word.split(',')) {
         of_mount_option(option, &mut features);
+    }
+    if !filesystem.facts.fsync_flushes {
+        features.insert(ProtectionFeature::NoFlushes);
     }
     features.into_iter().collect()
 }
@@ -138,7 +141,7 @@ mod tests {
             })
         };
         let level = |features: &[ProtectionFeature]| features.iter().copied().collect::<Protection>();
-        for usual in ["ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs"] {
+        for usual in ["ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "reiserfs"] {
             assert_eq!(of(usual, &[], "", ""), level(&[]), "{usual}");
         }
         for bare in ["ext2", "vfat", "exfat"] {
@@ -153,7 +156,8 @@ mod tests {
         // Metadata once is what the others have, too; so is data without checksums.
         assert_eq!(of("btrfs", &[], "-m single", "nodatacow"), level(&[]));
         assert_eq!(of("ext4", &[], "-O ^has_journal", ""), level(&[NotCrashSafe]));
-        assert_eq!(of("jfs", &[], "", "noatime,nointegrity"), level(&[NotCrashSafe]));
+        assert_eq!(of("jfs", &[], "", ""), level(&[NoFlushes]));
+        assert_eq!(of("jfs", &[], "", "noatime,nointegrity"), level(&[NoFlushes, NotCrashSafe]));
         assert_eq!(of("ext4", &["integrity:bitmap"], "", ""), level(&[CheckedSectors]));
         assert_eq!(of("ext4", &["integrity:none,sector=4096"], "", ""), level(&[NotCrashSafe]));
         assert_eq!(of("ext4", &["verity"], "", ""), level(&[SealedData]));
