@@ -93,7 +93,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     }
     for (kind, error) in &found.errors {
         print_line(&format!(
-            "error on the half that was not used for fitting, {kind}: {:.1} %",
+            "error on the half that was not used for fitting, {}: {:.1} %",
+            kind.title(),
             error * 100.0
         ));
     }

@@ -2,6 +2,7 @@
 
 use super::grid::STREAMED;
 use crate::device::knobs::Figures;
+use crate::device::{AccessKind, ModelErrors};
 use fsverdict_text::{GridCell, GridFindings, GridKind};
 
 /// Every second cell, either of the fitted half or of the half that is left out for comparison.
@@ -80,14 +81,36 @@ fn fit_line(points: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// Errors of a model on the half of the grid that it was not fitted to: the mean of the cells' errors, as shares, by
-/// kind of access.
-pub(super) fn model_errors(device: &GridFindings, model: &GridFindings) -> Vec<(&'static str, f64)> {
+/// kind of reads and writes.
+pub(super) fn model_errors(device: &GridFindings, model: &GridFindings) -> Vec<(GridKind, f64)> {
     let error = |(kind, cells): (&GridKind, &Vec<GridCell>)| {
         let pairs = half_of(cells, true).zip(half_of(model.cells_of(*kind), true));
         let shares: Vec<f64> = pairs
             .map(|(measured, predicted)| (predicted.mean_ns() / measured.mean_ns() - 1.0).abs())
             .collect();
-        (kind.title(), shares.iter().sum::<f64>() / shares.len().max(1) as f64)
+        (*kind, shares.iter().sum::<f64>() / shares.len().max(1) as f64)
     };
     device.0.iter().map(error).collect()
+}
+
+/// The least error that a calibrated model states: the grid has a few hundred requests, and not those of a filesystem.
+const LEAST_ERROR: f64 = 0.02;
+
+/// The errors by kind of access, as `[errors]` of a model has them: the root mean square over the kinds of reads and
+/// writes that show it. Kinds of access that the grid does not show, such as queued reads, are left out.
+pub(super) fn access_errors(errors: &[(GridKind, f64)]) -> Vec<(AccessKind, f64)> {
+    let shown_by: [(AccessKind, &[GridKind]); 5] = [
+        (AccessKind::ReadOnwards, &[GridKind::Again, GridKind::Onwards]),
+        (AccessKind::ReadElsewhere, &[GridKind::Anywhere, GridKind::Jumps, GridKind::Gap, GridKind::Behind]),
+        (AccessKind::WriteOnwards, &[GridKind::WritesOn]),
+        (AccessKind::WriteElsewhere, &[GridKind::Scattered, GridKind::Streams]),
+        (AccessKind::Flush, &[GridKind::Bursts, GridKind::Scattered]),
+    ];
+    let of = |(kind, grid): (AccessKind, &[GridKind])| {
+        let squares: Vec<f64> =
+            errors.iter().filter(|(one, _)| grid.contains(one)).map(|(_, error)| error * error).collect();
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        mean.is_finite().then(|| (kind, mean.sqrt().clamp(LEAST_ERROR, ModelErrors::MAX)))
+    };
+    shown_by.into_iter().filter_map(of).collect()
 }

@@ -1,7 +1,7 @@
 //! Calibrates a model: moves its numbers until it answers the grid as the device did.
 
 use super::disk::ModelledDisk;
-use super::figures::model_errors;
+use super::figures::{access_errors, model_errors};
 use super::grid::measure_grid;
 use super::text::{find_number, find_value, format_rounded, has_section, with_value, without_section};
 use crate::device::knobs::{Effect, Figures, Knob};
@@ -45,8 +45,8 @@ pub struct Calibrated {
     /// The policies of the device: section, key, and whether it follows the policy. A policy that the reads do not show
     /// is left out.
     pub policies: Vec<(&'static str, &'static str, bool)>,
-    /// Errors of the model on the half of the grid that it was not fitted to, by kind of access, as shares.
-    pub errors: Vec<(&'static str, f64)>,
+    /// Errors of the model on the half of the grid that it was not fitted to, by kind of reads and writes, as shares.
+    pub errors: Vec<(GridKind, f64)>,
 }
 
 /// Rotational speeds of disks, in revolutions per minute.
@@ -175,9 +175,17 @@ pub fn calibrate_model(
     );
     for (kind, error) in &errors {
         toml += &format!(
-            "# Error on the half of the grid it was not fitted to, {kind}: {:.1} %\n",
+            "# Error on the half of the grid it was not fitted to, {}: {:.1} %\n",
+            kind.title(),
             error * 100.0
         );
+    }
+    if !has_section(&text, "errors") {
+        text += "\n[errors]\n";
+    }
+    for (kind, error) in access_errors(&errors) {
+        text =
+            with_value(&text, "errors", kind.name(), &format!("{error:.2}  # on the half that was held out"));
     }
     for (section, key, value) in &numbers {
         text = with_value(&text, section, key, &format!("{}  # measured", format_rounded(*value)));
@@ -244,7 +252,7 @@ mod tests {
     use super::super::grid::measure_grid;
     use super::super::text::with_value;
     use super::{Calibrated, Titled, calibrate_model, found_policy};
-    use crate::device::{Model, built_in};
+    use crate::device::{AccessKind, Model, built_in};
     use fsverdict_text::Grid;
 
     /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in
@@ -365,7 +373,9 @@ mod tests {
             if found.errors.iter().any(|(_, error)| *error > 0.05) {
                 wrong.push(format!("{like}: {:?} {:?}", found.errors, found.numbers));
             }
-            Model::read(&found.toml, "found.toml", None).unwrap();
+            let model = Model::read(&found.toml, "found.toml", None).unwrap();
+            let stated = AccessKind::ALL.map(|kind| model.errors.of(kind));
+            assert!(stated[..2].iter().all(|error| (0.02..0.05).contains(error)), "{like}: {stated:?}");
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
     }

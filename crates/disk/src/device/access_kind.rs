@@ -70,6 +70,9 @@ impl ModelErrors {
     /// The error of a model that states none: 95 % of its times are within a factor of 1.5.
     pub const UNKNOWN: ModelErrors = ModelErrors([0.2; AccessKind::ALL.len()]);
 
+    /// The largest error that a model may state: a factor of 50 either way (two standard deviations).
+    pub const MAX: f64 = 2.0;
+
     pub fn of(&self, kind: AccessKind) -> f64 {
         self.0[kind as usize]
     }

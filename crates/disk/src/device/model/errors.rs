@@ -5,9 +5,6 @@ use fsverdict_text::Section;
 use super::super::access_kind::{AccessKind, ModelErrors};
 use super::super::fields::number_or;
 
-/// The largest error that a model may state: a factor of 50 either way (two standard deviations).
-const MOST: f64 = 2.0;
-
 /// The errors that a file states; [`ModelErrors::UNKNOWN`] without the section, and for kinds that it leaves out.
 pub(super) fn read_errors(top: &Section<'_>) -> Option<ModelErrors> {
     let keys = AccessKind::ALL.map(AccessKind::name);
@@ -17,7 +14,7 @@ pub(super) fn read_errors(top: &Section<'_>) -> Option<ModelErrors> {
     let mut errors = ModelErrors::UNKNOWN;
     for kind in AccessKind::ALL {
         errors.0[kind as usize] =
-            number_or(&section, kind.name(), 0.0..=MOST, ModelErrors::UNKNOWN.of(kind))?;
+            number_or(&section, kind.name(), 0.0..=ModelErrors::MAX, ModelErrors::UNKNOWN.of(kind))?;
     }
     Some(errors)
 }
