@@ -109,7 +109,7 @@ pub(super) fn lines(
 }
 
 /// A small table with names and the columns listed in `words` aligned to the left, and values to the right. Where it is
-/// broken into parts, each begins with the first `keys` columns.
+/// broken into parts, each begins with the first `keys` columns, or two where the first does not tell the rows apart.
 pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str], keys: usize) -> Vec<String> {
     let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
         header: vec![one_line(title)],
@@ -120,6 +120,7 @@ pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str], keys: usiz
             .collect(),
         right: at > 0 && !words.contains(&title.as_str()),
     });
+    let keys = if table.has_unique_names() { keys } else { keys.max(2) };
     let first = columns.by_ref().take(keys).reduce(|left, right| left.beside(&right));
     let Some(first) = first else { return Vec::new() };
     let beside = room.saturating_sub(first.width() + GAP).max(LEAST_WRAPPED);
@@ -261,5 +262,24 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
         header: vec![phase, format!("{}{over}", column.unit)],
         cells: cells.iter().map(shown).collect(),
         right: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aligned;
+    use crate::text_table::TextTable;
+
+    #[test]
+    fn each_part_of_a_broken_table_tells_its_rows_apart() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let rows = vec![row(["ext4", "inodes", "17", "3"]), row(["ext4", "data", "40", "9"])];
+        let table = TextTable::new("", &["candidate", "held", "unharmed", "lost"], rows);
+        let lines = aligned(&table, 26, &[], 1);
+        assert_eq!(lines.iter().filter(|line| line.contains("inodes")).count(), 2, "{lines:?}");
+        // Where the name is enough, it stands alone.
+        let one = TextTable { rows: table.rows[..1].to_vec(), ..table };
+        let lines = aligned(&one, 26, &[], 1);
+        assert_eq!(lines.iter().filter(|line| line.contains("inodes")).count(), 1, "{lines:?}");
     }
 }
