@@ -311,7 +311,8 @@ pub(super) fn add_backend_reports(
     let device_seconds = reports.first().and_then(simulated_seconds);
     let facts = (1..).zip(&reports).flat_map(|(number, report)| device_facts(number, report)).collect();
     watch(Event::Facts { facts, learnt: Learnt { device_seconds, ..Learnt::default() } });
-    if !trail.devices.is_empty() {
+    // A trial that was interrupted does not count, and reading gigabytes of its trace would keep the user waiting.
+    if !trail.devices.is_empty() && end.interrupted.is_none() {
         match trail.spans.observations(trail.devices) {
             Ok(observations) => observations.into_iter().for_each(&mut *watch),
             Err(error) => {
