@@ -17,7 +17,13 @@ const LARGEST_LIMITED_BATCH: usize = 15;
 
 /// The fewest states that say something of a candidate where the time does not suffice for all: without a loss in so many,
 /// less than one state of nine loses something (Wilson's interval at 95 %).
-pub(crate) const FEWEST_STATES: usize = 30;
+const FEWEST_STATES: usize = 30;
+
+/// Whether so many of the chosen states say something of a candidate. One loss that excludes it does, however few they
+/// are, and ends its examination.
+pub(crate) fn is_enough(examined: usize, chosen: usize, is_excluded: bool) -> bool {
+    is_excluded || examined >= chosen.min(FEWEST_STATES)
+}
 
 /// The time for examining one candidate.
 #[derive(Debug, Clone, Copy, Default)]
@@ -113,7 +119,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
-    use super::{ExaminationTime, FEWEST_STATES, LARGEST_LIMITED_BATCH, examine_in_batches};
+    use super::{ExaminationTime, FEWEST_STATES, LARGEST_LIMITED_BATCH, examine_in_batches, is_enough};
     use crate::power_cuts::to_fault_error;
 
     #[test]
@@ -157,7 +163,9 @@ mod tests {
         examine_in_batches(&states, 2, 250, used, note).unwrap();
         let enough: usize = examined.lock().unwrap().drain(..).map(|batch| batch.len()).sum();
         assert!((FEWEST_STATES..FEWEST_STATES + 2 * LARGEST_LIMITED_BATCH).contains(&enough), "{enough}");
-        // A candidate that a loss excludes is not examined further.
+        // Fewer say nothing, but for a loss that excludes the candidate, which is then not examined further.
+        assert!(is_enough(30, 200, false) && is_enough(4, 4, false) && !is_enough(15, 200, false));
+        assert!(is_enough(LARGEST_LIMITED_BATCH, 200, true));
         let lose = |batch: &[u32], guest: usize| note(batch, guest).map(|_| true);
         examine_in_batches(&states, 1, 250, time, lose).unwrap();
         assert_eq!(examined.lock().unwrap().len(), 1);

@@ -28,7 +28,7 @@ use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
 use crate::error::FaultError;
-use crate::guest_batches::{ExaminationTime, FEWEST_STATES};
+use crate::guest_batches::{ExaminationTime, is_enough};
 use examine::CutStates;
 pub(crate) use image::{finish_all, new_output, open_file, unwritten_image};
 use kept::KeptFindings;
@@ -129,8 +129,9 @@ impl<'a> PowerCutting<'a> {
         candidate: &Candidate,
         examined: usize,
         chosen: usize,
+        is_excluded: bool,
     ) -> Result<(), FaultError> {
-        if examined >= chosen.min(FEWEST_STATES) {
+        if is_enough(examined, chosen, is_excluded) {
             return Ok(());
         }
         Err(FaultError::Refused(Reason::new(
@@ -190,9 +191,7 @@ impl<'a> PowerCutting<'a> {
             traces.push(record.trace);
         }
         let findings = findings_file.findings();
-        if self.time.deadline.is_some() {
-            self.check_states_examined(candidate, findings.len(), chosen.max(1))?;
-        }
+        let examined = findings.len();
         let lost = findings.iter().filter(|finding| finding.outcome.is_loss());
         let lost =
             lost.filter_map(|finding| Some(self.trial_number(finding.state.parse::<CutName>().ok()?.part)));
@@ -200,7 +199,11 @@ impl<'a> PowerCutting<'a> {
         let trials_lost = lost.filter(|_| several).collect::<BTreeSet<u32>>().len() as u32;
         let trials = if several { self.faults.trials } else { 0 };
         let cuts = summarise(candidate, findings, traces.join("+"));
-        Ok(PowerCuts { accepted: self.faults.accept_loss, trials, trials_lost, ..cuts })
+        let cuts = PowerCuts { accepted: self.faults.accept_loss, trials, trials_lost, ..cuts };
+        if self.time.deadline.is_some() {
+            self.check_states_examined(candidate, examined, chosen.max(1), cuts.why_out().is_some())?;
+        }
+        Ok(cuts)
     }
 
     /// Removes the findings file: the findings are in the journal.

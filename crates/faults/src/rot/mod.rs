@@ -67,10 +67,12 @@ impl PowerCutting<'_> {
             )));
         }
         let findings = self.examine_rotten_blocks(candidate, &blocks, &record, tell)?;
-        self.check_states_examined(candidate, findings.len(), blocks.len())?;
         self.keep_findings(candidate, &findings)?;
+        let examined = findings.len();
         let rotten = tally_findings(candidate, &device.held, findings, record.trace);
-        Ok(RottenBlocks { accepted: self.faults.accept_loss, stopped: device.stopped, ..rotten })
+        let rotten = RottenBlocks { accepted: self.faults.accept_loss, stopped: device.stopped, ..rotten };
+        self.check_states_examined(candidate, examined, blocks.len(), rotten.why_out().is_some())?;
+        Ok(rotten)
     }
 
     /// Writes each block with its outcome beside the log.
