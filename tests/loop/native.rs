@@ -65,6 +65,14 @@ fn loop_candidates_have_several_images_and_leave_none() {
     let array = format!("{ON_TWO}[[candidate]]\nfilesystem = \"ext4\"\nlayers = [\"md:raid1\"]\n");
     let seen = place.fsverdict(&["run", &place.plan("array", &array), "--dry-run"]);
     assert!(seen.stdout.contains("a trial that is killed would leave its array (md)"), "{seen:#?}");
+    // So would a pool, where this machine has ZFS.
+    let pool = format!("{ON_TWO}[[candidate]]\nfilesystem = \"zfs\"\nmkfs = \"mirror\"\n");
+    let seen = place.fsverdict(&["run", &place.plan("pool", &pool), "--dry-run"]);
+    for words in
+        ["would leave its pool here, beside yours", "kernel build --with zfs", "path = \"/tank/folder\""]
+    {
+        assert!(seen.stdout.contains(words), "{words}: {seen:#?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The five studies as presets: do they ask their tools for what the authors asked for?
+//! The six studies as presets: do they ask their tools for what the authors asked for?
 
 use std::process::Command;
 
@@ -6,9 +6,20 @@ use fsverdict::cli::with_vocabulary;
 use fsverdict_judgement::journal::{Beginning, Unit};
 use fsverdict_judgement::plan::{
     Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
-    read_with,
+    presets, read_with,
 };
 use fsverdict_judgement::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
+
+const STUDIES: [&str; 8] = [
+    "usb-backup",
+    "build-farm",
+    "magazine",
+    "root-on-flash",
+    "backup-server",
+    "modern-fs",
+    "modern-snapshots",
+    "nas-mirrors",
+];
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let overrides = Overrides { scale, ..Overrides::default() };
@@ -132,10 +143,27 @@ fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_di
     );
 }
 
+#[test]
+fn modern_fs_has_pairs_of_mirrors_and_says_how_to_get_a_kernel_with_zfs() {
+    for name in ["modern-fs", "modern-snapshots"] {
+        let plan = study(name, None);
+        has(&plan, &["zfs-mirror", "zfs-mirror-8k", "btrfs-raid1"]);
+        let mirror = plan.candidates.iter().find(|candidate| candidate.name == "zfs-mirror").unwrap();
+        // Of four devices; the first, which no option names, is put behind these.
+        assert!(mirror.mkfs.join(" ").ends_with("mirror {device.2} {device.3} mirror {device.4}"));
+        assert_eq!(plan.device.count(), 4);
+    }
+    for preset in presets().iter().filter(|preset| preset.toml.contains("filesystem = \"zfs\"")) {
+        assert!(preset.toml.contains("#   fsverdict kernel build --with zfs"), "{}", preset.name);
+        // ZFS computes without a price, so nobody's computation may have one.
+        assert_eq!(study(preset.name, None).cpu, None, "{}", preset.name);
+    }
+}
+
 /// `--scale` shrinks the data in every study, and the image or the modelled device with them.
 #[test]
 fn a_scaled_study_differs_in_its_data_and_image_alone() {
-    for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
+    for name in STUDIES {
         let (whole, scaled) = (study(name, None), study(name, Some(0.01)));
         assert_ne!(whole.datasets, scaled.datasets);
         let (datasets, device) = (scaled.datasets.clone(), scaled.device.clone());
@@ -148,9 +176,16 @@ fn a_scaled_study_differs_in_its_data_and_image_alone() {
 /// A number or a chart of a study is put in a sentence with its source, about a phase that repeats it.
 #[test]
 fn every_study_has_its_findings() {
-    for (name, findings) in
-        [("usb-backup", 12), ("build-farm", 3), ("magazine", 11), ("root-on-flash", 10), ("backup-server", 7)]
-    {
+    for (name, findings) in [
+        ("usb-backup", 12),
+        ("build-farm", 3),
+        ("magazine", 11),
+        ("root-on-flash", 10),
+        ("backup-server", 7),
+        ("modern-fs", 12),
+        ("modern-snapshots", 5),
+        ("nas-mirrors", 2),
+    ] {
         let plan = study(name, None);
         assert_eq!(plan.published.len(), findings, "{name}");
         for finding in &plan.published {
@@ -182,7 +217,7 @@ fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
 /// measured by its phase, has a direction, and names candidates of the plan.
 #[test]
 fn every_finding_can_be_judged_by_a_full_run() {
-    for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
+    for name in STUDIES {
         let mut plan = study(name, None);
         // Of a modelled one nothing is said of CPU.
         plan.device.source = DeviceSource::Path("/dev/sdx".into());

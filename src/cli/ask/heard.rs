@@ -56,7 +56,9 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
         HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
     (heard.devices, heard.device_count) = hear_devices(sentence);
     let must = requirements(sentence);
-    let HeardWorks { work, others, near, device_of_place } = hear_works(sentence);
+    let filesystems: Vec<&str> =
+        heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
+    let HeardWorks { work, others, near, device_of_place } = hear_works(sentence, &filesystems);
     heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
     (heard.work, heard.other_works, heard.near) = (work, others, near);
     let has_work = is_named || heard.work.is_some();

@@ -25,8 +25,9 @@ pub(super) struct HeardWorks {
     pub(super) device_of_place: Option<Said<String>>,
 }
 
-/// Takes a folder and all words for works out of the sentence; the first that fits is asked about.
-pub(super) fn hear_works(sentence: &mut Sentence) -> HeardWorks {
+/// Takes a folder and all words for works out of the sentence; the first that fits is asked about, or the preset that is about it
+/// with one of these filesystems.
+pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> HeardWorks {
     let mut heard = HeardWorks::default();
     let folder = (0..sentence.len()).find(|at| sentence.is_free(*at) && sentence.is_path(*at));
     if let Some(at) = folder {
@@ -60,6 +61,7 @@ pub(super) fn hear_works(sentence: &mut Sentence) -> HeardWorks {
         sure.append(&mut vague);
     }
     join(&mut sure);
+    join_filesystems(&mut sure, filesystems);
     heard.device_of_place = leave_places(&mut sure, heard.work.is_some());
     // A backup of a laptop is no backup on it.
     heard.device_of_place = heard.device_of_place.filter(|_| !has_owner);
@@ -84,6 +86,19 @@ fn join(sure: &mut Vec<Said<&'static WorkKind>>) {
         let other = sure.remove(second).words;
         let words = format!("{}, {other}", sure[first].words);
         sure[first] = Said::new(work, words);
+    }
+}
+
+/// Puts a preset that is about a work and a filesystem in the place of the work, where the filesystem is named.
+fn join_filesystems(sure: &mut [Said<&'static WorkKind>], filesystems: &[&str]) {
+    for said in sure {
+        let joins = |work: &&WorkKind| {
+            let mut pairs = work.asked_by.joins.iter().filter_map(|pair| pair.split_once(" + "));
+            pairs.any(|(one, other)| one == said.value.preset.name && filesystems.contains(&other))
+        };
+        if let Some(work) = works().iter().find(joins) {
+            said.value = work;
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct AskedBy {
     pub vague: Vec<String>,
     /// Words for workloads that no plan covers, for which this plan is the closest.
     pub near: Vec<String>,
-    /// Pairs of plans, `ONE + OTHER`: this plan replaces them if a question names both.
+    /// Pairs of plans, or of a plan and a filesystem, `ONE + OTHER`: this plan replaces them if a question names both.
     pub joins: Vec<String>,
     /// Whether the plan's words describe a location if the question names another workload.
     pub place: bool,

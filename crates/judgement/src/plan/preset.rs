@@ -36,6 +36,7 @@ const PRESETS: &[Preset] = presets! {
     "vm-image",
     "luks-nvme",
     "nas",
+    "nas-mirrors",
     "dm-integrity",
     "snapshots",
     "near-full",
@@ -54,6 +55,8 @@ const PRESETS: &[Preset] = presets! {
     "build-farm",
     "magazine",
     "root-on-flash",
+    "modern-fs",
+    "modern-snapshots",
 };
 
 pub fn presets() -> &'static [Preset] {

@@ -176,10 +176,13 @@ impl Lab for Native {
             // A pool belongs to the whole kernel, not to a mount namespace, and outlives the trial that imported it.
             return Some(Reason::new(
                 format!(
-                    "a trial of {} that is killed would leave its pool on this machine, beside yours",
+                    "{} is not tried in this machine's own kernel, whether that has it or not: a trial that is \
+                     killed would leave its pool here, beside yours",
                     candidate.filesystem
                 ),
-                "a guest's kernel takes it with it: --lab uml, after `fsverdict kernel build --with zfs`",
+                "the kernel of a guest takes it with it: --lab uml, after `fsverdict kernel build --with zfs`, or --lab \
+                 vm with a kernel that has the module; to compare a pool of yours as it is, name a folder on it: \
+                 filesystem = \"directory\", path = \"/tank/folder\"",
             ));
         }
         let sandbox = "the uml lab may have it: --lab uml";

@@ -135,7 +135,13 @@ impl Programs<'_> {
                 };
                 Some(PoolPrograms::argv_of(words, &self.filesystem.mounted_as(top)))
             }
-            Line::Mount => Some(self.mount_options(names).argv(&self.filesystem.mounted_as(top), mount)),
+            Line::Mount => {
+                let source = match self.filesystem.joins_devices {
+                    true => self.filesystem.mounted_as_all(&own),
+                    false => self.filesystem.mounted_as(top),
+                };
+                Some(self.mount_options(names).argv(&source, mount))
+            }
             Line::Cleaner => Some(self.cleaner()?.argv(top, mount)),
             // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
             Line::Unmount => Some(["umount", "-i", mount].map(str::to_owned).into()),
@@ -148,6 +154,9 @@ impl Programs<'_> {
                     );
                 }
                 argv.extend(device);
+                if self.filesystem.joins_devices {
+                    argv.extend(own.iter().skip(1).cloned());
+                }
                 Some(argv)
             }
         }
@@ -199,7 +208,8 @@ impl Programs<'_> {
                 chosen.extend(names.apart_device_path(number).map(|path| format!("{option}{path}")));
             }
         }
-        if self.filesystem.takes_several && self.filesystem.pool.is_none() {
+        let registers = self.filesystem.pool.is_none() && !self.filesystem.joins_devices;
+        if self.filesystem.takes_several && registers {
             // The kernel knows the other devices only after each was registered, so all are named.
             chosen.extend(names.filesystem_paths().iter().skip(1).map(|path| format!("device={path}")));
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));

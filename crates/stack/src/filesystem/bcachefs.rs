@@ -19,8 +19,8 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
     name: "bcachefs",
     title: "bcachefs",
     summary: "Copy-on-write B-trees grown from a block cache (in the kernel from 6.7 to 6.17): checksums of data and metadata, compression, \
-              snapshots, several devices of different speed. Fair defaults: those of `bcachefs format`, on the one device; \
-              the first mount makes its B-trees.",
+              snapshots, several devices of different speed. Fair defaults: those of `bcachefs format`, which keep data once, on \
+              several devices too (`--replicas=2` keeps them twice); the first mount makes its B-trees.",
     drivers: &[Driver { config: "CONFIG_BCACHEFS_FS", modules: &["bcachefs"] }],
     mkfs: Tool { program: "mkfs.bcachefs", version: &["version"], packages: BCACHEFS_TOOLS },
     mkfs_defaults: &[
@@ -32,6 +32,8 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         // it polls for ever on a device that is done within these 10 ms. The first mount then does that work in the kernel.
         MkfsDefault::Switch("--no_initialize"),
     ],
+    takes_several: true,
+    joins_devices: true,
     fsck: Some(Fsck {
         tool: Tool { program: "bcachefs", version: &["version"], packages: BCACHEFS_TOOLS },
         // -K: the tools write everything themselves, like those of the other filesystems.
@@ -74,5 +76,12 @@ mod tests {
         let argv =
             find_filesystem("bcachefs").unwrap().mkfs_argv("/dev/vda", &["--compression=lz4".to_owned()]);
         assert_eq!(argv.join(" "), "mkfs.bcachefs -f -q --no_initialize --compression=lz4 /dev/vda");
+    }
+
+    #[test]
+    fn all_devices_are_mounted_in_one_word() {
+        let devices = ["/dev/vda", "/dev/vdb"].map(str::to_owned);
+        let joined = |name: &str| find_filesystem(name).unwrap().mounted_as_all(&devices);
+        assert_eq!((joined("bcachefs"), joined("btrfs")), ("/dev/vda:/dev/vdb".into(), "/dev/vda".into()));
     }
 }

@@ -60,6 +60,8 @@ pub struct Filesystem {
     pub checks_itself: bool,
     /// Whether its mkfs takes several devices, one after the other, of which it makes one filesystem.
     pub takes_several: bool,
+    /// Whether mount(2) and the checker are told all of its devices: mount(2) in one word, with colons between.
+    pub joins_devices: bool,
     /// Nodes below `/dev` that its programs need besides its devices.
     pub nodes: &'static [&'static str],
     /// The programs of the pool it lies in, if it lies in one.
@@ -182,6 +184,7 @@ impl Filesystem {
         leaves_tables_unwritten: false,
         checks_itself: false,
         takes_several: false,
+        joins_devices: false,
         nodes: &[],
         pool: None,
         apart: &[],
@@ -230,6 +233,16 @@ impl Filesystem {
     /// otherwise the path.
     pub fn mounted_as(&self, device: &str) -> String {
         if self.pool.is_some() { pool_name(device) } else { device.to_owned() }
+    }
+
+    /// The same for all of its devices, for mount(8): the first of them, if the filesystem finds the others by itself or by
+    /// options.
+    pub fn mounted_as_all(&self, devices: &[String]) -> String {
+        match devices {
+            devices if self.joins_devices => devices.join(":"),
+            [first, ..] => self.mounted_as(first),
+            [] => String::new(),
+        }
     }
 
     /// The mount options. `chosen` are the plan's own, which override the fair defaults.

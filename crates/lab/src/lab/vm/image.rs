@@ -1,5 +1,6 @@
 //! Finds kernels for virtual machines: a file as distributions install it, a package, or a tree that was built.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::{is_release, parse_release_numbers};
@@ -25,6 +26,8 @@ pub(super) const DRIVERS: [(&str, &str); 5] = [
 /// Options that a guest needs built in.
 const SYMBOLS: [&str; 4] =
     ["CONFIG_BLK_DEV_INITRD", "CONFIG_DEVTMPFS", "CONFIG_PID_NS", "CONFIG_SERIAL_8250_CONSOLE"];
+/// Bytes of a list of modules.
+pub(super) const LARGEST_LIST: u64 = 16 << 20;
 /// Bytes of a kernel's configuration.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
@@ -85,7 +88,11 @@ fn read_installed(path: &Path) -> Result<Kernel, KernelFileError> {
 }
 
 fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, configuration: &str) -> Kernel {
-    let configuration = parse_configuration(configuration);
+    let mut configuration = parse_configuration(configuration);
+    if let Some(folder) = &modules {
+        let list = read_regular(&folder.join("modules.dep"), LARGEST_LIST).unwrap_or_default();
+        configuration.extend(drivers_built_beside(&configuration, &String::from_utf8_lossy(&list)));
+    }
     Kernel {
         path: path.to_owned(),
         way_out,
@@ -99,7 +106,31 @@ fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, confi
     }
 }
 
+/// The symbols of filesystems whose driver was built beside the kernel (by DKMS: ZFS, bcachefs), of which its configuration says
+/// nothing: they are modules if modules.dep(5) lists them.
+fn drivers_built_beside(configuration: &BTreeMap<String, String>, list: &str) -> Vec<(String, String)> {
+    let names: Vec<String> =
+        list.lines().filter_map(|line| line.split_once(':')).map(|(path, _)| module_name(path)).collect();
+    let drivers = fsverdict_stack::filesystem::registry().iter().flat_map(|filesystem| filesystem.drivers);
+    drivers
+        .filter(|driver| !configuration.contains_key(driver.config))
+        .filter(|driver| driver.modules.iter().all(|module| names.iter().any(|name| name == module)))
+        .map(|driver| (driver.config.to_owned(), "m".to_owned()))
+        .collect()
+}
+
+/// The name of the module in this file.
+pub(super) fn module_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    file.split('.').next().unwrap_or_default().replace('-', "_")
+}
+
 fn way_out(symbol: &str) -> String {
+    if symbol == "CONFIG_ZFS" {
+        return "the package zfs-dkms (Debian's component contrib) builds the module zfs for kernels in /boot; or take \
+                --lab uml, after `fsverdict kernel build --with zfs`"
+            .to_owned();
+    }
     format!(
         "name a kernel that has {symbol}: kernel = \"/path/…\", a file, a .deb of a linux-image, or a built tree"
     )
@@ -160,7 +191,8 @@ fn install_built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Ke
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelFileError, newest_kernel, read_installed, read_release};
+    use super::{KernelFileError, Provision, newest_kernel, read_installed, read_release};
+    use fsverdict_judgement::plan::Candidate;
 
     /// The head of a kernel's file, as far as it is looked at.
     fn head(version: &str) -> Vec<u8> {
@@ -205,5 +237,28 @@ mod tests {
         assert!(matches!(read_installed(&path), Err(KernelFileError::NoConfiguration { .. })));
         std::fs::write(folder.path().join("config-6.12.3-1-amd64"), "CONFIG_A=y\n").unwrap();
         assert_eq!(read_installed(&path).unwrap().release, "6.12.3-1-amd64");
+    }
+
+    /// DKMS puts ZFS there, and the configuration of a distribution's kernel does not mention it.
+    #[test]
+    fn a_module_that_was_built_beside_the_kernel_serves_its_filesystem() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, bytes: &[u8]| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        };
+        write("boot/vmlinuz-6.1.0-56-amd64", &head("6.1.0-56-amd64 "));
+        write("boot/config-6.1.0-56-amd64", b"CONFIG_EXT4_FS=m\n# CONFIG_F2FS_FS is not set\n");
+        let list = "kernel/fs/ext4/ext4.ko:\nupdates/dkms/zfs.ko.xz: updates/dkms/spl.ko.xz\n";
+        write("lib/modules/6.1.0-56-amd64/modules.dep", list.as_bytes());
+        let kernel = read_installed(&folder.path().join("boot/vmlinuz-6.1.0-56-amd64")).unwrap();
+        assert_eq!(kernel.find_provision("CONFIG_ZFS"), Provision::Module);
+        assert_eq!(kernel.find_provision("CONFIG_F2FS_FS"), Provision::Absent);
+        assert!(kernel.required_modules(&Candidate::plain("zfs")).unwrap().contains(&"zfs".to_owned()));
+        write("lib/modules/6.1.0-56-amd64/modules.dep", b"kernel/fs/ext4/ext4.ko:\n");
+        let kernel = read_installed(&folder.path().join("boot/vmlinuz-6.1.0-56-amd64")).unwrap();
+        let obstacle = kernel.required_modules(&Candidate::plain("zfs")).unwrap_err();
+        assert!(obstacle.hint.contains("zfs-dkms"), "{obstacle:?}");
     }
 }

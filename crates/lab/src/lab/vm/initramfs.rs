@@ -16,7 +16,7 @@ use fsverdict_text::read_regular;
 
 use super::enter::{DESCRIPTION, MODULES};
 use super::error::KernelFileError;
-use super::image::DRIVERS;
+use super::image::{DRIVERS, LARGEST_LIST, module_name};
 
 /// The binary's name in the archive; the kernel's command line names it.
 pub(super) const PROGRAM: &str = "fsverdict";
@@ -25,9 +25,8 @@ const FOLDER: u32 = 0o040_755;
 const EXECUTABLE: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTERS: u32 = 0o020_600;
-/// Bytes of a module, and of the list of all.
+/// Bytes of a module.
 const LARGEST_MODULE: u64 = 64 << 20;
-const LARGEST_LIST: u64 = 16 << 20;
 /// The console's.
 const CONSOLE: DeviceNumbers = DeviceNumbers { major: 5, minor: 1 };
 
@@ -150,15 +149,12 @@ fn list_driver_modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
 /// The modules that must be loaded for these according to modules.dep(5), in the order of loading; or the first that
 /// is missing. The list is untrusted: only paths below its folder count.
 fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a str> {
-    let name = |path: &str| {
-        let file = path.rsplit('/').next().unwrap_or_default();
-        file.split('.').next().unwrap_or_default().replace('-', "_")
-    };
     let below = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
     let mut files: Vec<&Path> = Vec::new();
     for module in modules {
         let lines = list.lines().filter_map(|line| line.split_once(':'));
-        let (own, needed) = lines.into_iter().find(|(path, _)| name(path) == *module).ok_or(*module)?;
+        let (own, needed) =
+            lines.into_iter().find(|(path, _)| module_name(path) == *module).ok_or(*module)?;
         // Dependencies are listed in reverse order of loading.
         for path in needed.split_whitespace().rev().chain([own]).map(Path::new).filter(below) {
             if !files.contains(&path) {

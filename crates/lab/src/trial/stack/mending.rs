@@ -12,7 +12,8 @@ impl Stack<'_> {
     pub(in crate::trial) fn mount_rotten(&mut self) -> Result<Option<String>, TrialError> {
         let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut refused = self.mount_state()?;
-        if tops.len() < 2 || !self.filesystem.takes_several || self.filesystem.pool.is_some() {
+        let alone = !self.filesystem.takes_several || self.filesystem.joins_devices;
+        if tops.len() < 2 || alone || self.filesystem.pool.is_some() {
             return Ok(refused);
         }
         // The first may be the one that cannot be read.

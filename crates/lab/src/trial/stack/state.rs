@@ -20,10 +20,14 @@ impl Stack<'_> {
         let mount = self.filesystem.mount_options(&self.candidate.mount);
         let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
         let mut options = mount.options.clone();
-        if tops.len() > 1 && self.filesystem.takes_several {
+        let mut source = self.top_device();
+        if self.filesystem.joins_devices {
+            let names: Vec<_> = tops.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            source = self.filesystem.mounted_as_all(&names).into();
+        } else if tops.len() > 1 && self.filesystem.takes_several {
             options.extend(other_device_options(&tops));
         }
-        Ok(self.mount_quickly(&self.top_device(), mount.kind, &options).err().map(|error| error.to_string()))
+        Ok(self.mount_quickly(&source, mount.kind, &options).err().map(|error| error.to_string()))
     }
 
     /// Mounts by the system call alone.
@@ -56,7 +60,8 @@ impl Stack<'_> {
             return self.scrub_pool_state();
         }
         let device = self.top_device().to_string_lossy().into_owned();
-        let Some(argv) = self.filesystem.fsck_argv(&device) else { return Ok(None) };
+        let Some(mut argv) = self.filesystem.fsck_argv(&device) else { return Ok(None) };
+        argv.extend(self.further_checked_devices());
         let record = self.tools.run_untold("fsck", Trade::Formatting, argv)?;
         Ok(self.complaint_in(&record))
     }
@@ -73,10 +78,22 @@ impl Stack<'_> {
         Some(format!("{}: {words}: {}", record.argv.join(" "), said.join("; ")))
     }
 
+    /// The devices besides the first that its checker is told.
+    fn further_checked_devices(&self) -> Vec<String> {
+        if !self.filesystem.joins_devices {
+            return Vec::new();
+        }
+        let tops = self.top_devices().into_iter().filter(|top| !top.apart).skip(1);
+        tops.map(|top| top.path.to_string_lossy().into_owned()).collect()
+    }
+
     /// Runs the repairing checker and returns its record; `None` if none is recommended.
     pub(in crate::trial) fn run_repair(&mut self) -> Result<Option<CommandRecord>, TrialError> {
         let device = self.top_device().to_string_lossy().into_owned();
-        let argv = self.filesystem.repair_argv(&device);
+        let mut argv = self.filesystem.repair_argv(&device);
+        if let Some(argv) = &mut argv {
+            argv.extend(self.further_checked_devices());
+        }
         argv.map(|argv| self.tools.run_untold("repair", Trade::Formatting, argv)).transpose()
     }
 }
