@@ -174,7 +174,7 @@ pub fn then_and_now(
 
 /// Whether the candidate has layers such as encryption, or asks for compression.
 fn computes(candidate: &Candidate) -> bool {
-    candidate.has_layers() || candidate.asks_for_compression()
+    candidate.has_computing_layers() || candidate.asks_for_compression()
 }
 
 /// Estimates of the goal for every candidate, as if the goal were a phase; empty where no finding is about the goal.

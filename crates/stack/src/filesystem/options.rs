@@ -10,7 +10,7 @@ use fsverdict_judgement::plan::Candidate;
 pub fn compresses(candidate: &Candidate) -> bool {
     let unasked =
         find_filesystem(&candidate.filesystem).is_some_and(|known| known.facts.compresses_by_default);
-    unasked || candidate.asks_for_compression()
+    unasked && !candidate.refuses_compression() || candidate.asks_for_compression()
 }
 
 /// Whether the candidate's filesystem finds a name in a directory by reading that from its start.
@@ -89,6 +89,8 @@ mod tests {
         assert_eq!(asked("btrfs", &[], &["noatime", "compress=zstd"]), (true, false));
         assert_eq!(asked("btrfs", &[], &["noatime"]), (false, false));
         assert_eq!(asked("reiser4", &[], &[]), (true, false));
+        assert_eq!(asked("zfs", &["-O", "recordsize=8k"], &[]), (true, false));
+        assert_eq!(asked("zfs", &["-O", "compression=off"], &[]), (false, false));
         assert_eq!(asked("ext4", &["-O", "^dir_index"], &[]), (false, true));
         assert_eq!(asked("ext4", &[], &[]), (false, false));
         assert_eq!(asked("ext2", &[], &[]), (false, false));
