@@ -317,7 +317,7 @@ fn findings_of_presets_name_candidates_that_are_there() {
             }
         }
     }
-    assert_eq!(studies, 7);
+    assert_eq!(studies, 10);
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Candidate {
 
     /// Whether its options turn compression off.
     pub fn refuses_compression(&self) -> bool {
-        self.compression_options().any(|option| turns_off(option))
+        self.compression_options().any(turns_off)
     }
 
     fn compression_options(&self) -> impl Iterator<Item = &str> {
