@@ -44,16 +44,16 @@ pub(super) fn begin_at_sites(
     fleet: &Fleet,
     all: bool,
 ) -> Result<Exit, CliError> {
-    if let Some(caution) = store_inventory(folder.handle(), plan, fleet).map_err(complaint)? {
+    if let Some(caution) = store_inventory(folder, fleet).map_err(complaint)? {
         print_line(&format!("warning: {caution}"));
     }
     conduct_at_sites(folder, plan, fleet, all)
 }
 
 /// The inventory with which this user began the run; `None` where it has none, being no run of several sites.
-pub(super) fn kept_fleet(folder: &RunFolder, plan: &Plan) -> Result<Option<Fleet>, CliError> {
+pub(super) fn kept_fleet(folder: &RunFolder) -> Result<Option<Fleet>, CliError> {
     let run = folder.handle();
-    match stored_inventory(run, plan).map_err(complaint)? {
+    match stored_inventory(folder).map_err(complaint)? {
         None if sites_of_run(run).map_err(complaint)?.is_some() => {
             Err(complaint(FleetError::NoInventory { run: run.path().to_owned(), state: state_folder() }))
         }

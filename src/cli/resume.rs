@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    if let Some(fleet) = kept_fleet(&folder, &plan)? {
+    if let Some(fleet) = kept_fleet(&folder)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     let permission = Permission { erase: &arguments.erase, ask: &ask };

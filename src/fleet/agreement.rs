@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::study::Changes;
 use fsverdict_judgement::journal::{Event, Run, kernel_release};
-use fsverdict_judgement::plan::{Plan, digest};
+use fsverdict_judgement::plan::Plan;
 
 use super::shard::Shard;
 use super::site::{BINARY, Site};
@@ -23,19 +23,18 @@ pub(super) fn shared_values(start: &Event) -> [Option<&String>; 3] {
     }
 }
 
-/// The reasons why these blocks cannot belong to one run; empty if they can.
-pub(super) fn find_differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
+/// The reasons why these blocks cannot belong to one run of the plan with this digest; empty if they can.
+pub(super) fn find_differences(plan: &Plan, wanted: &str, shards: &[Shard]) -> Vec<String> {
     let mut differences = BTreeSet::new();
     let mut sides: [BTreeMap<Option<&String>, BTreeSet<&Site>>; 3] = Default::default();
     let mut first_of: BTreeMap<&Site, Run> = BTreeMap::new();
-    let wanted = digest(plan);
     for shard in shards {
         let Some(start) = shard.journal.records.first().map(|record| &record.event) else { continue };
         for (side, value) in sides.iter_mut().zip(shared_values(start)) {
             side.entry(value).or_default().insert(&shard.site);
         }
         if let Event::RunStarted { plan_digest, .. } = start
-            && *plan_digest != wanted
+            && plan_digest != wanted
         {
             differences.insert(format!(
                 "site {} has another plan: {plan_digest}, where {wanted} is wanted",
@@ -44,7 +43,7 @@ pub(super) fn find_differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
         }
         match first_of.get(&shard.site) {
             Some(first) => {
-                let changes = Changes::since(&first.header, plan, &shard.facts());
+                let changes = Changes::since(&first.header, wanted, &shard.facts());
                 differences
                     .extend(changes.forbidden.into_iter().map(|what| format!("site {}: {what}", shard.site)));
             }

@@ -76,7 +76,7 @@ pub fn conduct_block(
         left: &mut left_devices,
         before_first_write: &forget_left,
         plan,
-        run: folder.id(),
+        folder,
         number: block,
         order_seed: site_seed(protocol.order.unwrap_or(protocol.seed)),
         seed: if modelled { site_seed(protocol.seed) } else { protocol.seed },
@@ -84,9 +84,7 @@ pub fn conduct_block(
         device,
         journal: &journal,
         facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), digest_program()?)]),
-        misfits: &|start| {
-            so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, plan, start))
-        },
+        misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, start)),
     };
     let lab =
         |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose_lab(plan, plan.lab)?.with_jobs(jobs)?) };
@@ -118,13 +116,13 @@ pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
             made => return Ok(made?),
         }
     }
-    let (folder, known) = RunFolder::open(path)?;
-    let (found, wanted) = (digest(&known), digest(plan));
-    if found == wanted {
-        Ok(folder)
-    } else {
-        Err(FleetError::OtherRun { path: path.to_owned(), found, wanted })
+    let (folder, _) = RunFolder::open(path)?;
+    let wanted = digest(plan);
+    if folder.plan_digest() == wanted {
+        return Ok(folder);
     }
+    let found = folder.plan_digest().to_owned();
+    Err(FleetError::OtherRun { path: path.to_owned(), found, wanted })
 }
 
 /// The digest of this program's file in 16 hexadecimal digits, which identifies the build.

@@ -38,9 +38,10 @@ pub struct Merged {
 impl Merged {
     /// The differences that would keep a further block of `site` from being merged, by its first record, each as a
     /// sentence.
-    pub(super) fn differences_from(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
+    pub(super) fn differences_from(&self, site: &Site, start: &Event) -> Vec<String> {
         let Event::RunStarted { environment, .. } = start else { return Vec::new() };
         let mut header = self.run.header.clone();
+        let plan_digest = header.plan_digest.clone();
         let mut differences = Vec::new();
         // The merged blocks agree with one another: otherwise the merge would have failed.
         let others = self.records.first().map(|record| shared_values(&record.event)).unwrap_or_default();
@@ -61,7 +62,7 @@ impl Merged {
                 .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
             let site_facts: Facts = entries.collect();
             header.environment.extend(site_facts);
-            let forbidden = Changes::since(&header, plan, environment).forbidden;
+            let forbidden = Changes::since(&header, &plan_digest, environment).forbidden;
             differences.extend(forbidden.into_iter().map(|what| format!("site {site}: {what}")));
         }
         differences
@@ -109,11 +110,11 @@ pub fn merge_blocks(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result
     if shards.is_empty() {
         return Err(nothing(left));
     }
-    let differences = find_differences(plan, &shards);
+    let differences = find_differences(plan, folder.plan_digest(), &shards);
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    merge_shards(&folder.id(), plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
+    merge_shards(folder, plan, shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
 }
 
 /// Fails if the folder holds a run that this machine did alone, which must not be overwritten.
@@ -127,13 +128,13 @@ fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
 }
 
 fn merge_shards(
-    id: &str,
+    folder: &RunFolder,
     plan: &Plan,
     shards: Vec<Shard>,
     sites: &BTreeSet<Site>,
     left: Vec<IgnoredFile>,
 ) -> Option<Merged> {
-    let start = merged_start(id, plan, &shards, sites)?;
+    let start = merged_start(folder, plan, &shards, sites)?;
     let mut fold = Fold::new(plan);
     fold.take(start.clone());
     let places: BTreeSet<(u32, Site)> =

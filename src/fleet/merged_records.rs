@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Beginning, BlockSite, Event, Facts, MERGED_FACT, Record};
-use fsverdict_judgement::plan::{Plan, digest};
+use fsverdict_judgement::plan::Plan;
 
 use super::agreement::list_sites;
 use super::shard::Shard;
@@ -11,7 +12,7 @@ use super::site::{SITE, Site};
 
 /// The first record of the merged run: the facts that all sites share, and each site's own facts under its name.
 pub(super) fn merged_start(
-    id: &str,
+    folder: &RunFolder,
     plan: &Plan,
     shards: &[Shard],
     sites: &BTreeSet<Site>,
@@ -38,9 +39,9 @@ pub(super) fn merged_start(
     };
     let event = Event::RunStarted {
         schema: *schema,
-        id: id.to_owned(),
+        id: folder.id(),
         title: plan.title.clone(),
-        plan_digest: digest(plan),
+        plan_digest: folder.plan_digest().to_owned(),
         lab: lab.clone(),
         lab_reason: format!("merged from {} sites: {}", names.len(), list_sites(sites.iter())),
         fidelity: fidelity.clone(),

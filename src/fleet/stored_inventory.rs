@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_judgement::plan::{Plan, digest};
+use crate::study::RunFolder;
 use fsverdict_text::FolderHandle;
 
 use super::FleetError;
@@ -29,10 +29,10 @@ struct StoredFleet {
 }
 
 impl StoredFleet {
-    fn is_of(&self, run: &Path, plan: &Plan, key: &RunKey) -> bool {
+    fn is_of(&self, run: &Path, plan_digest: &str, key: &RunKey) -> bool {
         let key_there = || RunKey::read_from(&FolderHandle::open(&self.run).ok()?).ok()?;
         let moved = || key_there().is_none_or(|there| there != *key);
-        self.plan == digest(plan) && (self.run == run || moved())
+        self.plan == plan_digest && (self.run == run || moved())
     }
 }
 
@@ -45,7 +45,8 @@ pub fn state_folder() -> Option<PathBuf> {
 
 /// Stores the inventory of the run in this folder, and the names of its sites in the folder. Returns a caution for the
 /// user if the inventory cannot be stored.
-pub fn store_inventory(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, FleetError> {
+pub fn store_inventory(folder: &RunFolder, fleet: &Fleet) -> Result<Option<String>, FleetError> {
+    let run = folder.handle();
     let place = std::fs::canonicalize(run.path()).map_err(FleetError::io_error(run.path()))?;
     roster::write_roster(run, fleet)?;
     let mut key = RunKey::read_or_create(run)?;
@@ -53,13 +54,13 @@ pub fn store_inventory(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result
         return Ok(Some("there is no home to keep the inventory in: `resume` wants it again".to_owned()));
     };
     // The key belongs to another run: the folder was copied, or created by another user with knowledge of the key.
-    if read_inventory(&state, &key)?.is_some_and(|stored| !stored.is_of(&place, plan, &key)) {
+    if read_inventory(&state, &key)?.is_some_and(|stored| !stored.is_of(&place, folder.plan_digest(), &key)) {
         key = RunKey::replace_in(run)?;
     }
     DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(FleetError::io_error(&state))?;
     // The folder may have existed with other permissions.
     std::fs::set_permissions(&state, Permissions::from_mode(0o700)).map_err(FleetError::io_error(&state))?;
-    let stored = StoredFleet { plan: digest(plan), run: place, fleet: fleet.clone() };
+    let stored = StoredFleet { plan: folder.plan_digest().to_owned(), run: place, fleet: fleet.clone() };
     let text = serde_json::to_string_pretty(&stored).unwrap_or_default();
     let file = FolderHandle::open(&state).map_err(FleetError::io_error(&state))?.file(file_name(&key));
     file.replace_private(text.as_bytes()).map_err(FleetError::io_error(&file.path()))?;
@@ -67,10 +68,12 @@ pub fn store_inventory(run: &FolderHandle, plan: &Plan, fleet: &Fleet) -> Result
 }
 
 /// The stored inventory of the run in this folder; `None` if this user stored none.
-pub fn stored_inventory(run: &FolderHandle, plan: &Plan) -> Result<Option<Fleet>, FleetError> {
+pub fn stored_inventory(folder: &RunFolder) -> Result<Option<Fleet>, FleetError> {
+    let run = folder.handle();
     let place = std::fs::canonicalize(run.path()).map_err(FleetError::io_error(run.path()))?;
     let (Some(state), Some(key)) = (state_folder(), RunKey::read_from(run)?) else { return Ok(None) };
-    let stored = read_inventory(&state, &key)?.filter(|stored| stored.is_of(&place, plan, &key));
+    let stored =
+        read_inventory(&state, &key)?.filter(|stored| stored.is_of(&place, folder.plan_digest(), &key));
     Ok(stored.map(|stored| stored.fleet))
 }
 

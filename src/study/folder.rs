@@ -5,8 +5,8 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::journal::{JournalError, Writer};
-use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::journal::{FILE_NAME, JournalError, Writer};
+use fsverdict_judgement::plan::{Plan, digest};
 use fsverdict_text::{FolderFile, FolderHandle, Hinted};
 
 /// The resolved plan's file name within the folder of a run.
@@ -59,6 +59,7 @@ impl Hinted for RunFolderError {
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     handle: FolderHandle,
+    plan_digest: String,
 }
 
 /// An existing run with its folder and plan, as they were when they were opened.
@@ -113,8 +114,9 @@ impl RunFolder {
 
     fn create_folder(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
-        let folder = RunFolder { handle: FolderHandle::open_or_create(path).map_err(make)? };
-        if !folder.is_free().map_err(make)? {
+        let handle = FolderHandle::open_or_create(path).map_err(make)?;
+        let folder = RunFolder { handle, plan_digest: digest(plan) };
+        if !is_free(&folder.handle).map_err(make)? {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
@@ -132,24 +134,6 @@ impl RunFolder {
         if made.map_err(make)? { Ok(folder) } else { Err(RunFolderError::Taken(path.to_owned())) }
     }
 
-    /// Whether the folder holds neither a run with records nor a foreign file with the plan's name. Removes a journal
-    /// without a record.
-    fn is_free(&self) -> std::io::Result<bool> {
-        if self.handle.file(PLAN_FILE).is_taken() && self.read_plan().is_err() {
-            return Ok(false);
-        }
-        let mut records = 0;
-        match Writer::append_to(&self.journal(), |_| records += 1) {
-            // The lock is held here: a process that holds it may be about to write its first record.
-            Ok(_lock) if records == 0 => {
-                self.journal().remove()?;
-                Ok(true)
-            }
-            Err(JournalError::NoRun { .. }) => Ok(true),
-            Ok(_) | Err(_) => Ok(false),
-        }
-    }
-
     /// Whether the folder at this path has a plan.
     pub fn has_plan(path: &Path) -> bool {
         FolderHandle::open(path).is_ok_and(|handle| handle.file(PLAN_FILE).is_taken())
@@ -164,23 +148,11 @@ impl RunFolder {
     pub fn open_seen(path: &Path) -> Result<OpenedRun, RunFolderError> {
         let handle = FolderHandle::open(path)
             .map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
-        let folder = RunFolder { handle };
-        let (plan, plan_seen) = folder.read_plan()?;
-        let folder_seen = folder.handle.metadata();
+        let (plan, plan_seen) = read_plan(&handle)?;
         let folder_seen =
-            folder_seen.map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
+            handle.metadata().map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
+        let folder = RunFolder { handle, plan_digest: digest(&plan) };
         Ok(OpenedRun { folder, plan, folder_seen, plan_seen })
-    }
-
-    /// Reads the plan, and returns it with the metadata of its file.
-    fn read_plan(&self) -> Result<(Plan, Metadata), RunFolderError> {
-        let place = self.handle.file(PLAN_FILE);
-        let not = |source: io::Error| RunFolderError::NotARun { path: self.path().to_owned(), source };
-        let file = place.open().map_err(not)?;
-        let metadata = file.metadata().map_err(not)?;
-        let plan = serde_json::from_str(&read_text(file).map_err(not)?)
-            .map_err(|error| RunFolderError::Damaged { path: place.path(), reason: error.to_string() })?;
-        Ok((plan, metadata))
     }
 
     /// The handle of the folder, through which all files in it are opened.
@@ -199,7 +171,12 @@ impl RunFolder {
     }
 
     pub fn journal(&self) -> FolderFile {
-        self.handle.file(fsverdict_judgement::journal::FILE_NAME)
+        self.handle.file(FILE_NAME)
+    }
+
+    /// The digest of the run's plan. It is computed when the folder is created or opened, and nowhere else.
+    pub fn plan_digest(&self) -> &str {
+        &self.plan_digest
     }
 
     /// The folder's name, which identifies the run.
@@ -207,6 +184,36 @@ impl RunFolder {
         let path = self.handle.real_path().unwrap_or_else(|_| self.path().to_owned());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+/// Whether the folder holds neither a run with records nor a foreign file with the plan's name. Removes a journal
+/// without a record.
+fn is_free(folder: &FolderHandle) -> std::io::Result<bool> {
+    if folder.file(PLAN_FILE).is_taken() && read_plan(folder).is_err() {
+        return Ok(false);
+    }
+    let journal = folder.file(FILE_NAME);
+    let mut records = 0;
+    match Writer::append_to(&journal, |_| records += 1) {
+        // The lock is held here: a process that holds it may be about to write its first record.
+        Ok(_lock) if records == 0 => {
+            journal.remove()?;
+            Ok(true)
+        }
+        Err(JournalError::NoRun { .. }) => Ok(true),
+        Ok(_) | Err(_) => Ok(false),
+    }
+}
+
+/// Reads the plan, and returns it with the metadata of its file.
+fn read_plan(folder: &FolderHandle) -> Result<(Plan, Metadata), RunFolderError> {
+    let place = folder.file(PLAN_FILE);
+    let not = |source: io::Error| RunFolderError::NotARun { path: folder.path().to_owned(), source };
+    let file = place.open().map_err(not)?;
+    let metadata = file.metadata().map_err(not)?;
+    let plan = serde_json::from_str(&read_text(file).map_err(not)?)
+        .map_err(|error| RunFolderError::Damaged { path: place.path(), reason: error.to_string() })?;
+    Ok((plan, metadata))
 }
 
 /// Reads a whole file as text; fails if it is [`LONGEST_PLAN`] bytes or longer.

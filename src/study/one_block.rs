@@ -9,6 +9,7 @@ use fsverdict_text::FolderFile;
 use super::claim::Permission;
 use super::conduct::Study;
 use super::error::SessionError;
+use super::folder::RunFolder;
 use super::observer::Observer;
 use super::prospect::check_datasets;
 use super::session::{
@@ -16,9 +17,10 @@ use super::session::{
 };
 
 pub struct OneBlock<'a> {
-    /// The plan of the run; its digest is recorded.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    pub run: String,
+    /// The folder of the run, of which name and digest of the plan are recorded.
+    pub folder: &'a RunFolder,
     /// The number of the block, from 1.
     pub number: u32,
     /// The seed for the order of the candidates.
@@ -71,7 +73,7 @@ impl OneBlock<'_> {
         let attachments = attachments.with_traces_in(self.journal.folder());
         let mut environment = collect_run_facts(&plan, &choice, &attachments);
         environment.extend(self.facts);
-        let start = start_event(self.plan, self.run, &choice, &attachments, environment, None);
+        let start = start_event(self.plan, self.folder, &choice, &attachments, environment, None);
         let misfits = (self.misfits)(&start);
         if !misfits.is_empty() {
             return Err(SessionError::Changed(misfits));

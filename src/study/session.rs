@@ -70,7 +70,7 @@ impl Session {
         let attachments = attachments.with_traces_in(folder.handle());
         let environment = collect_run_facts(&plan, &choice, &attachments);
         let seed = Some(draw_order_seed(&plan));
-        let start = start_event(&plan, folder.id(), &choice, &attachments, environment, seed);
+        let start = start_event(&plan, &folder, &choice, &attachments, environment, seed);
         let journal = begin_journal(&plan, &folder.journal(), start, &attachments)?;
         Ok(Session { plan, choice, attachments, folder, journal, resumed: None, began })
     }
@@ -107,8 +107,11 @@ impl Session {
         check_limits(&plan)?;
         let attachments = permission.claim_again(&plan, run.foreign_write.as_ref())?;
         let attachments = attachments.with_traces_in(folder.handle());
-        let Changes { forbidden, cautions } =
-            Changes::since(&run.header, &plan, &collect_run_facts(&plan, &choice, &attachments));
+        let Changes { forbidden, cautions } = Changes::since(
+            &run.header,
+            folder.plan_digest(),
+            &collect_run_facts(&plan, &choice, &attachments),
+        );
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }
@@ -209,7 +212,7 @@ pub(super) fn begin_journal(
 /// The first record of a run of `plan`.
 pub(super) fn start_event(
     plan: &Plan,
-    id: String,
+    folder: &RunFolder,
     choice: &ChosenLab,
     attachments: &Attachments,
     mut environment: Facts,
@@ -233,9 +236,9 @@ pub(super) fn start_event(
     };
     Event::RunStarted {
         schema: SCHEMA,
-        id,
+        id: folder.id(),
         title: plan.title.clone(),
-        plan_digest: fsverdict_judgement::plan::digest(plan),
+        plan_digest: folder.plan_digest().to_owned(),
         lab: choice.lab.name().to_owned(),
         lab_reason: choice.reason.clone(),
         fidelity: format!("{}; {}", choice.lab.fidelity(), attachments.fidelity()),

@@ -2,7 +2,6 @@
 //! before and after them could not be compared; others become cautions.
 
 use fsverdict_judgement::journal::{Facts, Header};
-use fsverdict_judgement::plan::{Plan, digest};
 
 /// Facts that must not change: with another kernel, processor or device, the same filesystem has other results.
 const BINDING: [(&str, &str); 9] = [
@@ -39,13 +38,13 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Compares the beginning of a run with the current plan and facts.
-    pub fn since(header: &Header, plan: &Plan, now: &Facts) -> Self {
+    /// Compares the beginning of a run with the current digest of its plan and the current facts.
+    pub fn since(header: &Header, plan_digest: &str, now: &Facts) -> Self {
         let before = &header.environment;
         let mut changes = Changes::default();
         let version = "fsverdict.version";
         // Another version of fsverdict may serialise the same plan differently, or may interpret it differently.
-        if digest(plan) != header.plan_digest {
+        if plan_digest != header.plan_digest {
             changes.forbidden.push(if before.get(version) == now.get(version) {
                 "the plan (plan.json) was changed after the run had begun".to_owned()
             } else {
@@ -82,7 +81,7 @@ fn without_device_number(fact: &str) -> String {
 mod tests {
     use super::Changes;
     use fsverdict_judgement::journal::{Facts, Run};
-    use fsverdict_judgement::plan::Plan;
+    use fsverdict_judgement::plan::{Plan, digest};
 
     #[test]
     fn what_may_not_differ_is_refused_and_what_may_is_said() {
@@ -90,7 +89,7 @@ mod tests {
         let plan: Plan =
             serde_json::from_str(&std::fs::read_to_string(format!("{folder}plan.json")).unwrap()).unwrap();
         let mut run = Run::read(&plan, std::path::Path::new(&format!("{folder}journal.jsonl"))).unwrap();
-        run.header.plan_digest = fsverdict_judgement::plan::digest(&plan);
+        run.header.plan_digest = digest(&plan);
         run.header.environment.insert("device.identity".to_owned(), "disk-1".to_owned());
         run.header.environment.insert("device.2.identity".to_owned(), "disk-3".to_owned());
         run.header.environment.insert("device.2.folder".to_owned(), "/here".to_owned());
@@ -98,7 +97,7 @@ mod tests {
         let seen = |run: &Run, plan: &Plan, fact: &str, value: &str| {
             let mut now = run.header.environment.clone();
             now.extend(Facts::from([(fact.to_owned(), value.to_owned())]));
-            let Changes { forbidden, cautions } = Changes::since(&run.header, plan, &now);
+            let Changes { forbidden, cautions } = Changes::since(&run.header, &digest(plan), &now);
             (forbidden.join("; "), cautions.join("; "))
         };
         let cases = [
