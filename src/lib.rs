@@ -9,4 +9,6 @@ pub mod study;
 
 pub mod fleet;
 
+pub mod runner;
+
 pub mod cli;

@@ -17,7 +17,7 @@ use fsverdict_text::{Reason, quoted};
 
 use super::consent::agree;
 use super::device::{ask, erases_a_device};
-use super::fleet::{complaint, settled};
+use super::fleet::print_settled;
 use super::opened::open_run;
 use super::recorded::open_to_carry_out;
 use super::report::{ReportFormat, gathered, show_gathered, write_to, written};
@@ -72,8 +72,8 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let (folder, plan) = match &arguments.out {
         Some(path) => {
             let (plan, origin) = plan_and_origin(&arguments.run, &Overrides::default())?;
-            agree(&plan, &origin, arguments.conduct.said())?;
-            (shared_run(path, &plan).map_err(complaint)?, plan)
+            agree(&plan, &origin, arguments.conduct.consent())?;
+            (shared_run(path, &plan)?, plan)
         }
         None => {
             let path: &Path = arguments.run.as_ref();
@@ -83,7 +83,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
                     "name the folder with --out DIR; it is created when missing",
                 )));
             }
-            open_to_carry_out(path, arguments.conduct.said())?
+            open_to_carry_out(path, arguments.conduct.consent())?
         }
     };
     let source = arguments.device.as_ref().unwrap_or(&plan.device.source);
@@ -97,8 +97,8 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         is_standing: arguments.standing,
     };
     let permission = Permission { erase: &arguments.erase, ask: &ask };
-    let mut observer = arguments.conduct.observer();
-    let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
+    let mut observer = arguments.conduct.view().progress();
+    let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut())?;
     drop(observer);
     let run = quoted(&folder.path().to_string_lossy());
     print_line(&match end {
@@ -153,9 +153,9 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
         )));
     }
     let (folder, plan) = RunFolder::open(run).map_err(CliError::usage)?;
-    let merged = merge_blocks(&folder, &plan, &arguments.without).map_err(complaint)?;
+    let merged = merge_blocks(&folder, &plan, &arguments.without)?;
     if arguments.settled {
-        return Ok(settled(&merged, &plan));
+        return Ok(print_settled(&merged, &plan));
     }
     // Writing is the disk's work, and judging the processor's.
     let report = scope(|scope| {
@@ -163,7 +163,7 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
         let report = gathered(Some(&folder), &plan, &merged.run, true);
         writing.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| report)
     });
-    show_gathered(&folder, report.map_err(complaint)?, arguments.all)
+    show_gathered(&folder, report?, arguments.all)
 }
 
 /// Several runs as a table of devices.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::runner::{FaultExamination, FaultNews, FaultTime};
 use crate::study::{RunFolder, prepare_power_cutting};
-use fsverdict_faults::{CutName, CutProgress, MinimisedState, PowerCutting, WrittenState};
-use fsverdict_judgement::journal::{Event, OpenJournal, PowerCuts};
+use fsverdict_faults::{CutName, MinimisedState, PowerCutting, WrittenState};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_linux::host::results::result_writer;
@@ -16,11 +16,10 @@ use fsverdict_report::count;
 use fsverdict_text::{Hinted, suggest};
 
 use super::consent::Consent;
-use super::fault_time::{FaultTime, report_unexamined, sort_by_rank};
-use super::opened::read_run;
+use super::fault_news::print_fault_news;
 use super::recorded::open_to_carry_out;
 use super::report::show_result;
-use super::rot::{FaultState, rot_all, tried, write_rot};
+use super::rot::{FaultState, write_rot};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -89,9 +88,18 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
         let cutting = prepare_power_cutting(&plan, folder.handle()).map_err(CliError::failed)?;
         return export(&cutting, candidate, path, arguments.part);
     }
-    let done = do_faults(&folder, &plan, FaultTime::default(), candidate, arguments.again, quiet);
+    let tell = |news: FaultNews<'_>| print_fault_news(news, quiet);
+    let examination = FaultExamination {
+        folder: &folder,
+        plan: &plan,
+        time: FaultTime::default(),
+        only: candidate,
+        again: arguments.again,
+        tell: &tell,
+    };
+    let examined = examination.examine().map_err(CliError::failed);
     let shown = show_result(&folder, &plan, arguments.all)?;
-    done.map(|()| shown)
+    examined.map(|()| shown)
 }
 
 /// Writes the recordings that there are, or this one, and says into which files.
@@ -138,80 +146,6 @@ fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
             suggest(name, &names),
         ))
     })
-}
-
-/// Tests the plan's `[faults]` on every candidate that was not checked yet, or on this one.
-pub(super) fn do_faults(
-    folder: &RunFolder,
-    plan: &Plan,
-    time: FaultTime,
-    only: Option<&Candidate>,
-    again: bool,
-    quiet: bool,
-) -> Result<(), CliError> {
-    let rots = plan.faults.is_some_and(|faults| faults.rot > 0);
-    if plan.faults.is_none_or(|faults| faults.power_cuts > 0) {
-        let time_of_cuts = if rots { time.share(2) } else { time };
-        cut_all(folder, plan, time_of_cuts, only, again, quiet)?;
-    }
-    if rots {
-        rot_all(folder, plan, time, only, again, quiet)?;
-    }
-    Ok(())
-}
-
-/// Cuts the power of every candidate that was not checked yet, or of this one.
-fn cut_all(
-    folder: &RunFolder,
-    plan: &Plan,
-    time: FaultTime,
-    only: Option<&Candidate>,
-    again: bool,
-    quiet: bool,
-) -> Result<(), CliError> {
-    let run = read_run(folder, plan)?;
-    let known = |name: &str| run.power_cuts.iter().any(|cuts| cuts.candidate == name);
-    let mut wanted = tried(&run, plan, only);
-    wanted.retain(|candidate| again || !known(&candidate.name));
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    sort_by_rank(plan, &run, &mut wanted);
-    let mut cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
-    for (at, candidate) in wanted.iter().enumerate() {
-        let left = wanted.get(at..).unwrap_or_default();
-        if time.is_up() {
-            report_unexamined(folder, "power cuts", left);
-            break;
-        }
-        cutting.set_time(time.for_one_of(left.len()));
-        let tell = |CutProgress { part, parts, done, all }: CutProgress| {
-            let of = if parts > 1 { format!("part {} of {parts}: ", part + 1) } else { String::new() };
-            if !quiet {
-                print_line(&format!("power cuts: {}: {of}{done} of {all} states examined", candidate.name));
-            }
-        };
-        match cutting.examine_power_cuts(candidate, again, &tell) {
-            Ok(cuts) => {
-                if !quiet {
-                    print_line(&told(&cuts));
-                }
-                let mut journal = OpenJournal::resume(plan, &folder.journal()).map_err(CliError::failed)?;
-                journal.append(None, Event::PowerCut(cuts)).map_err(CliError::failed)?;
-                cutting.remove_leftovers(candidate).map_err(CliError::failed)?;
-            }
-            // The next candidate would fare no better.
-            Err(error) if error.is_of_this_machine() => return Err(CliError::failed(error)),
-            Err(error) => print_line(&format!("power cuts: {}: not examined: {error}", candidate.name)),
-        }
-    }
-    Ok(())
-}
-
-fn told(cuts: &PowerCuts) -> String {
-    let each: Vec<String> =
-        cuts.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.words())).collect();
-    format!("power cuts: {}: {} states: {}", cuts.candidate, cuts.states, each.join(", "))
 }
 
 fn write_state(

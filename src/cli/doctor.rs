@@ -5,6 +5,7 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::runner::predict_candidates;
 use crate::study::{Permission, Prospect};
 use fsverdict_judgement::plan::{Candidate, Overrides, Plan};
 use fsverdict_lab::kernel::{KernelCache, KernelEntry, find_build_obstacle};
@@ -15,7 +16,7 @@ use fsverdict_stack::layer::usual_layers;
 use fsverdict_text::{Hinted, Reason, display_width, wrap_hanging};
 
 use super::consent::PlanOrigin;
-use super::dry_run::{look_ahead, may_begin};
+use super::dry_run::may_begin;
 use super::kernel::in_short;
 use super::pager::{PagedOutput, PagerArguments};
 use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names, read_plan};
@@ -53,9 +54,10 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
     let permission = Permission { erase: &[], ask: &|_| None };
     let mut untried = Vec::new();
     let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
+    let is_own = !matches!(origin, PlanOrigin::Stranger(_));
     for (name, lab) in &labs {
         let Ok(lab) = lab else { continue };
-        let (prospect, why) = look_ahead(&plan, lab.as_ref(), &permission, &origin);
+        let (prospect, why) = predict_candidates(&plan, lab.as_ref(), &permission, is_own);
         untried.extend(why.map(|why| format!("{name}: options {why}")));
         prospects.push((*name, prospect));
     }

@@ -3,14 +3,13 @@
 
 use std::io::Write;
 
-use crate::study::{DeviceProspect, Permission, Prospect, SessionError, draw_order};
+use crate::runner::DryRun;
+use crate::study::{DeviceProspect, Prospect, SessionError, draw_order};
 use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
-use fsverdict_lab::lab::{ChosenLab, Lab, LabError};
 use fsverdict_report::{TerminalLook, in_lines};
 use fsverdict_text::{Hinted, Reason, duration_text, wrap_hanging};
 use fsverdict_workload::dataset::check_readable;
 
-use super::consent::PlanOrigin;
 use super::forecast::forecast;
 use super::pager::{PagedOutput, PagerArguments};
 use super::{CliError, Exit};
@@ -20,15 +19,8 @@ const LABEL: usize = 8;
 /// Files of each folder that are looked at, which takes a second at most.
 const LOOKED_AT: usize = 50_000;
 
-pub(super) fn show(
-    plan: &Plan,
-    choice: &ChosenLab,
-    lacks: Option<&LabError>,
-    permission: &Permission<'_>,
-    origin: &PlanOrigin,
-    pager: PagerArguments,
-) -> Result<Exit, CliError> {
-    let (prospect, untried) = look_ahead(plan, choice.lab.as_ref(), permission, origin);
+pub(super) fn show(dry_run: &DryRun, pager: PagerArguments) -> Result<Exit, CliError> {
+    let DryRun { plan, choice, lacks, prospect, untried } = dry_run;
     let mut out = PagedOutput::new(pager);
     let columns = TerminalLook::list_width();
     let hanging = |text: &str, indent: usize| wrap_hanging(text, columns, indent);
@@ -58,7 +50,7 @@ pub(super) fn show(
         }
     }
     writeln!(out)?;
-    for (label, text) in forecast(plan, choice, &prospect) {
+    for (label, text) in forecast(plan, choice, prospect) {
         writeln!(out, "{}", hanging(&format!("{label:LABEL$}{text}"), LABEL))?;
     }
     for text in left_out(plan) {
@@ -80,7 +72,7 @@ pub(super) fn show(
         writeln!(out, "\n{}", hanging(&text, 2))?;
     }
     out.show()?;
-    may_begin(&prospect)?;
+    may_begin(prospect)?;
     Ok(match prospect.skipped.len() {
         0 => Exit::Done,
         all if all == plan.candidates.len() => Exit::NoVerdict,
@@ -133,30 +125,6 @@ fn left_out(plan: &Plan) -> Vec<String> {
         said.iter().map(|line| in_lines(line)).collect()
     };
     plan.datasets.iter().flat_map(of).collect()
-}
-
-/// The prospects of a run, with the options of mkfs and mount tried, or the reason why they were not.
-pub(super) fn look_ahead(
-    plan: &Plan,
-    lab: &dyn Lab,
-    permission: &Permission<'_>,
-    origin: &PlanOrigin,
-) -> (Prospect, Option<&'static str>) {
-    let mut prospect = Prospect::from_plan(plan, lab, permission);
-    if prospect.candidates_with_untried_options(plan).next().is_none() {
-        return (prospect, None);
-    }
-    let why = match (origin, lab.against_trying()) {
-        (PlanOrigin::Stranger(_), _) => {
-            "not tried: commands of a plan that is not yours run only after you have confirmed them"
-        }
-        (_, Some(why)) => why,
-        (_, None) => {
-            prospect.try_options(plan, lab);
-            return (prospect, None);
-        }
-    };
-    (prospect, Some(why))
 }
 
 /// Whether the run would begin: an error in the words with which it would not.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::fleet::FleetError;
+use crate::runner::RunnerError;
 use fsverdict_linux::host::talk::say_styled;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
@@ -90,6 +92,18 @@ impl CliError {
             };
         }
         say_styled(said.trim_end());
+    }
+}
+
+impl From<RunnerError> for CliError {
+    fn from(error: RunnerError) -> Self {
+        if error.is_of_request() { CliError::usage(error) } else { CliError::failed(error) }
+    }
+}
+
+impl From<FleetError> for CliError {
+    fn from(error: FleetError) -> Self {
+        RunnerError::from(error).into()
     }
 }
 

@@ -10,7 +10,7 @@ use super::report::{PAGE, gathered, replace};
 
 /// Writes the page after each block, and passes every event on to another observer.
 pub(super) struct Live<'a> {
-    pub(super) inner: &'a mut dyn Observer,
+    pub(super) inner: Box<dyn Observer>,
     pub(super) folder: &'a RunFolder,
     pub(super) plan: &'a Plan,
 }

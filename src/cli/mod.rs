@@ -17,7 +17,7 @@ mod doctor;
 mod dry_run;
 mod error;
 mod estimate;
-mod fault_time;
+mod fault_news;
 mod fleet;
 mod forecast;
 mod guarantees;
@@ -38,6 +38,7 @@ mod resume;
 mod rot;
 mod run;
 mod run_files;
+mod run_view;
 mod settle_size;
 mod show;
 mod status;
@@ -170,10 +171,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Ask(arguments) => ask::run(&arguments),
-        Command::Run(arguments) => match arguments.settle_size {
-            Some(most) => settle_size::run(&arguments, most),
-            None => run::run(&arguments),
-        },
+        Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),

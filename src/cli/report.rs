@@ -7,6 +7,7 @@ use std::thread::scope;
 
 use clap::Args;
 
+use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{CandidateStatus, Run};
 use fsverdict_judgement::plan::Plan;
@@ -16,6 +17,7 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
 use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 
+use super::fleet::print_settled;
 use super::guarantees::guarantees;
 use super::opened::{open_run, read_run};
 use super::pager::{PagedOutput, PagerArguments, screen};
@@ -197,7 +199,25 @@ pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: boo
         );
         CliError::Failed(error.reason().and_hint(hint))
     })?;
-    Ok(outcome(report.judged.run))
+    Ok(exit_of_run(report.judged.run))
+}
+
+/// Shows the result of a run that was carried out. A run at several sites that needs further blocks is an error, after its
+/// result is shown.
+pub(super) fn show_outcome(outcome: &RunOutcome, all: bool) -> Result<Exit, CliError> {
+    let RunOutcome { folder, plan, result } = outcome;
+    let exit = show_run(folder, plan, result.run(), all)?;
+    match result {
+        RunResult::Sites { merged, log_place } if merged.settled.is_none() => {
+            print_settled(merged, plan);
+            let run = quoted(&folder.path().to_string_lossy());
+            Err(CliError::failed(Reason::new(
+                "no site has a block under way, and the run is not settled",
+                format!("{log_place}; `fsverdict resume {run}` runs the missing blocks"),
+            )))
+        }
+        RunResult::Here(_) | RunResult::Sites { .. } => Ok(exit),
+    }
 }
 
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this
@@ -249,7 +269,7 @@ pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
     })
 }
 
-fn outcome(run: &Run) -> Exit {
+fn exit_of_run(run: &Run) -> Exit {
     let with = |status: CandidateStatus| run.candidates.iter().filter(|state| state.status == status).count();
     match with(CandidateStatus::Ok) {
         _ if run.was_too_disturbed() => Exit::NoVerdict,

@@ -8,26 +8,19 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::fleet::{FleetError, shared_run};
-use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
+use crate::runner::{self, DryRun, RunPlace, RunRequest};
+use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
-use fsverdict_lab::lab::{ChosenLab, choose_lab, choose_to_look};
-use fsverdict_linux::host::talk::print_line;
-use fsverdict_report::{TerminalLook, wrap};
-use fsverdict_text::{Hinted, is_steering, parse_time, quoted};
+use fsverdict_text::{is_steering, parse_time};
 
 use super::consent::{Consent, PlanOrigin, agree};
-use super::device::{ask, erases_a_device};
-use super::fault_time::FaultTime;
-use super::fleet::{SiteArguments, begin_at_sites, complaint};
-use super::forecast::forecast;
-use super::live::{Live, write_page};
-use super::opened::read_run;
+use super::device::erases_a_device;
+use super::fleet::SiteArguments;
 use super::pager::PagerArguments;
-use super::progress::Bar;
-use super::report::{PAGE, open_page, show_result};
+use super::report::show_outcome;
+use super::run_view::TerminalView;
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
-use super::{CliError, Exit, dry_run, interrupt};
+use super::{CliError, Exit, dry_run, settle_size};
 
 /// The text below the options in `--help`.
 const EXAMPLES: &str = "\
@@ -119,12 +112,12 @@ impl Conduct {
         self.jobs.map(usize::from)
     }
 
-    pub(super) fn said(&self) -> Consent {
+    pub(super) fn consent(&self) -> Consent {
         Consent { yes: self.yes, network: self.allow_network, quiet: self.quiet }
     }
 
-    pub(super) fn observer(&self) -> Box<dyn Observer> {
-        if self.quiet { Box::new(Silent) } else { Box::new(Bar::new()) }
+    pub(super) fn view(&self) -> TerminalView {
+        TerminalView { quiet: self.quiet, open: false }
     }
 }
 
@@ -170,6 +163,17 @@ impl RunArguments {
             grown: None,
         }
     }
+
+    /// The request to carry out this plan, which the user has not confirmed yet.
+    pub(super) fn request(&self, plan: Plan) -> Result<RunRequest, CliError> {
+        let place = self.sites.fleet()?.map_or(RunPlace::Here, RunPlace::Sites);
+        erases_a_device(&self.erase, &plan.device.source)?;
+        let folder = match &self.out {
+            Some(path) => FolderRequest::Named(path.clone()),
+            None => FolderRequest::Unnamed(default_folder(&self.plan)),
+        };
+        Ok(RunRequest { plan, folder, place, jobs: self.conduct.jobs(), erase: self.erase.clone() })
+    }
 }
 
 /// A candidate's name, or nothing for the first.
@@ -178,106 +182,24 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
+    if let Some(most) = arguments.settle_size {
+        return settle_size::run(arguments, most);
+    }
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     carry_out(arguments, plan, &origin)
 }
 
-/// Carries out a plan that has been read.
+/// Carries out a plan that has been read, once the user has confirmed it, and shows the result.
 pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigin) -> Result<Exit, CliError> {
-    let fleet = arguments.sites.fleet()?;
-    erases_a_device(&arguments.erase, &plan.device.source)?;
-    // Before anything of it is run: even finding out which lab to take asks its kernel.
-    if !arguments.dry_run {
-        agree(&plan, origin, arguments.conduct.said())?;
-    }
-    let default = default_folder(&arguments.plan);
-    if let Some(fleet) = fleet.filter(|_| !arguments.dry_run) {
-        let folder = match &arguments.out {
-            Some(path) => shared_run(path, &plan),
-            None => RunFolder::create_free(&default, &plan).map_err(FleetError::from),
-        };
-        let folder = folder.map_err(complaint)?;
-        return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
-    }
-    let permission = Permission { erase: &arguments.erase, ask: &ask };
-    let with_jobs = |choice: ChosenLab| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
+    let request = arguments.request(plan)?;
     if arguments.dry_run {
-        let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
-        return dry_run::show(
-            &plan,
-            &with_jobs(choice)?,
-            lacks.as_ref(),
-            &permission,
-            origin,
-            arguments.pager,
-        );
+        let is_own = !matches!(origin, PlanOrigin::Stranger(_));
+        return dry_run::show(&DryRun::predict(request, is_own)?, arguments.pager);
     }
-    let choice = with_jobs(choose_lab(&plan, plan.lab).map_err(CliError::failed)?)?;
-    let folder = arguments.out.as_deref().map_or(FolderRequest::Unnamed(&default), FolderRequest::Named);
-    let mut session = Session::begin(plan, choice, folder, &permission).map_err(|error| match error {
-        SessionError::Dataset { .. } => CliError::usage(error),
-        other => CliError::failed(other),
-    })?;
-    if !arguments.conduct.quiet {
-        let told = forecast(&session.plan, &session.choice, &session.predict_skips());
-        let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
-        print_line(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
-    }
-    if arguments.open {
-        let (folder, plan) = (session.folder.clone(), session.plan.clone());
-        write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;
-        open_page(&folder.file(PAGE).path());
-    }
-    conduct(session, &arguments.conduct)
-}
-
-/// Conducts and reports; shared with `resume`.
-pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError> {
-    let (folder, plan) = (session.folder.clone(), session.plan.clone());
-    rest_of(session, how)?;
-    show_result(&folder, &plan, how.all)
-}
-
-/// Conducts the rest of a session, and shows no result.
-pub(super) fn rest_of(session: Session, how: &Conduct) -> Result<(), CliError> {
-    let mut observer = how.observer();
-    let (folder, plan) = (session.folder.clone(), session.plan.clone());
-    interrupt::explain(&folder, &plan);
-    let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
-    session.conduct(&mut live).map_err(|error| {
-        let run = quoted(&folder.path().to_string_lossy());
-        if !folder.journal().is_there() {
-            return CliError::failed(error);
-        }
-        let hint = format!("the measurements so far are in {run}; `fsverdict resume {run}` continues");
-        CliError::failed(error.reason().and_hint(hint))
-    })?;
-    drop(observer);
-    examine_faults(&folder, &plan, true, how.quiet)
-}
-
-/// Examines the faults of the plan for every candidate for which that is still to be done; within the time of the run
-/// where it is limited.
-pub(super) fn examine_faults(
-    folder: &RunFolder,
-    plan: &Plan,
-    is_limited: bool,
-    quiet: bool,
-) -> Result<(), CliError> {
-    if plan.faults.is_none() {
-        return Ok(());
-    }
-    let time = match is_limited {
-        true => FaultTime::left_of_run(plan, &read_run(folder, plan)?),
-        false => FaultTime::default(),
-    };
-    super::crash::do_faults(folder, plan, time, None, false, quiet).map_err(|error| {
-        let run = quoted(&folder.path().to_string_lossy());
-        let hint = format!(
-            "`fsverdict report {run}` shows the measurements; `fsverdict crash {run}` examines the rest"
-        );
-        CliError::Failed(error.reason().and_hint(hint))
-    })
+    // Before any program of the plan runs: even the choice of a lab asks its kernel.
+    agree(&request.plan, origin, arguments.conduct.consent())?;
+    let view = TerminalView { open: arguments.open, ..arguments.conduct.view() };
+    show_outcome(&runner::carry_out(request, &view)?, arguments.conduct.all)
 }
 
 pub(super) fn default_folder(plan: &OsStr) -> PathBuf {

@@ -3,20 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::study::{FolderRequest, Permission, Session};
+use crate::runner::{RunOutcome, RunRequest, begin_session, conduct_session};
+use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
-use fsverdict_lab::lab::choose_lab;
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
 use super::consent::agree;
-use super::device::{ask, erases_a_device};
+use super::device::erases_a_device;
 use super::opened::open_run;
 use super::report::{write_to, written};
-use super::run::{RunArguments, default_folder, rest_of};
+use super::run::{RunArguments, default_folder};
+use super::run_view::TerminalView;
 use super::vocabulary::plan_and_origin;
 use super::{CliError, Exit};
 
@@ -34,7 +35,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
     };
     let (first, origin) = read(1.0)?;
     erases_a_device(&arguments.erase, &first.device.source)?;
-    agree(&first, &origin, arguments.conduct.said())?;
+    agree(&first, &origin, arguments.conduct.consent())?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(arguments.plan()));
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))
         .and_then(|()| std::fs::create_dir(&folder))
@@ -42,6 +43,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             let hint = "with --settle-size, --out names a new folder";
             CliError::usage(Reason::new(format!("cannot make {}: {error}", folder.display()), hint))
         })?;
+    let view = arguments.conduct.view();
     let began = Instant::now();
     let budget = first.protocol.budget;
     let (mut runs, mut ended, mut times, mut left) = (Vec::new(), None, 1.0, Vec::new());
@@ -78,9 +80,9 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             number + 1,
             place.display()
         ));
-        carry_out(arguments, plan, &place, &mut left)?;
-        let (_, plan, run) = open_run(&place)?;
-        runs.push(SizeRun { times, plan, run });
+        let request = RunRequest { folder: FolderRequest::Named(place), ..arguments.request(plan)? };
+        let RunOutcome { plan, result, .. } = carry_out(request, &view, &mut left)?;
+        runs.push(SizeRun { times, plan, run: result.into_run() });
         let settled = SizeReport::of(&runs, None).is_some_and(|report| report.is_settled());
         if settled {
             break;
@@ -146,19 +148,14 @@ fn too_large(plan: &Plan) -> Option<String> {
 /// Carries out one size. The devices must be as the size before `left` them, because the user's consent to erase them
 /// is given once for all sizes.
 fn carry_out(
-    arguments: &RunArguments,
-    plan: Plan,
-    place: &Path,
+    request: RunRequest,
+    view: &TerminalView,
     left: &mut Vec<LeftDevice>,
-) -> Result<(), CliError> {
-    let permission = Permission { erase: &arguments.erase, ask: &ask };
-    let choice = choose_lab(&plan, plan.lab).map_err(CliError::failed)?;
-    let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
-    let session =
-        Session::begin(plan, choice, FolderRequest::Named(place), &permission).map_err(CliError::failed)?;
+) -> Result<RunOutcome, CliError> {
+    let session = begin_session(request, view)?;
     session.check_left(left).map_err(CliError::failed)?;
     let devices = session.attachments();
-    rest_of(session, &arguments.conduct)?;
+    let outcome = conduct_session(session, view)?;
     *left = devices.describe_left();
-    Ok(())
+    Ok(outcome)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
+use crate::study::{FolderRequest, Observer, OneBlock, Permission, RunFolder, SessionError};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, digest};
 use fsverdict_lab::lab::{ChosenLab, choose_lab};
@@ -104,6 +104,14 @@ pub fn conduct_block(
     }
     shards.finish_block(&journal, block)?;
     Ok(BlockEnd::Done)
+}
+
+/// The folder of a run that several sites share, as it was requested: a named one is opened if it holds the run already.
+pub fn create_shared_run(wanted: &FolderRequest, plan: &Plan) -> Result<RunFolder, FleetError> {
+    match wanted {
+        FolderRequest::Named(path) => shared_run(path, plan),
+        FolderRequest::Unnamed(path) => Ok(RunFolder::create_free(path, plan)?),
+    }
 }
 
 /// Opens the run in the folder at `path`, or creates it for this plan if there is none.

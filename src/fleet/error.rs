@@ -97,6 +97,19 @@ impl Hinted for FleetError {
 }
 
 impl FleetError {
+    /// Whether the request is wrong, so that the user has to change it.
+    pub fn is_of_request(&self) -> bool {
+        matches!(
+            self,
+            FleetError::Inventory { .. }
+                | FleetError::Sites(_)
+                | FleetError::Folder(_)
+                | FleetError::NoInventory { .. }
+                | FleetError::NotShared(_)
+                | FleetError::OtherRun { .. }
+        )
+    }
+
     /// Returns a function for `map_err` that adds the path of the file to an error.
     pub(super) fn io_error(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();

@@ -21,7 +21,7 @@ mod slurm;
 mod ssh;
 mod stored_inventory;
 
-pub use block::{BlockEnd, BlockOrder, conduct_block, shared_run};
+pub use block::{BlockEnd, BlockOrder, conduct_block, create_shared_run, shared_run};
 pub use bundle::{BundleError, Bundled, Hiding, bundle_name, bundle_run, open_bundle};
 pub use conduct::conduct_fleet;
 pub use error::FleetError;

@@ -33,12 +33,12 @@ pub enum RunFolderError {
 }
 
 /// Which folder a run is to use.
-#[derive(Debug, Clone, Copy)]
-pub enum FolderRequest<'a> {
+#[derive(Debug, Clone)]
+pub enum FolderRequest {
     /// Exactly this folder.
-    Named(&'a Path),
+    Named(PathBuf),
     /// A folder of this name or, if it is taken, the first free name after it; the user named none.
-    Unnamed(&'a Path),
+    Unnamed(PathBuf),
 }
 
 impl Hinted for RunFolderError {
@@ -105,7 +105,7 @@ impl RunFolder {
     }
 
     /// Creates the folder that the request asks for.
-    pub(super) fn create_requested(wanted: FolderRequest<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
+    pub(super) fn create_requested(wanted: &FolderRequest, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
             FolderRequest::Named(path) => Self::create(path, plan),
             FolderRequest::Unnamed(path) => Self::create_free(path, plan),

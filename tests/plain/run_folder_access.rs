@@ -7,11 +7,12 @@ use std::path::Path;
 use crate::rooms::sources;
 
 /// Where the folder of a run is known.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 11] = [
     "src/study/",
     "crates/faults/src/",
     "src/cli/",
     "src/fleet/",
+    "src/runner/",
     "crates/lab/src/lab/trace",
     "crates/lab/src/lab/write_log",
     "crates/lab/src/lab/attachment",

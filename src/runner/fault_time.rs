@@ -2,17 +2,14 @@
 
 use std::time::Instant;
 
-use crate::study::{RunFolder, fault_deadline};
+use crate::study::fault_deadline;
 use fsverdict_faults::ExaminationTime;
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::plan::{Candidate, Plan};
-use fsverdict_judgement::verdict::Judgement;
-use fsverdict_linux::host::talk::print_line;
-use fsverdict_text::{Reason, quoted};
+use fsverdict_judgement::plan::Plan;
 
 /// When the examination has to end; no limit where the user asks for the faults by themselves.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct FaultTime {
+pub struct FaultTime {
     deadline: Option<Instant>,
 }
 
@@ -42,21 +39,4 @@ impl FaultTime {
     pub(super) fn is_up(self) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
-}
-
-/// Sorts candidates by the goal, so that those that could be recommended are examined first: the leader of each protection
-/// level before any other.
-pub(super) fn sort_by_rank(plan: &Plan, run: &Run, candidates: &mut [&Candidate]) {
-    let judged = Judgement::of(plan, run);
-    candidates.sort_by_key(|candidate| judged.verdict.place(&candidate.name).unwrap_or(usize::MAX));
-}
-
-/// Names the candidates that are not examined because the time of the run is up.
-pub(super) fn report_unexamined(folder: &RunFolder, fault: &str, candidates: &[&Candidate]) {
-    let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let run = quoted(&folder.path().to_string_lossy());
-    let what = format!("{fault}: not examined, because the time of the run is up: {}", names.join(", "));
-    print_line(
-        &Reason::new(what, format!("`fsverdict crash {run}` examines them without a limit")).to_string(),
-    );
 }

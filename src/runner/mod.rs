@@ -1,0 +1,24 @@
+//! Carries out a run that the user asked for, from the request to its outcome: the trials, here or at several sites, and
+//! then the faults of the plan.
+//!
+//! This room does not know the command line: the request was parsed and confirmed before, and the caller presents the
+//! outcome. The user is told and asked through [`RunView`].
+
+mod carry_out;
+mod dry_run;
+mod error;
+mod fault_time;
+mod faults;
+mod request;
+mod resume;
+mod sites;
+mod view;
+
+pub use carry_out::{begin_session, carry_out, conduct_session};
+pub use dry_run::{DryRun, predict_candidates};
+pub use error::RunnerError;
+pub use fault_time::FaultTime;
+pub use faults::{FaultExamination, FaultKind, FaultNews};
+pub use request::{ResumeRequest, RunOutcome, RunPlace, RunRequest, RunResult};
+pub use resume::resume;
+pub use view::{RunView, SiteNews};
