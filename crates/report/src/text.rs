@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fsverdict_text::{display_width, is_steering, make_displayable};
+use fsverdict_text::{display_width, is_steering, join_names, make_displayable};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
@@ -59,14 +59,7 @@ pub(super) fn capitalize(text: &str) -> String {
 
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
 pub fn listing(names: &[&str], at_most: usize) -> String {
-    match names {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        _ if names.len() > at_most => {
-            format!("{} and {} more", names[..at_most].join(", "), names.len() - at_most)
-        }
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    join_names(names, at_most, "and")
 }
 
 /// `1 trial`, `3 trials`.

@@ -36,6 +36,19 @@ pub fn join_alternatives(words: &[&str]) -> String {
     }
 }
 
+/// Joins names in a sentence with a conjunction: `a`, `a and b`, `a, b and c`, and `a, b and 3 more` where there are more
+/// than `at_most`.
+pub fn join_names(names: &[&str], at_most: usize, conjunction: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        _ if names.len() > at_most => {
+            format!("{} {conjunction} {} more", names[..at_most].join(", "), names.len() - at_most)
+        }
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
 fn find_nearest<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
     let lower = word.to_lowercase();
     // One typing error in three letters is tolerated; a difference in case is no error.

@@ -138,6 +138,16 @@ pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }
 
+/// The kind of access of which this metric is the time that a modelled device was busy with it.
+pub fn busy_kind(metric: &str) -> Option<&str> {
+    metric.strip_prefix("busy_")
+}
+
+/// The metric of the time in which a modelled device was busy with this kind of access.
+pub fn busy_metric(kind: &str) -> Option<&'static MetricInfo> {
+    METRICS.iter().find(|known| busy_kind(known.name) == Some(kind))
+}
+
 /// Whether the values of a metric may be added up over phases. Percentiles, shares, rates and values at the end of a
 /// phase may not; for the metrics of adapters and plans this is unknown.
 pub fn adds_up(name: &str) -> bool {

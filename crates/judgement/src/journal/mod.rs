@@ -49,7 +49,10 @@ pub use event::{
 };
 pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};
-pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, is_of_cpu, metric};
+pub use metric::{
+    Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, busy_kind, busy_metric, is_of_cpu,
+    metric,
+};
 pub use observation::{FINEST_TIME, Histogram, Measurement, Observation};
 pub use open::OpenJournal;
 pub use open_trial::UnderwayTrial;

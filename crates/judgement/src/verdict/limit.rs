@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::statistics::{Estimate, FEWEST};
-use fsverdict_text::Bytes;
+use fsverdict_text::{Bytes, join_names};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {
@@ -169,7 +169,7 @@ impl fmt::Display for Limit {
                 write!(
                     formatter,
                     "a real device and processor may put {first} behind {}: the models may be wrong by {:.0} % in such a comparison",
-                    or_listing(&others),
+                    join_names(&others.iter().map(String::as_str).collect::<Vec<_>>(), 3, "or"),
                     (factor - 1.0) * 100.0
                 )
             }
@@ -199,20 +199,6 @@ impl fmt::Display for Limit {
             Self::FilledAtOnce => formatter.write_str(
                 "filled in one go, with a quarter removed on the way: years of use may fragment the free space differently",
             ),
-        }
-    }
-}
-
-/// Up to three of them, and how many more there are.
-fn or_listing(names: &[String]) -> String {
-    match names {
-        [first @ .., last] if first.len() < 3 && !first.is_empty() => {
-            format!("{} or {last}", first.join(", "))
-        }
-        [one] => one.clone(),
-        names => {
-            let shown = names.len().min(3);
-            format!("{} or {} more", names[..shown].join(", "), names.len() - shown)
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use libm::{exp, log, sqrt};
 
 use super::{ByBlock, Objective};
-use crate::journal::{Beginning, Trial, is_of_cpu};
+use crate::journal::{Beginning, Trial, busy_kind, is_of_cpu};
 use crate::plan::GOAL;
 
 /// The factor by which times may be wrong where nothing is known of their parts (95 %).
@@ -30,9 +30,6 @@ const ESTIMATED_PROCESSOR: f64 = 0.3;
 
 /// The same of a model that states no error of what was held out.
 const UNMEASURED_CODE: f64 = 0.2;
-
-/// The prefix of the metrics of the time by kind of access.
-const BUSY: &str = "busy_";
 
 /// The name of the part of a time in which no modelled device was busy.
 const COMPUTING: &str = "computing";
@@ -207,7 +204,7 @@ fn time_by_kind(trial: &Trial, phase: &str) -> Option<(BTreeMap<String, f64>, f6
     let observations = trial.observations.iter().filter(|observation| observation.phase == phase);
     let measurements = observations.flat_map(|observation| &observation.measurements);
     let busy: BTreeMap<String, f64> =
-        measurements.filter_map(|one| Some((one.metric.strip_prefix(BUSY)?.to_owned(), one.value))).collect();
+        measurements.filter_map(|one| Some((busy_kind(&one.metric)?.to_owned(), one.value))).collect();
     let asked = trial.value(phase, "device_busy").is_none_or(|seconds| seconds > 0.0);
     (!busy.is_empty() || !asked).then_some((busy, durable))
 }

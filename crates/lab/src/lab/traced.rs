@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use fsverdict_disk::device::trace::{AccessTimes, Metrics, TraceError, TraceReader, Traced};
 use fsverdict_disk::device::{AccessKind, Device, Request, Wear};
 use fsverdict_judgement::journal::{
-    BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit,
+    BackgroundWork, Caution, Event, Facts, Learnt, Measurement, Observation, Unit, busy_metric,
 };
 
 use super::background::BackgroundFigures;
@@ -135,19 +135,6 @@ impl PhaseFigures {
     }
 }
 
-/// The name of the metric of the time in which a device was busy with this kind of access.
-fn busy_metric(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::ReadOnwards => "busy_read_onwards",
-        AccessKind::ReadElsewhere => "busy_read_elsewhere",
-        AccessKind::ReadQueued => "busy_read_queued",
-        AccessKind::WriteOnwards => "busy_write_onwards",
-        AccessKind::WriteElsewhere => "busy_write_elsewhere",
-        AccessKind::Flush => "busy_flush",
-        AccessKind::Discard => "busy_discard",
-    }
-}
-
 /// The wear of a device's medium at `until`, after replaying the requests submitted before.
 fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
     let mut done = Vec::new();
@@ -192,8 +179,10 @@ impl PhaseSpan {
         push("erases", Unit::Count, figures.erases as f64);
         for kind in AccessKind::ALL {
             let busy_ns = figures.busy.nanoseconds(kind);
-            if busy_ns > 0.0 {
-                push(busy_metric(kind), Unit::Seconds, busy_ns * 1e-9);
+            if busy_ns > 0.0
+                && let Some(metric) = busy_metric(kind.name())
+            {
+                push(metric.name, metric.unit, busy_ns * 1e-9);
             }
         }
         let background = &figures.background;
@@ -221,8 +210,8 @@ impl PhaseSpan {
 mod tests {
     use super::{Spans, TraceFile, TracedDevice};
     use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
-    use fsverdict_disk::device::{Action, Completion, Device, Model, Request};
-    use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
+    use fsverdict_disk::device::{AccessKind, Action, Completion, Device, Model, Request};
+    use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit, busy_metric};
     use fsverdict_text::FolderHandle;
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
@@ -237,6 +226,14 @@ mod tests {
             course: None,
             computation: None,
         })
+    }
+
+    #[test]
+    fn every_kind_of_access_has_a_metric_in_seconds() {
+        for kind in AccessKind::ALL {
+            let metric = busy_metric(kind.name());
+            assert!(metric.is_some_and(|metric| metric.unit == Unit::Seconds), "{}", kind.name());
+        }
     }
 
     #[test]

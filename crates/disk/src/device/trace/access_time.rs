@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::super::access_kind::AccessKind;
 use super::super::request::Action;
+use super::queue_steps::{QueueStep, queue_steps};
 use super::record::Traced;
 
 /// The number of recent ends at which a request may go on: that many readers or writers can take turns.
@@ -19,22 +20,15 @@ impl AccessTimes {
     /// The times of the requests that `records` hold, in the order of their submission, within `span` (nanoseconds of
     /// the simulation clock). A request that was not completed lasts until the end.
     pub fn from_trace(records: &[Traced], span: Range<u64>) -> AccessTimes {
-        let mut steps: Vec<(u64, bool, usize)> = Vec::with_capacity(2 * records.len());
-        for (number, record) in records.iter().enumerate() {
+        let steps = queue_steps(records.iter().map(|record| {
             let began_ns = record.submitted_ns.clamp(span.start, span.end);
-            let ended_ns = record.completed_ns.unwrap_or(span.end).clamp(began_ns, span.end);
-            if began_ns < ended_ns {
-                steps.push((began_ns, true, number));
-                steps.push((ended_ns, false, number));
-            }
-        }
-        // At equal times, requests leave before others enter.
-        steps.sort_unstable();
+            (began_ns, record.completed_ns.unwrap_or(span.end).clamp(began_ns, span.end))
+        }));
         let mut times = AccessTimes::default();
         let mut kinds = vec![AccessKind::Discard; records.len()];
         let mut streams = Streams::default();
         let (mut inside, mut of_kind, mut at_ns) = (0_usize, [0_usize; AccessKind::ALL.len()], span.start);
-        for (step_ns, enters, number) in steps {
+        for QueueStep { at_ns: step_ns, enters, request } in steps {
             if inside > 0 {
                 let each = (step_ns - at_ns) as f64 / inside as f64;
                 times.0.iter_mut().zip(of_kind).for_each(|(time, requests)| *time += each * requests as f64);
@@ -42,12 +36,12 @@ impl AccessTimes {
             at_ns = step_ns;
             if enters {
                 inside += 1;
-                let record = &records[number];
-                kinds[number] = AccessKind::of_request(record.operation, streams.goes_on(record), inside);
-                of_kind[kinds[number] as usize] += 1;
+                let record = &records[request];
+                kinds[request] = AccessKind::of_request(record.operation, streams.goes_on(record), inside);
+                of_kind[kinds[request] as usize] += 1;
             } else {
                 inside -= 1;
-                of_kind[kinds[number] as usize] -= 1;
+                of_kind[kinds[request] as usize] -= 1;
             }
         }
         times

@@ -1,6 +1,7 @@
 //! Metrics of a trace: numbers of requests, bytes, seeks, queue depth and latencies.
 
 use super::super::request::Action;
+use super::queue_steps::{QueueStep, queue_steps};
 use super::record::Traced;
 
 /// Totals of all requests of one operation.
@@ -80,22 +81,18 @@ impl Metrics {
         let last_ns = records.iter().filter_map(|record| record.completed_ns).max();
         let last_ns = last_ns.unwrap_or(first.submitted_ns);
         self.span_ns = last_ns.saturating_sub(first.submitted_ns);
-        let mut steps: Vec<(u64, i64)> = Vec::with_capacity(2 * records.len());
-        for record in records {
-            steps.push((record.submitted_ns, 1));
-            steps.push((record.completed_ns.unwrap_or(last_ns).max(record.submitted_ns), -1));
-        }
-        // At equal times, completions come before submissions; a request without duration changes nothing.
-        steps.sort_unstable();
-        let (mut depth, mut at_ns, mut busy_ns, mut area) = (0_i64, first.submitted_ns, 0_u64, 0.0);
-        for (step_ns, change) in steps {
+        let steps = queue_steps(records.iter().map(|record| {
+            (record.submitted_ns, record.completed_ns.unwrap_or(last_ns).max(record.submitted_ns))
+        }));
+        let (mut depth, mut at_ns, mut busy_ns, mut area) = (0_u64, first.submitted_ns, 0_u64, 0.0);
+        for QueueStep { at_ns: step_ns, enters, .. } in steps {
             if depth > 0 {
                 busy_ns += step_ns - at_ns;
                 area += (step_ns - at_ns) as f64 * depth as f64;
             }
             at_ns = step_ns;
-            depth += change;
-            self.most_depth = self.most_depth.max(u64::try_from(depth).unwrap_or(0));
+            depth = if enters { depth + 1 } else { depth - 1 };
+            self.most_depth = self.most_depth.max(depth);
         }
         self.mean_depth = if busy_ns > 0 { area / busy_ns as f64 } else { 0.0 };
     }

@@ -5,6 +5,7 @@ mod access_time;
 mod blktrace;
 mod export;
 mod metrics;
+mod queue_steps;
 mod reader;
 mod record;
 mod submitter;
