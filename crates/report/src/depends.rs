@@ -26,7 +26,7 @@ pub(super) fn widening(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the
-/// [results of one device](super::one_device) are predicted.
+/// [results of one device](super::device_prediction) are predicted.
 pub(super) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     let found = &judged.verdict.device_spreads;
     if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {

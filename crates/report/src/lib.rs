@@ -11,6 +11,7 @@ mod compare;
 mod computing;
 mod csv;
 mod depends;
+mod device_prediction;
 mod devices;
 #[cfg(test)]
 mod examples;
@@ -40,7 +41,6 @@ mod model;
 mod noise;
 mod notes;
 mod number;
-mod one_device;
 mod page;
 mod plain_groups;
 mod plain_words;

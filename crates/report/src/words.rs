@@ -5,7 +5,7 @@ use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{capitalize, count, listing};
-use super::{background, charged, computing, depends, from_memory, one_device, required, unflushed};
+use super::{background, charged, computing, depends, device_prediction, from_memory, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -158,7 +158,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     sentences.extend(computing::sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
     sentences.extend(depends::widening(judged).map(|what| capitalize(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
-    sentences.extend(one_device::sentences(judged));
+    sentences.extend(device_prediction::sentences(judged));
     sentences.extend(settling(judged).map(|what| capitalize(&what) + "."));
     sentences
 }

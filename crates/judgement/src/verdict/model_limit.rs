@@ -1,7 +1,7 @@
 //! Warns where the errors of the models of device and processor may reverse the order of two candidates.
 
 use super::limit::Limit;
-use super::model_error::{RatioErrors, RatioTerm, widened};
+use super::ratio_errors::{RatioErrors, RatioTerm, widened};
 use super::{Rank, VerdictEvidence};
 use crate::plan::GOAL;
 

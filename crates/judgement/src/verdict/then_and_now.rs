@@ -13,7 +13,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
 use super::goal::log_cost;
-use super::model_error::{RatioErrors, RatioTerm, unknown_factor, widened};
+use super::ratio_errors::{RatioErrors, RatioTerm, unknown_factor, widened};
 use super::{ByBlock, Objective, PhaseEstimate, better_of};
 
 /// The smallest sample whose range from minimum to maximum is used.

@@ -13,13 +13,13 @@ mod computing;
 mod costs;
 mod data;
 mod depends;
+mod device_prediction;
 mod effects;
 mod evidence;
 mod figures;
 mod groups;
 mod latency;
 mod loss_age;
-mod one_device;
 mod phases;
 mod picture;
 mod power_cuts;
@@ -100,7 +100,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         groups::costs(report),
         required::section(report),
         sites::section(report),
-        one_device::section(report),
+        device_prediction::section(report),
         depends::section(report),
         background::section(report),
         power_cuts::section(report),

@@ -14,8 +14,8 @@ use crate::page::{
 };
 use crate::text_table::TextTable;
 use crate::{
-    Report, across, background, charged, computing, depends, findings, groups, guarantees, loss_age,
-    one_device, power_cuts, required, rot, safety, sentence, sites,
+    Report, across, background, charged, computing, depends, device_prediction, findings, groups, guarantees,
+    loss_age, power_cuts, required, rot, safety, sentence, sites,
 };
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
@@ -88,7 +88,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
     charged::tables(report).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    one_device::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    device_prediction::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     sites::table(&report.judged, false).iter().for_each(|table| add(For::BRIEF.and(For::MARKDOWN), table));

@@ -5,7 +5,7 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
-use super::super::model_error::widened;
+use super::super::ratio_errors::widened;
 use super::{Because, FindingContext, Now, PhaseEstimate, all_of, find, log_cost, word};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase). The shares

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::number::times;
 use crate::page::{PageBlock, PageTable};
 use crate::text::one_line;
-use crate::{Report, one_device};
+use crate::{Report, device_prediction};
 use fsverdict_judgement::verdict::DevicePrediction;
 
 /// The most rivals that are drawn; the table has all.
@@ -18,7 +18,7 @@ const NAMES: f64 = 170.0;
 
 /// The section; `None` where nothing is predicted.
 pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let table = PageTable::plain(one_device::table(&report.judged)?);
+    let table = PageTable::plain(device_prediction::table(&report.judged)?);
     let lead = "Each block was tried on another device of the class. A mark is a device: how many times as much the \
                 candidate takes there as the first. The line is where nine further devices of ten will lie. Left of the dashed \
                 line the candidate is better.";
