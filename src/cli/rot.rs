@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::study::{RunFolder, prepare_power_cutting};
-use fsverdict_disk::crash::RottenBlock;
+use fsverdict_disk::crash::{RotNameError, RottenBlock, StateNameError};
 use fsverdict_faults::{CutName, WrittenRot};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
@@ -19,20 +19,23 @@ pub(super) enum FaultState {
     Rot(RottenBlock),
 }
 
-impl std::str::FromStr for FaultState {
-    type Err = String;
+/// A name that no state of a device has.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FaultStateError {
+    #[error(transparent)]
+    Cut(#[from] StateNameError),
+    #[error(transparent)]
+    Rot(#[from] RotNameError),
+}
 
-    fn from_str(name: &str) -> Result<FaultState, String> {
-        match name.starts_with("rot-") {
-            true => name
-                .parse()
-                .map(FaultState::Rot)
-                .map_err(|error: fsverdict_disk::crash::RotNameError| error.to_string()),
-            false => name
-                .parse()
-                .map(FaultState::Cut)
-                .map_err(|error: fsverdict_disk::crash::StateNameError| error.to_string()),
-        }
+impl std::str::FromStr for FaultState {
+    type Err = FaultStateError;
+
+    fn from_str(name: &str) -> Result<FaultState, FaultStateError> {
+        Ok(match name.starts_with("rot-") {
+            true => FaultState::Rot(name.parse()?),
+            false => FaultState::Cut(name.parse()?),
+        })
     }
 }
 

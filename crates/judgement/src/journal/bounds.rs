@@ -30,6 +30,22 @@ const KINDS: usize = 1000;
 const LOOKED_AT: u32 = 1_000_000;
 const MOST_CALLS: u64 = 10_000_000_000;
 
+/// A bound that a record exceeds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BoundError {
+    #[error("there are more than {most} {what}")]
+    TooMany { what: &'static str, most: usize },
+    #[error("a name among its {what} has {bytes} bytes, and may have {LONGEST_NAME}")]
+    LongName { what: &'static str, bytes: usize },
+    #[error("a histogram has more than {MOST_CALLS} calls of one latency")]
+    HistogramCalls,
+    #[error("{0} states or blocks were looked at, and {LOOKED_AT} may be")]
+    ManyExamined(u32),
+    /// The whole record is longer than a line of a journal may be.
+    #[error("one of {bytes} bytes")]
+    LongLine { bytes: usize },
+}
+
 /// The distinct names in the records of a journal so far.
 #[derive(Debug, Default)]
 pub struct JournalBounds {
@@ -45,8 +61,8 @@ impl JournalBounds {
     /// Checks a record that follows the previous ones.
     ///
     /// # Errors
-    /// Describes the bound that the record exceeds.
-    pub fn check(&mut self, record: &Record) -> Result<(), String> {
+    /// The bound that the record exceeds.
+    pub fn check(&mut self, record: &Record) -> Result<(), BoundError> {
         if let Some(trial) = &record.trial {
             self.candidates.add("candidates", &trial.candidate)?;
         }
@@ -56,8 +72,8 @@ impl JournalBounds {
     /// Checks an event that does not name its trial itself.
     ///
     /// # Errors
-    /// Describes the bound that the event exceeds.
-    pub fn check_event(&mut self, event: &Event) -> Result<(), String> {
+    /// The bound that the event exceeds.
+    pub fn check_event(&mut self, event: &Event) -> Result<(), BoundError> {
         match event {
             Event::Observation(observation) => self.check_observation(observation),
             Event::CandidateSkipped { candidate, .. } | Event::CandidateDropped { candidate, .. } => {
@@ -108,7 +124,7 @@ impl JournalBounds {
         }
     }
 
-    fn check_observation(&mut self, observation: &Observation) -> Result<(), String> {
+    fn check_observation(&mut self, observation: &Observation) -> Result<(), BoundError> {
         self.phases.add("phases", &observation.phase)?;
         check_length("measurements of one phase", observation.measurements.len(), METRICS)?;
         for measurement in &observation.measurements {
@@ -119,7 +135,7 @@ impl JournalBounds {
             self.calls.add("kinds of call", &histogram.call)?;
             check_length("buckets of a histogram", histogram.buckets.len(), ENTRIES)?;
             if histogram.buckets.iter().any(|(_, calls)| *calls > MOST_CALLS) {
-                return Err(format!("a histogram has more than {MOST_CALLS} calls of one latency"));
+                return Err(BoundError::HistogramCalls);
             }
         }
         check_length("moments of one phase", observation.unwritten.len(), ENTRIES)
@@ -131,15 +147,12 @@ impl JournalBounds {
 struct NameSet<const MOST: usize>(HashSet<Box<str>>);
 
 impl<const MOST: usize> NameSet<MOST> {
-    fn add(&mut self, what: &str, name: &str) -> Result<(), String> {
+    fn add(&mut self, what: &'static str, name: &str) -> Result<(), BoundError> {
         if self.0.contains(name) {
             return Ok(());
         }
         if name.len() > LONGEST_NAME {
-            return Err(format!(
-                "a name among its {what} has {} bytes, and may have {LONGEST_NAME}",
-                name.len()
-            ));
+            return Err(BoundError::LongName { what, bytes: name.len() });
         }
         check_length(what, self.0.len() + 1, MOST)?;
         self.0.insert(name.into());
@@ -147,20 +160,20 @@ impl<const MOST: usize> NameSet<MOST> {
     }
 }
 
-fn check_counts<'a>(mut counts: impl Iterator<Item = &'a u32>) -> Result<(), String> {
+fn check_counts<'a>(mut counts: impl Iterator<Item = &'a u32>) -> Result<(), BoundError> {
     match counts.find(|count| **count > LOOKED_AT) {
         None => Ok(()),
-        Some(count) => Err(format!("{count} states or blocks were looked at, and {LOOKED_AT} may be")),
+        Some(count) => Err(BoundError::ManyExamined(*count)),
     }
 }
 
-fn check_tally(tally: &RotTally) -> Result<(), String> {
+fn check_tally(tally: &RotTally) -> Result<(), BoundError> {
     let each = tally.outcomes.values().chain(tally.noticed.values()).chain(tally.syncs.values());
     check_counts(each.chain([&tally.looked]))
 }
 
-fn check_length(what: &str, length: usize, most: usize) -> Result<(), String> {
-    if length <= most { Ok(()) } else { Err(format!("there are more than {most} {what}")) }
+fn check_length(what: &'static str, length: usize, most: usize) -> Result<(), BoundError> {
+    if length <= most { Ok(()) } else { Err(BoundError::TooMany { what, most }) }
 }
 
 #[cfg(test)]
@@ -173,7 +186,8 @@ mod tests {
     fn check(count: usize, make: impl Fn(usize) -> Event) -> String {
         let mut bounds = JournalBounds::default();
         let mut events = (0..count).map(make);
-        events.find_map(|event| bounds.check_event(&event).err()).unwrap_or_default()
+        let error = events.find_map(|event| bounds.check_event(&event).err());
+        error.map_or(String::new(), |error| error.to_string())
     }
 
     #[test]

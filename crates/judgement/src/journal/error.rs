@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::BoundError;
 use fsverdict_text::Hinted;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +40,7 @@ pub enum JournalError {
     NotFinite { path: PathBuf, what: String, value: f64 },
     /// A record that readers of a journal would reject because it exceeds their bounds.
     #[error("{} takes no further record: {reason}", path.display())]
-    Unbounded { path: PathBuf, reason: String },
+    Unbounded { path: PathBuf, reason: BoundError },
     #[error("cannot write an event as JSON for {}: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
     /// An earlier write failed and its partial line could not be removed; nothing may follow it.

@@ -38,7 +38,7 @@ mod surroundings;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
-pub use bounds::JournalBounds;
+pub use bounds::{BoundError, JournalBounds};
 pub use course::WorkCourse;
 pub use derive::Fold;
 pub use error::JournalError;

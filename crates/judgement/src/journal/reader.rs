@@ -155,7 +155,7 @@ pub(super) fn scan_further(
             {
                 return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
             }
-            bounds.check(&record).map_err(|reason| malformed(number, reason))?;
+            bounds.check(&record).map_err(|reason| malformed(number, reason.to_string()))?;
             take(record);
             intact_bytes += line.len() as u64;
             intact_lines = number;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Event, JournalBounds, JournalError, Record, TrialId, reader};
+use super::{BoundError, Event, JournalBounds, JournalError, Record, TrialId, reader};
 use fsverdict_text::FolderFile;
 
 /// The only writer of a journal. It holds an exclusive lock on the file until it is dropped.
@@ -86,7 +86,7 @@ impl Writer {
             _ => reader::LONGEST_OTHER_LINE,
         };
         if line.len() as u64 >= longest {
-            let reason = format!("one of {} bytes", line.len());
+            let reason = BoundError::LongLine { bytes: line.len() };
             return Err(JournalError::Unbounded { path: self.path.clone(), reason });
         }
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {

@@ -9,12 +9,12 @@ mod known_files;
 mod operations;
 mod served;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fuser::{Config, Session, SessionACL};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
-use fsverdict_linux::host::mounts;
+use fsverdict_linux::host::mounts::{self, MountError};
 use fsverdict_linux::host::talk::print_line;
 use served::ServedFolder;
 
@@ -51,9 +51,9 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let served = match &arguments[..] {
         [folder, point, manner @ ..] => match ServingManner::parse(manner) {
             Some(manner) => serve_folder(Path::new(folder), Path::new(point), manner),
-            None => Err("it is an internal command that only fsverdict starts".to_owned()),
+            None => Err(ServeError::Internal),
         },
-        _ => Err("it is an internal command that only fsverdict starts".to_owned()),
+        _ => Err(ServeError::Internal),
     };
     match served {
         Ok(()) => 0,
@@ -64,23 +64,37 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     }
 }
 
+/// Why a folder cannot be served.
+#[derive(Debug, thiserror::Error)]
+enum ServeError {
+    #[error("it is an internal command that only fsverdict starts")]
+    Internal,
+    #[error("cannot {action} {}: {source}", path.display())]
+    Open { action: &'static str, path: PathBuf, source: rustix::io::Errno },
+    #[error("{} is no folder", .0.display())]
+    NoFolder(PathBuf),
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    #[error("cannot serve {}: {source}", folder.display())]
+    Serve { folder: PathBuf, source: std::io::Error },
+}
+
 /// Shows the folder at the point until it is unmounted there.
-fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), String> {
-    let describe_error = |what: &str, path: &Path| {
-        let path = path.display().to_string();
-        let action = what.to_owned();
-        move |error: rustix::io::Errno| format!("cannot {action} {path}: {error}")
+fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<(), ServeError> {
+    let describe_error = |action: &'static str, path: &Path| {
+        let path = path.to_owned();
+        move |source: rustix::io::Errno| ServeError::Open { action, path, source }
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(folder, flags, Mode::empty()).map_err(describe_error("open the folder", folder))?;
     let status = fstat(&root).map_err(describe_error("look at the folder", folder))?;
     if FileType::from_raw_mode(status.st_mode) != FileType::Directory {
-        return Err(format!("{} is no folder", folder.display()));
+        return Err(ServeError::NoFolder(folder.to_owned()));
     }
     let device = Path::new(DEVICE);
     let channel = open(device, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(describe_error("open", device))?;
-    mounts::mount_fuse(&channel, point, status.st_mode).map_err(|error| error.to_string())?;
+    mounts::mount_fuse(&channel, point, status.st_mode)?;
     // The creator's mode is complete: the kernel has applied the umask.
     rustix::process::umask(Mode::empty());
     let mut config = Config::default();
@@ -88,5 +102,5 @@ fn serve_folder(folder: &Path, point: &Path, manner: ServingManner) -> Result<()
     let served = ServedFolder::new(root, &status, manner.writeback);
     Session::from_fd(served, channel, SessionACL::All, config)
         .and_then(Session::run)
-        .map_err(|error| format!("cannot serve {}: {error}", folder.display()))
+        .map_err(|source| ServeError::Serve { folder: folder.to_owned(), source })
 }
