@@ -3,15 +3,10 @@
 
 mod across;
 mod against;
-mod background;
-mod charged;
 #[cfg(test)]
 mod claims_tests;
 mod compare;
-mod computing;
 mod csv;
-mod depends;
-mod device_prediction;
 mod devices;
 #[cfg(test)]
 mod examples;
@@ -31,7 +26,6 @@ mod html;
 mod index;
 mod json;
 mod kernels;
-mod loss_age;
 #[cfg(test)]
 #[path = "../../judgement/src/journal/made.rs"]
 pub mod made;
@@ -44,14 +38,9 @@ mod number;
 mod page;
 mod plain_groups;
 mod plain_words;
-mod power_cuts;
 mod requests;
-mod required;
-mod rot;
 mod run;
-mod safety;
 mod sentence;
-mod sites;
 mod sizes;
 #[cfg(test)]
 mod study_tests;
@@ -62,8 +51,8 @@ mod tests;
 mod text;
 mod text_table;
 mod to_use;
+mod topics;
 mod unevaluated;
-mod unflushed;
 #[cfg(test)]
 mod verdict_tests;
 mod words;

@@ -1,7 +1,8 @@
 //! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
+use super::from_memory;
 use super::text::{count, listing};
-use super::{background, charged, computing, from_memory, power_cuts, required, rot, unflushed};
+use super::topics::TOPICS;
 use fsverdict_judgement::journal::TrialStanding;
 use fsverdict_judgement::plan::grouped;
 use fsverdict_judgement::statistics::FEWEST;
@@ -52,13 +53,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
     let mut notes: Vec<PageNote> = from_memory::sentences(judged).into_iter().map(about_the_run).collect();
     notes.extend(judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())));
-    notes.extend(required::open(judged).into_iter().map(about_the_run));
-    notes.extend(background::sentences(judged).map(about_the_run));
-    notes.extend(unflushed::sentences(judged).into_iter().map(about_the_run));
-    notes.extend(power_cuts::sentences(judged).into_iter().map(about_the_run));
-    notes.extend(rot::sentences(judged).into_iter().map(about_the_run));
-    notes.extend(charged::sentences(judged).into_iter().map(about_the_run));
-    notes.extend(computing::sentences(judged).into_iter().map(about_the_run));
+    notes.extend(TOPICS.iter().flat_map(|topic| topic.notes(judged)).map(about_the_run));
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {

@@ -1,11 +1,10 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
-use super::depends;
 use super::goal_words;
 use super::noise;
 use super::number::{alike_within, percent, times};
-use super::required;
 use super::text::{count, listing};
+use super::topics::{depends, required};
 use super::unevaluated;
 use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::plan::once_each;

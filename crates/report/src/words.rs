@@ -1,11 +1,12 @@
 //! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
 use super::across::headline;
+use super::from_memory;
 use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::settling;
 use super::text::{capitalize, count, listing};
-use super::{background, charged, computing, depends, device_prediction, from_memory, required, unflushed};
+use super::topics::{background, charged, computing, depends, device_prediction, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{

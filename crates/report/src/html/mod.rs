@@ -4,30 +4,19 @@
 //! screen reader. For a closer look, the page's own scripts draw every trial from the data in the page.
 
 mod across;
-mod background;
 mod carried;
 mod certainty;
-mod charged;
 mod commands;
-mod computing;
 mod costs;
 mod data;
-mod depends;
-mod device_prediction;
 mod effects;
 mod evidence;
 mod figures;
 mod groups;
 mod latency;
-mod loss_age;
 mod phases;
 mod picture;
-mod power_cuts;
 mod requests;
-mod required;
-mod rot;
-mod safety;
-mod sites;
 mod then;
 mod thinning;
 mod writer;
@@ -87,8 +76,13 @@ pub(super) fn written(page: &ReportPage<'_>) -> String {
     shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
 }
 
-/// The pictures of a run's page; each is drawn by a file of its own and has a line here.
-pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
+/// The sections of a run's page: the pictures, each of which is drawn by a file of its own and has a line here, with the
+/// sections `of_topics` between them.
+pub(super) fn sections<'a>(
+    report: &'a Report<'a>,
+    index: &Rc<Index<'a>>,
+    of_topics: impl Iterator<Item = Option<PageBlock<'a>>>,
+) -> Vec<Option<PageBlock<'a>>> {
     let (_, thinned) = thinning::choose(report.judged.run);
     let thinned = thinned.as_ref();
     let judged = &report.judged;
@@ -98,17 +92,8 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         report.across.as_ref().map(across::section),
         Some(picture::section(report, index)),
         groups::costs(report),
-        required::section(report),
-        sites::section(report),
-        device_prediction::section(report),
-        depends::section(report),
-        background::section(report),
-        power_cuts::section(report),
-        rot::section(report),
-        safety::section(report),
-        charged::section(report),
-        computing::section(report),
     ];
+    sections.extend(of_topics);
     if is_measured {
         sections.extend([
             Some(phases::section(report, index, thinned)),

@@ -13,10 +13,8 @@ use crate::page::{
     For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_use, in_words,
 };
 use crate::text_table::TextTable;
-use crate::{
-    Report, across, background, charged, computing, depends, device_prediction, findings, groups, guarantees,
-    loss_age, power_cuts, required, rot, safety, sentence, sites,
-};
+use crate::topics::{ReportTopic, SECTIONS, TOPICS};
+use crate::{Report, across, findings, groups, guarantees, sentence};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 use opening::opening;
@@ -38,7 +36,11 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     tables(report, &mut page);
     foot::foot(report, &mut page);
     let index = Rc::new(Index::of(report));
-    sections(report, &index).into_iter().flatten().for_each(|section| page.add(For::HTML, section));
+    let of_topics = SECTIONS.iter().map(|topic| topic.section(report));
+    sections(report, &index, of_topics)
+        .into_iter()
+        .flatten()
+        .for_each(|section| page.add(For::HTML, section));
     page.index = Some(index);
     page
 }
@@ -80,19 +82,10 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     across.for_each(|table| add(For::TEXT, &table));
     groups::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     guarantees::table(&report.guarantees).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    required::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    background::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    power_cuts::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    loss_age::table(&report.judged).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    rot::tables(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    safety::table(&report.safety).iter().for_each(|table| add(For::TEXT, table));
-    charged::tables(report).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    computing::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    device_prediction::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    sites::table(&report.judged, false).iter().for_each(|table| add(For::BRIEF.and(For::MARKDOWN), table));
-    sites::table(&report.judged, true).iter().for_each(|table| add(For::DETAIL, table));
+    let of_topic = |topic: &&dyn ReportTopic| topic.tables(report);
+    for (shown, table) in TOPICS.iter().flat_map(of_topic) {
+        add(shown, &table);
+    }
     report.of_study.iter().for_each(|table| add(For::TEXT, table));
     let found = findings::in_words(&report.judged);
     if !found.is_empty() {

@@ -1,0 +1,169 @@
+//! How much of the times is computation where a processor model prices it, in words and as a table.
+
+use crate::Report;
+use crate::number::{percent, plain_number, times};
+use crate::text::listing;
+use crate::text_table::TextTable;
+use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
+
+/// No more candidates are named in a sentence.
+const MOST_NAMES: usize = 4;
+
+/// The sentences about charged computation, without full stops; none if computation had no price.
+pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+    let Some(found) = &judged.verdict.charged else { return Vec::new() };
+    [Some(shares(found)), if_free(found)].into_iter().flatten().collect()
+}
+
+fn shares(found: &ChargedComputation) -> String {
+    let one = |one: &ChargedCandidate| {
+        let ChargedCandidate { candidate, seconds, of, .. } = one;
+        let share = percent(seconds / of);
+        format!("{} s in {} s of {candidate} ({share} of one)", plain_number(*seconds), plain_number(*of))
+    };
+    let each: Vec<String> = found.candidates.iter().map(one).collect();
+    let each: Vec<&str> = each.iter().map(String::as_str).collect();
+    format!(
+        "computation has a price: over the phases of the goal processors are charged for {}; part of it passes while the device works",
+        listing(&each, MOST_NAMES)
+    )
+}
+
+/// Whether the leader would stay the first if computation took no time, as far as that is known.
+fn if_free(found: &ChargedComputation) -> Option<String> {
+    let leader = &found.leader;
+    // Of one candidate alone nothing can change.
+    let others: Vec<&ChargedCandidate> =
+        found.candidates.iter().filter(|one| one.candidate != *leader).collect();
+    others.first()?;
+    let rivals: Vec<String> = others
+        .iter()
+        .filter(|one| one.might_lead_if_free)
+        .map(|one| match &one.free_at_least {
+            Some(ratio) => {
+                format!("{} (at least {} times the time of {leader})", one.candidate, times(ratio.point))
+            }
+            None => one.candidate.clone(),
+        })
+        .collect();
+    let rivals: Vec<&str> = rivals.iter().map(String::as_str).collect();
+    Some(match rivals.as_slice() {
+        [] if others.iter().any(|one| one.free_at_least.is_some()) => {
+            format!(
+                "if computation were free, {leader} would still not be behind any of them by more than matters"
+            )
+        }
+        [] => return None,
+        rivals => format!(
+            "if computation were free, others might lead: {}; how much of it passes while the device works is not known, and a run \
+             with `--set cpu=free` tells",
+            listing(rivals, MOST_NAMES)
+        ),
+    })
+}
+
+/// Every phase of the goal, one in a row, for each processor a table; none where computation had no price.
+pub(crate) fn tables(report: &Report<'_>) -> Vec<TextTable> {
+    let under = report.across.iter().flat_map(|across| &across.found.columns);
+    let under =
+        under.filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
+    let whole = report.judged.verdict.charged.as_ref().map(|found| (String::new(), found));
+    whole.into_iter().chain(under).map(|(under, found)| table(&under, found)).collect()
+}
+
+fn table(under: &str, found: &ChargedComputation) -> TextTable {
+    let row = |one: &ChargedPhase| {
+        vec![
+            one.candidate.clone(),
+            one.phase.clone(),
+            plain_number(one.of),
+            plain_number(one.seconds),
+            percent(one.seconds / one.of),
+            plain_number((one.of - one.seconds).max(0.0)),
+        ]
+    };
+    let title = format!(
+        "Computation{under}: seconds of processors that were charged in each phase; a phase takes at least the rest if computation is free"
+    );
+    let header = ["candidate", "phase", "durable, s", "charged, s", "of one processor", "at least, s"];
+    TextTable::new(title, &header, found.phases.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use crate::made;
+    use crate::{Format, TerminalLook};
+    use fsverdict_judgement::journal::{Event, Unit};
+
+    const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
+
+    /// ext4 takes 10 s, of which so many are computation, and xfs 11 s.
+    fn story(charged: Option<[f64; 2]>) -> Story {
+        let names = ["ext4", "xfs"];
+        let mut story = Story::new(&names, &["write"]);
+        for block in 1..=4 {
+            story.open_block(block, 1, &names);
+            for (at, (name, seconds)) in names.into_iter().zip([10.0, 11.0]).enumerate() {
+                let id = id(block, name);
+                story.tell(Some(&id), Event::TrialStarted {});
+                let seconds = seconds * (1.0 + 0.001 * f64::from(block));
+                let mut numbers = vec![("durable", Unit::Seconds, seconds)];
+                numbers.extend(charged.map(|charged| ("charged", Unit::Seconds, charged[at])));
+                story.tell(Some(&id), Event::Observation(made::measured("write", &numbers)));
+                story.tell(Some(&id), made::ended(None, seconds * 1.1));
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        story
+    }
+
+    fn said(story: &Story, format: Format) -> String {
+        page_of(story, None, format).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_share_of_computation_is_in_every_form() {
+        let story = story(Some([4.0, 0.5]));
+        for format in [Format::Terminal(PLAIN), Format::Terminal(DETAILED), Format::Markdown] {
+            let said = said(&story, format);
+            for told in ["charged for 4.0 s in 10 s of ext4 (40% of one)", "0.50 s in 11 s of xfs"] {
+                assert!(said.contains(told), "{told}: {said}");
+            }
+            // The table of every phase is a detail.
+            assert_eq!(said.contains("charged, s"), format != Format::Terminal(PLAIN), "{said}");
+        }
+        let page = page_of(&story, None, Format::Html);
+        assert!(page.contains("id=\"computation\"") && page.contains("40%"));
+        let data = data_of(&story);
+        let phase = &data["verdict"]["charged"]["phases"][0];
+        assert_eq!((phase["candidate"].as_str(), phase["seconds"].as_f64()), (Some("ext4"), Some(4.0)));
+    }
+
+    /// 11 s less 0.5 s is no less than 10 s; less 4 s it might be.
+    #[test]
+    fn who_might_lead_if_computation_were_free_is_named_with_the_bound() {
+        let stays = said(&story(Some([4.0, 0.5])), Format::Terminal(PLAIN));
+        assert!(stays.contains("if computation were free, ext4 would still not be behind"), "{stays}");
+        let turns = said(&story(Some([0.5, 4.0])), Format::Terminal(PLAIN));
+        assert!(turns.contains("others might lead: xfs (at least 0.70 times the time of ext4)"), "{turns}");
+        assert!(turns.contains("--set cpu=free"), "{turns}");
+        // With several processors more may be charged than the time that passes.
+        let all = said(&story(Some([0.5, 30.0])), Format::Terminal(PLAIN));
+        assert!(all.contains("others might lead: xfs;"), "{all}");
+        let data = data_of(&story(Some([0.5, 30.0])));
+        let xfs = &data["verdict"]["charged"]["candidates"][1];
+        assert!(xfs["free_at_least"].is_null() && xfs["might_lead_if_free"] == true, "{xfs}");
+    }
+
+    #[test]
+    fn without_a_price_nothing_is_said_of_it() {
+        let story = story(None);
+        let said = said(&story, Format::Terminal(PLAIN));
+        assert!(
+            !said.contains("computation") && data_of(&story)["verdict"].get("charged").is_none(),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! Topic: the device properties that change the ranking within a class of devices.
+
+mod section;
+mod words;
+
+pub(crate) use words::{on_single_devices, turning, widening};
+
+use super::topic::ReportTopic;
+use crate::Report;
+use crate::page::{For, PageBlock};
+use crate::text_table::TextTable;
+
+pub(super) struct DependsTopic;
+
+impl ReportTopic for DependsTopic {
+    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        words::table(&report.judged).map(|table| (For::TEXT, table)).into_iter().collect()
+    }
+
+    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::section(report)
+    }
+}

@@ -1,0 +1,11 @@
+//! The section on the requirements of the goal, and which candidates meet them.
+
+use super::words;
+use crate::Report;
+use crate::page::{PageBlock, PageTable};
+
+/// The section; `None` where the goal requires no measured number.
+pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = PageBlock::Table(PageTable::plain(words::table(&report.judged)?));
+    Some(PageBlock::section("required", "What is required", vec![table]))
+}

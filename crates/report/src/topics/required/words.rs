@@ -1,0 +1,193 @@
+//! Reports the requirements of the goal: which candidates are ruled out and by how much, in words and as a table.
+
+use crate::number::{NumberScale, plain_number, times_within};
+use crate::text::listing;
+use crate::text_table::TextTable;
+use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
+
+/// The most ruled out candidates that are named one by one.
+const MOST_NAMES: usize = 3;
+
+/// The candidates that are ruled out, as the beginning of a sentence; empty where there are none.
+pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
+    let verdict = &judged.verdict;
+    let missed = |name: &String| {
+        let own = verdict.required.iter().filter(|one| one.candidate == *name);
+        own.filter(|one| one.relation == RequirementRelation::Missed)
+            .max_by(|one, other| excess(one).total_cmp(&excess(other)))
+    };
+    let mut worst: Vec<&RequirementStanding> = verdict.ruled_out.iter().filter_map(missed).collect();
+    if worst.is_empty() {
+        return String::new();
+    }
+    // The nearest misses come first, because they are the ones that a reader may still be able to fix.
+    worst.sort_by(|one, other| excess(one).total_cmp(&excess(other)));
+    let told: Vec<String> = worst.iter().take(MOST_NAMES).map(|one| told(one)).collect();
+    let more = worst.len().saturating_sub(MOST_NAMES);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let begin =
+        if judged.verdict.nobody_is_left() { "No candidate meets the requirements" } else { "Ruled out" };
+    format!("{begin}: {}{more}. ", told.join("; "))
+}
+
+/// `xfs misses commit.p99 <= 10ms: 18 ms, 1.8 (1.6 to 2.0) times that`.
+fn told(one: &RequirementStanding) -> String {
+    let times = one.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)));
+    format!("{} misses {}: {}{times}", one.candidate, one.requirement, value(one))
+}
+
+/// How far the value is from the bound, as a logarithm, for either kind of bound.
+fn excess(one: &RequirementStanding) -> f64 {
+    one.times.map_or(0.0, |times| libm::fabs(libm::log(times.point)))
+}
+
+fn value(one: &RequirementStanding) -> String {
+    let Some((value, unit)) = one.value.zip(one.unit) else { return "not measured".to_owned() };
+    let scale = NumberScale::suited(unit, std::iter::once(value));
+    let gap = if scale.label.is_empty() { "" } else { " " };
+    format!("{}{gap}{}", plain_number(value / scale.divisor), scale.label)
+}
+
+/// Requirements that the recommended candidate is not shown to meet, one sentence each without a full stop.
+pub(crate) fn open(judged: &Judgement<'_>) -> Vec<String> {
+    judged.verdict.recommended.as_deref().map_or_else(Vec::new, |taken| open_of(judged, taken))
+}
+
+/// Requirements that a candidate is not shown to meet, one sentence each without a full stop.
+pub(crate) fn open_of(judged: &Judgement<'_>, candidate: &str) -> Vec<String> {
+    let own = judged.verdict.required.iter().filter(|one| one.candidate == candidate);
+    let told = |one: &RequirementStanding| match one.relation {
+        RequirementRelation::Open => Some(format!(
+            "whether {} keeps {} is not shown: {}{}",
+            one.candidate,
+            one.requirement,
+            value(one),
+            one.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)))
+        )),
+        RequirementRelation::NotMeasured => Some(format!(
+            "whether {} keeps {} is not known: it was not measured",
+            one.candidate, one.requirement
+        )),
+        RequirementRelation::Kept | RequirementRelation::Missed => None,
+    };
+    own.filter_map(told).collect()
+}
+
+/// The sentence of a verdict where only one candidate meets the requirements.
+pub(crate) fn alone(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    let taken = verdict.recommended.as_ref().filter(|_| verdict.standings.is_empty())?;
+    let kept = verdict.required.iter().filter(|one| one.candidate == *taken);
+    let kept: Vec<String> = kept.map(|one| format!("{} ({})", one.requirement, value(one))).collect();
+    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+    (!kept.is_empty()).then(|| format!("Take {taken}: it alone keeps {}.", listing(&kept, MOST_NAMES)))
+}
+
+/// Every candidate with every requirement; `None` where there are no requirements.
+pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let row = |one: &RequirementStanding| {
+        let word = match one.relation {
+            RequirementRelation::Kept => "kept",
+            RequirementRelation::Missed => "missed: ruled out",
+            RequirementRelation::Open => "not shown either way",
+            RequirementRelation::NotMeasured => "not measured",
+        };
+        let times = one.times.map_or("–".to_owned(), |times| times_within(&times));
+        vec![one.candidate.clone(), one.requirement.clone(), value(one), times, word.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = judged.verdict.required.iter().map(row).collect();
+    let header = ["candidate", "required", "measured", "times the bound", ""];
+    (!rows.is_empty()).then(|| TextTable::new("What is required", &header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Format;
+    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use fsverdict_judgement::journal::Unit;
+    use fsverdict_judgement::plan::{Bound, Requirement};
+
+    /// ext4 is the fastest, with so many seconds at the end of its tail; xfs has 4 ms, jfs 30.
+    fn story(ext4: f64, at_most: f64) -> Story {
+        story_of(ext4, [0.004; 4], at_most)
+    }
+
+    /// The same with the tail of xfs in each block.
+    fn story_of(ext4: f64, xfs: [f64; 4], at_most: f64) -> Story {
+        let names = ["ext4", "xfs", "jfs"];
+        let mut story = Story::new(&names, &["commit"]);
+        story.plan.goal.require.numbers.push(Requirement {
+            phase: "commit".to_owned(),
+            metric: "latency_p99".to_owned(),
+            bound: Bound::AtMost,
+            value: at_most,
+            said: "<= 10ms".to_owned(),
+        });
+        for block in 1..=4 {
+            story.open_block(block, 1, &names);
+            let wobble = 1.0 + 0.004 * f64::from(block % 3);
+            for (name, seconds, tail) in
+                [("ext4", 1.0, ext4), ("xfs", 2.0, xfs[block as usize - 1]), ("jfs", 3.0, 0.030)]
+            {
+                let numbers = [
+                    ("durable", Unit::Seconds, seconds * wobble),
+                    ("latency_p99", Unit::Seconds, tail * wobble),
+                ];
+                story.measured_trial(&id(block, name), "commit", &numbers);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        story
+    }
+
+    fn page(story: &Story, format: Format) -> String {
+        page_of(story, None, format).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn who_misses_is_said_with_by_how_much_wherever_a_verdict_is() {
+        let story = story(0.018, 0.010);
+        for format in [Format::Terminal(PLAIN), Format::Markdown, Format::Html, Format::Json] {
+            let page = page(&story, format);
+            for said in [
+                "Ruled out: ext4 misses commit.p99",
+                "18 ms, 1.807",
+                "jfs misses commit.p99",
+                "Take xfs: it alone keeps",
+            ] {
+                let said = if matches!(format, Format::Html) {
+                    said.replace("<=", "&lt;=")
+                } else {
+                    said.to_owned()
+                };
+                // JSON has the parts as data, and the sentence only where two are compared.
+                assert!(page.contains(&said) || matches!(format, Format::Json), "{said}: {page}");
+            }
+            assert!(page.contains("missed"), "{page}");
+        }
+        let data = data_of(&story);
+        assert_eq!(data["verdict"]["ruled_out"], serde_json::json!(["ext4", "jfs"]));
+        assert_eq!(data["verdict"]["recommended"], "xfs");
+        assert_eq!(data["verdict"]["required"][0]["relation"], "missed");
+        assert!((data["verdict"]["required"][0]["times"]["point"].as_f64().unwrap() - 1.8).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_last_one_left_is_not_said_to_keep_what_is_not_shown() {
+        let story = story_of(0.018, [0.003, 0.030, 0.006, 0.020], 0.010);
+        let page = page(&story, Format::Terminal(PLAIN));
+        let sentence = "xfs alone is left, and whether xfs keeps commit.p99 <= 10ms is not shown: 10 ms";
+        assert!(page.contains(sentence) && !page.contains("nothing to compare"), "{page}");
+    }
+
+    #[test]
+    fn kept_by_all_rules_nobody_out_and_missed_by_all_is_said() {
+        let kept = page(&story(0.018, 0.100), Format::Terminal(PLAIN));
+        assert!(!kept.contains("Ruled out") && kept.contains("ext4 leads"), "{kept}");
+        assert!(kept.contains("18 ms 0.1807 (0.1798 to 0.1817) kept"), "{kept}");
+        let none = page(&story(0.018, 0.001), Format::Terminal(PLAIN));
+        assert!(none.contains("No candidate meets the requirements: xfs misses"), "{none}");
+        assert!(!none.contains("Take "), "{none}");
+    }
+}

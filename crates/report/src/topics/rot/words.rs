@@ -1,0 +1,158 @@
+//! The outcomes of corrupted blocks: tables by the use of the blocks, by the layer that detected them, and the first
+//! silent losses.
+
+use crate::number::plain_number;
+use crate::text_table::TextTable;
+use fsverdict_judgement::journal::{
+    BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
+};
+use fsverdict_judgement::statistics::wilson;
+use fsverdict_judgement::verdict::Judgement;
+
+/// The most losses that are shown for each candidate.
+const FIRST: usize = 3;
+/// The most characters of an observation that are shown.
+const SEEN: usize = 90;
+
+/// The tables by the use of the blocks, by the kind of corruption, and of the first losses, if there are any.
+pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+    let all = judged.run.rotten.as_slice();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let shown = outcomes(all);
+    let mut header = vec!["candidate", "held", "rotten"];
+    header.extend(shown.iter().map(|outcome| outcome.words()));
+    header.extend(["lost, %", "unsaid, %", "noticed by"]);
+    let by_use = all.iter().flat_map(|rotten| {
+        rotten
+            .held
+            .iter()
+            .filter(|(_, tally)| tally.looked > 0)
+            .map(|(held, tally)| row(&rotten.candidate, held.words(), tally, &shown))
+    });
+    let title = "Rot: single blocks by what they held, and what became of the filesystem; unsaid: wrong content given for right, or a kernel that died";
+    let mut tables = vec![TextTable::new(title, &header, by_use.collect())];
+    if let Some(place) = header.get_mut(1) {
+        *place = "was";
+    }
+    let by_decay = all.iter().flat_map(|rotten| {
+        rotten.decays.iter().map(|(word, tally)| row(&rotten.candidate, word, tally, &shown))
+    });
+    let title = "Rot: the same blocks by what was wrong with them, controls left out";
+    tables.push(TextTable::new(title, &header, by_decay.collect()));
+    tables.extend(syncs(all));
+    let first = |rotten: &RottenBlocks| -> Vec<Vec<String>> {
+        let told = |PlacedRot { held, finding }: &PlacedRot| {
+            vec![
+                rotten.candidate.clone(),
+                finding.state.clone(),
+                held.words().to_owned(),
+                finding.outcome.words().to_owned(),
+                cut(&finding.seen),
+            ]
+        };
+        rotten.first.iter().take(FIRST).map(told).collect()
+    };
+    let lost: Vec<Vec<String>> = all.iter().flat_map(first).collect();
+    if !lost.is_empty() {
+        let title = "Rotten blocks that lost something, the gravest first: fsverdict crash RUN CANDIDATE BLOCK makes the image of one";
+        tables.push(TextTable::new(title, &["candidate", "block", "held", "outcome", "seen"], lost));
+    }
+    tables
+}
+
+/// The answers of fsync about blocks that refused writes; `None` if none was tried.
+fn syncs(all: &[RottenBlocks]) -> Option<TextTable> {
+    let mut header = vec!["candidate", "held", "unwritable"];
+    header.extend(SyncAnswer::ALL.iter().map(|answer| answer.words()));
+    let count = |number: u32| if number == 0 { "–".to_owned() } else { number.to_string() };
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .flat_map(|rotten| rotten.held.iter().map(|(held, tally)| (&rotten.candidate, held, &tally.syncs)))
+        .filter(|(_, _, syncs)| !syncs.is_empty())
+        .map(|(candidate, held, syncs)| {
+            let mut row = vec![candidate.clone(), held.words().to_owned(), count(syncs.values().sum())];
+            row.extend(SyncAnswer::ALL.iter().map(|answer| count(syncs.get(answer).copied().unwrap_or(0))));
+            row
+        })
+        .collect();
+    let title = "Rot: blocks that took no writes, by what fsync said of files written over: whether it failed, whether a second one did, and whether the content was there after the next mount";
+    (!rows.is_empty()).then(|| TextTable::new(title, &header, rows))
+}
+
+/// As much as a row takes; the JSON has more.
+fn cut(seen: &str) -> String {
+    let short: String = seen.chars().take(SEEN).collect();
+    if short.len() < seen.len() { format!("{short}…") } else { short }
+}
+
+/// The outcomes that came up, and the plain ones.
+pub(crate) fn outcomes(all: &[RottenBlocks]) -> Vec<RotOutcome> {
+    let is_shown = |outcome: &RotOutcome| {
+        matches!(outcome, RotOutcome::Unharmed | RotOutcome::LossReported | RotOutcome::SilentLoss)
+            || all.iter().any(|rotten| rotten.count(*outcome) > 0)
+    };
+    RotOutcome::ALL.into_iter().filter(is_shown).collect()
+}
+
+fn row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]) -> Vec<String> {
+    let mut row = vec![candidate.to_owned(), what.to_owned(), tally.looked.to_string()];
+    row.extend(shown.iter().map(|outcome| match tally.count(*outcome) {
+        0 => "–".to_owned(),
+        count => count.to_string(),
+    }));
+    row.push(share(tally.losses(), tally.looked));
+    row.push(share(tally.grave(), tally.looked));
+    let by: Vec<String> = RotWitness::ALL
+        .iter()
+        .filter_map(|witness| {
+            let count = tally.noticed.get(witness)?;
+            Some(format!("{} {count}", witness.words()))
+        })
+        .collect();
+    row.push(if by.is_empty() { "–".to_owned() } else { by.join(", ") });
+    row
+}
+
+/// In per cent, with its interval.
+pub(crate) fn share(hits: u32, cases: u32) -> String {
+    let per_cent = |share: f64| plain_number(share * 100.0);
+    let share = f64::from(hits) / f64::from(cases.max(1));
+    let within = wilson(hits, cases)
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    format!("{}{within}", per_cent(share))
+}
+
+/// The sentences about corrupted blocks, without full stops; none if no block was corrupted.
+pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+    let all = judged.run.rotten.as_slice();
+    let mut said = Vec::new();
+    let controls = |rotten: &RottenBlocks| {
+        let tally = rotten.held.get(&BlockUse::Unused)?;
+        let hurt = tally.looked - tally.count(RotOutcome::Unharmed);
+        (hurt > 0).then(|| {
+            format!(
+                "{}: of {} blocks that were taken for unused, something came of {hurt}: what is in use was not wholly told",
+                rotten.candidate, tally.looked
+            )
+        })
+    };
+    said.extend(all.iter().filter_map(controls));
+    let stopped = |rotten: &RottenBlocks| {
+        rotten.stopped.as_ref().map(|stopped| {
+            format!(
+                "{}: the layout of its device was not read to its end ({stopped}): what the blocks behind that held is told by their content alone",
+                rotten.candidate
+            )
+        })
+    };
+    said.extend(all.iter().filter_map(stopped));
+    if !all.is_empty() {
+        said.push(
+            "blocks rot one at a time, alike many of each use however many there are of it: the shares are for such blocks, not for years or devices"
+                .to_owned(),
+        );
+    }
+    said
+}
