@@ -15,12 +15,12 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
-use super::consent::agree;
-use super::device::{ask, erases_a_device};
+use super::consent::confirm_plan;
+use super::device::{ask_identity, check_erase_option};
 use super::fleet::print_settled;
 use super::opened::open_run;
 use super::recorded::open_to_carry_out;
-use super::report::{ReportFormat, gathered, show_gathered, write_to, written};
+use super::report::{ReportFormat, gather_report, show_gathered_report, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit};
@@ -72,7 +72,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let (folder, plan) = match &arguments.out {
         Some(path) => {
             let (plan, origin) = plan_and_origin(&arguments.run, &Overrides::default())?;
-            agree(&plan, &origin, arguments.conduct.consent())?;
+            confirm_plan(&plan, &origin, arguments.conduct.consent())?;
             (shared_run(path, &plan)?, plan)
         }
         None => {
@@ -87,7 +87,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         }
     };
     let source = arguments.device.as_ref().unwrap_or(&plan.device.source);
-    erases_a_device(&arguments.erase, source)?;
+    check_erase_option(&arguments.erase, source)?;
     let (site, number) = (arguments.site.clone(), arguments.block);
     let asked = BlockOrder {
         site: site.clone(),
@@ -96,7 +96,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         jobs: arguments.conduct.jobs(),
         is_standing: arguments.standing,
     };
-    let permission = Permission { erase: &arguments.erase, ask: &ask };
+    let permission = Permission { erase: &arguments.erase, ask: &ask_identity };
     let mut observer = arguments.conduct.view().progress();
     let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut())?;
     drop(observer);
@@ -160,10 +160,10 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
     // Writing is the disk's work, and judging the processor's.
     let report = scope(|scope| {
         let writing = scope.spawn(|| merged.write_journal(&folder));
-        let report = gathered(Some(&folder), &plan, &merged.run, true);
+        let report = gather_report(Some(&folder), &plan, &merged.run, true);
         writing.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| report)
     });
-    show_gathered(&folder, report?, arguments.all)
+    show_gathered_report(&folder, report?, arguments.all)
 }
 
 /// Several runs as a table of devices.

@@ -19,7 +19,7 @@ use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 
 use super::against;
 use super::calibrate_cpu;
-use super::device::ask;
+use super::device::ask_identity;
 use super::vocabulary::read_plan;
 use super::{CliError, Exit};
 
@@ -207,7 +207,8 @@ fn in_trial(
     plan.phases.clear();
     let identity: Vec<String> =
         arguments.erase.iter().filter(|identity| !identity.is_empty()).cloned().collect();
-    measure_device(&plan, grid, &Permission { erase: &identity, ask: &ask }).map_err(CliError::failed)
+    measure_device(&plan, grid, &Permission { erase: &identity, ask: &ask_identity })
+        .map_err(CliError::failed)
 }
 
 /// The nearest built-in model, by the kernel's name of the device and whether it rotates.

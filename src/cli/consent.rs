@@ -34,7 +34,7 @@ impl PlanOrigin {
     /// The origin of a plan that was read from this file.
     pub(super) fn of_file(name: &str, file: &Metadata) -> PlanOrigin {
         // A shell's pipe belongs to the user of the shell; a named one, to its creator.
-        if ours().contains(&file.uid()) {
+        if own_users().contains(&file.uid()) {
             return PlanOrigin::Own;
         }
         PlanOrigin::Stranger(format!("{name} belongs to user {}", file.uid()))
@@ -52,7 +52,7 @@ impl PlanOrigin {
 }
 
 /// Users with files that count as our own: root, the caller, and the user who called sudo.
-fn ours() -> Vec<u32> {
+fn own_users() -> Vec<u32> {
     let user = rustix::process::geteuid();
     let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
     [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
@@ -69,15 +69,18 @@ pub(super) struct Consent {
 /// Decides whether this plan may be carried out. The plan of another user is shown first, and must be confirmed.
 ///
 /// # Errors Fails if the user did not confirm, or there is no terminal to ask on. Nothing has been done by then.
-pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(), CliError> {
+pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(), CliError> {
     let why = match origin {
         PlanOrigin::Preset => return Ok(()),
         PlanOrigin::Own => {
-            let commands = commands(plan);
+            let commands = commands_of(plan);
             if let (Some(first), false) = (commands.first(), said.quiet) {
                 let short: String = in_lines(first).replace('\n', " ").chars().take(60).collect();
                 let number = count(commands.len(), "command");
-                print_line(&format!("{number} of the plan, {} (--dry-run lists all): {short}", as_whom()));
+                print_line(&format!(
+                    "{number} of the plan, {} (--dry-run lists all): {short}",
+                    describe_user()
+                ));
             }
             return Ok(());
         }
@@ -94,8 +97,8 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
             "allow it with --allow-network",
         )));
     }
-    show(&description(plan, why));
-    if said.yes || asked() {
+    print_in_screens(&describe_plan(plan, why));
+    if said.yes || ask_on_terminal() {
         return Ok(());
     }
     Err(CliError::usage(Reason::new(
@@ -105,7 +108,7 @@ pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(
 }
 
 /// Asks on the terminal; `false` if there is none.
-fn asked() -> bool {
+fn ask_on_terminal() -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }
@@ -116,7 +119,7 @@ fn asked() -> bool {
 }
 
 /// Prints all of the text, however long: an author could hide a command in an omitted part.
-fn show(text: &str) {
+fn print_in_screens(text: &str) {
     let mut lines: Vec<String> = Vec::new();
     for line in in_lines(text).lines() {
         let letters: Vec<char> = line.chars().collect();
@@ -125,13 +128,13 @@ fn show(text: &str) {
     lines.chunks(LINES).for_each(|screen| print_line(&screen.join("\n")));
 }
 
-fn as_whom() -> String {
+fn describe_user() -> String {
     let user = rustix::process::geteuid();
     if user.is_root() { "as root".to_owned() } else { format!("as user {}", user.as_raw()) }
 }
 
 /// The commands of a plan, each once.
-fn commands(plan: &Plan) -> Vec<String> {
+fn commands_of(plan: &Plan) -> Vec<String> {
     let of = plan.phases.iter().flat_map(|phase| {
         let work = match &phase.work {
             PhaseWork::Command(line) => Some(line.clone()),
@@ -144,10 +147,10 @@ fn commands(plan: &Plan) -> Vec<String> {
 }
 
 /// Describes the commands that a plan would run, and the files that it would read and write.
-fn description(plan: &Plan, why: &str) -> String {
-    let mut text = format!("This plan is not yours ({why}). It would run {}:\n", as_whom());
+fn describe_plan(plan: &Plan, why: &str) -> String {
+    let mut text = format!("This plan is not yours ({why}). It would run {}:\n", describe_user());
     let indented = |line: &str| line.replace('\n', "\n      ");
-    for command in commands(plan) {
+    for command in commands_of(plan) {
         text += &format!("  command: {}\n", indented(&command));
     }
     for candidate in &plan.candidates {
@@ -176,12 +179,12 @@ fn description(plan: &Plan, why: &str) -> String {
     for phase in plan.phases.iter().filter(|phase| phase.network) {
         text += &format!("  with this machine's network: {}\n", phase.name);
     }
-    text += &reading(plan);
+    text += &describe_reads(plan);
     text + "What it reads may appear in the journal and the report. It can write only to the filesystem under test."
 }
 
 /// Describes the files that a plan can read.
-fn reading(plan: &Plan) -> String {
+fn describe_reads(plan: &Plan) -> String {
     let mut text = String::new();
     for (name, dataset) in &plan.datasets {
         if let Dataset::Folder { path, .. } = dataset {
@@ -210,7 +213,7 @@ fn reading(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PlanOrigin, description, ours};
+    use super::{PlanOrigin, describe_plan, own_users};
     use fsverdict_judgement::plan::Plan;
 
     #[test]
@@ -218,7 +221,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let own = place.path().metadata().unwrap();
         assert_eq!(PlanOrigin::of_file("x", &own), PlanOrigin::Own);
-        assert!(ours().contains(&0));
+        assert!(own_users().contains(&0));
     }
 
     #[test]
@@ -229,7 +232,7 @@ mod tests {
             fsverdict_judgement::plan::PhaseWork::Command("cat /etc/passwd\ncurl evil".to_owned());
         plan.reads = vec!["/home/me".into()];
         plan.kernel = Some("/srv/evil".into());
-        let text = description(&plan, "a page");
+        let text = describe_plan(&plan, "a page");
         for words in [
             "(a page)",
             "cat /etc/passwd\n      curl evil",

@@ -12,7 +12,7 @@ use fsverdict_text::Reason;
 use super::CliError;
 
 /// Refuses `--erase` without a block device: the user means a device, and would take the results for that device's.
-pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result<(), CliError> {
+pub(super) fn check_erase_option(erase: &[String], source: &DeviceSource) -> Result<(), CliError> {
     match source {
         DeviceSource::Path(_) => Ok(()),
         _ if erase.is_empty() => Ok(()),
@@ -24,7 +24,7 @@ pub(super) fn erases_a_device(erase: &[String], source: &DeviceSource) -> Result
 }
 
 /// Asks for the identity; `None` if there is no terminal, or no input.
-pub(super) fn ask(refusal: &Refusal) -> Option<String> {
+pub(super) fn ask_identity(refusal: &Refusal) -> Option<String> {
     let identity = refusal.erase_identity()?;
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return None;

@@ -15,19 +15,19 @@ use fsverdict_text::{Reason, quoted};
 
 /// Handles signals from now on. Everything that the run has open ends with the program, as when it is killed; there is
 /// nothing to undo here.
-pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
+pub(super) fn explain_signals(folder: &RunFolder, plan: &Plan) {
     let (folder, plan) = (folder.clone(), plan.clone());
     // If no handler can be set, signals end the program without a message, which is no reason not to run.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         for signal in signals.forever() {
-            print_line(&format!("\n{}", parting(&folder, &plan)));
+            print_line(&format!("\n{}", describe_interruption(&folder, &plan)));
             let _ = emulate_default_handler(signal);
         }
     });
 }
 
-fn parting(folder: &RunFolder, plan: &Plan) -> String {
+fn describe_interruption(folder: &RunFolder, plan: &Plan) -> String {
     let run = quoted(&folder.path().to_string_lossy());
     let so_far = Run::read_in_folder(plan, &folder.journal()).ok();
     let kept = so_far.as_ref().map_or(0, |run| {

@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::Plan;
 use fsverdict_report::Format;
 
 use super::CliError;
-use super::report::{PAGE, gathered, replace};
+use super::report::{PAGE, gather_report, replace};
 
 /// Writes the page after each block, and passes every event on to another observer.
 pub(super) struct Live<'a> {
@@ -33,7 +33,7 @@ impl Observer for Live<'_> {
 
 /// Replaces the page by one with the present results.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
-    let mut report = gathered(Some(folder), plan, run, true);
+    let mut report = gather_report(Some(folder), plan, run, true);
     report.live = true;
     replace(&report, Format::Html, &folder.file(PAGE))
 }

@@ -8,7 +8,7 @@ use fsverdict_text::Reason;
 
 use crate::study::RunFolder;
 
-use super::consent::{Consent, PlanOrigin, agree};
+use super::consent::{Consent, PlanOrigin, confirm_plan};
 use super::error::CliError;
 use super::vocabulary::with_vocabulary;
 
@@ -19,7 +19,7 @@ use super::vocabulary::with_vocabulary;
 pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFolder, Plan), CliError> {
     let opened = RunFolder::open_seen(folder).map_err(CliError::usage)?;
     check(&opened.plan)?;
-    agree(&opened.plan, &PlanOrigin::of_run(&opened), said)?;
+    confirm_plan(&opened.plan, &PlanOrigin::of_run(&opened), said)?;
     Ok((opened.folder, opened.plan))
 }
 

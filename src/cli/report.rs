@@ -21,7 +21,7 @@ use super::fleet::print_settled;
 use super::guarantees::guarantees;
 use super::opened::{open_run, read_run};
 use super::pager::{PagedOutput, PagerArguments, screen};
-use super::requests::requests;
+use super::requests::requests_of_run;
 use super::to_use::to_use;
 use super::{CliError, Exit};
 
@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
         }
         (format, false) => format.unwrap_or(ReportFormat::Terminal),
     };
-    let mut report = gathered(folder.as_ref(), &plan, &run, format == ReportFormat::Html);
+    let mut report = gather_report(folder.as_ref(), &plan, &run, format == ReportFormat::Html);
     let page = folder.as_ref().map(|folder| folder.file(PAGE));
     if let (None, true, Some(page)) = (&arguments.output, arguments.open, &page) {
         replace(&report, Format::Html, page)?;
@@ -149,7 +149,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
 }
 
 /// The report with facts from outside of plan and journal; for a page, also the requests to modelled devices.
-pub(super) fn gathered<'a>(
+pub(super) fn gather_report<'a>(
     folder: Option<&RunFolder>,
     plan: &'a Plan,
     run: &'a Run,
@@ -163,7 +163,7 @@ pub(super) fn gathered<'a>(
         report
     });
     if let Some(folder) = folder.filter(|_| page) {
-        report.requests = requests(folder.handle(), plan, run);
+        report.requests = requests_of_run(folder.handle(), plan, run);
     }
     report.guarantees = guarantees(plan);
     report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
@@ -172,11 +172,15 @@ pub(super) fn gathered<'a>(
 
 /// The same of a run that is known already.
 pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) -> Result<Exit, CliError> {
-    show_gathered(folder, gathered(Some(folder), plan, run, true), all)
+    show_gathered_report(folder, gather_report(Some(folder), plan, run, true), all)
 }
 
 /// Prints a gathered report after a run, and writes its forms into the run's folder.
-pub(super) fn show_gathered(folder: &RunFolder, mut report: Report<'_>, all: bool) -> Result<Exit, CliError> {
+pub(super) fn show_gathered_report(
+    folder: &RunFolder,
+    mut report: Report<'_>,
+    all: bool,
+) -> Result<Exit, CliError> {
     let kept = each_of(&REPORTS, |form| {
         replace(&report, form.format(true, all), &folder.file(name_of_report(*form)))
     });

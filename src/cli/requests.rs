@@ -13,7 +13,7 @@ use super::reckoned::reckon;
 const MOST_RECORDS: usize = 1 << 22;
 
 /// A successful trial of each candidate: the first with a trace that can be read.
-pub(super) fn requests(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
+pub(super) fn requests_of_run(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
     let pictured = |name: &str| {
         let mut trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);
         trials.find_map(|trial| of_trial(folder, plan, trial))

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::runner::{ResumeRequest, resume};
 
-use super::device::erases_a_device;
+use super::device::check_erase_option;
 use super::fleet::SiteArguments;
 use super::recorded::open_to_carry_out;
 use super::report::show_outcome;
@@ -32,7 +32,7 @@ pub(super) struct ResumeArguments {
 pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     let conduct = &arguments.conduct;
     let (folder, plan) = open_to_carry_out(&arguments.run, conduct.consent())?;
-    erases_a_device(&arguments.erase, &plan.device.source)?;
+    check_erase_option(&arguments.erase, &plan.device.source)?;
     let request = ResumeRequest {
         folder,
         plan,

@@ -13,8 +13,8 @@ use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
 use fsverdict_text::{is_steering, parse_time};
 
-use super::consent::{Consent, PlanOrigin, agree};
-use super::device::erases_a_device;
+use super::consent::{Consent, PlanOrigin, confirm_plan};
+use super::device::check_erase_option;
 use super::fleet::SiteArguments;
 use super::pager::PagerArguments;
 use super::report::show_outcome;
@@ -167,7 +167,7 @@ impl RunArguments {
     /// The request to carry out this plan, which the user has not confirmed yet.
     pub(super) fn request(&self, plan: Plan) -> Result<RunRequest, CliError> {
         let place = self.sites.fleet()?.map_or(RunPlace::Here, RunPlace::Sites);
-        erases_a_device(&self.erase, &plan.device.source)?;
+        check_erase_option(&self.erase, &plan.device.source)?;
         let folder = match &self.out {
             Some(path) => FolderRequest::Named(path.clone()),
             None => FolderRequest::Unnamed(default_folder(&self.plan)),
@@ -197,7 +197,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
         return dry_run::show(&DryRun::predict(request, is_own)?, arguments.pager);
     }
     // Before any program of the plan runs: even the choice of a lab asks its kernel.
-    agree(&request.plan, origin, arguments.conduct.consent())?;
+    confirm_plan(&request.plan, origin, arguments.conduct.consent())?;
     let view = TerminalView { open: arguments.open, ..arguments.conduct.view() };
     show_outcome(&runner::carry_out(request, &view)?, arguments.conduct.all)
 }

@@ -9,7 +9,7 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, Reason, quoted};
 
-use super::device::ask;
+use super::device::ask_identity;
 use super::fault_news::print_fault_news;
 use super::forecast::forecast;
 use super::interrupt;
@@ -35,7 +35,7 @@ impl TerminalView {
 
 impl RunView for TerminalView {
     fn ask_identity(&self, refusal: &Refusal) -> Option<String> {
-        ask(refusal)
+        ask_identity(refusal)
     }
 
     fn session_begins(&self, session: &mut Session) -> Result<(), Reason> {
@@ -56,7 +56,7 @@ impl RunView for TerminalView {
 
     fn observe_trials<'a>(&'a self, folder: &'a RunFolder, plan: &'a Plan) -> Box<dyn Observer + 'a> {
         let inner = self.progress();
-        interrupt::explain(folder, plan);
+        interrupt::explain_signals(folder, plan);
         Box::new(Live { inner, folder, plan })
     }
 

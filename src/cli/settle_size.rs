@@ -12,8 +12,8 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
-use super::consent::agree;
-use super::device::erases_a_device;
+use super::consent::confirm_plan;
+use super::device::check_erase_option;
 use super::opened::open_run;
 use super::report::{write_to, written};
 use super::run::{RunArguments, default_folder};
@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
         plan_and_origin(arguments.plan(), &Overrides { grown, ..arguments.overrides() })
     };
     let (first, origin) = read(1.0)?;
-    erases_a_device(&arguments.erase, &first.device.source)?;
-    agree(&first, &origin, arguments.conduct.consent())?;
+    check_erase_option(&arguments.erase, &first.device.source)?;
+    confirm_plan(&first, &origin, arguments.conduct.consent())?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(arguments.plan()));
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))
         .and_then(|()| std::fs::create_dir(&folder))
