@@ -34,7 +34,7 @@ pub fn begin_session(request: RunRequest, view: &dyn RunView) -> Result<Session,
     let choice = choose_lab(&plan, plan.lab).map_err(RunnerError::Lab)?;
     let choice = choice.with_jobs(jobs).map_err(RunnerError::Jobs)?;
     let permission = Permission { erase: &erase, ask: &|refusal| view.ask_identity(refusal) };
-    Session::begin(plan, choice, folder, &permission).map_err(RunnerError::NotBegun)
+    Session::begin(plan, choice, &folder, &permission).map_err(RunnerError::NotBegun)
 }
 
 /// Conducts a session to its end, and examines the faults of the plan in the remaining time of the run.
@@ -68,7 +68,7 @@ pub(super) fn examine_faults(
     let tell = |news: FaultNews<'_>| view.tell_faults(news);
     FaultExamination { folder, plan, time, only: None, again: false, tell: &tell }
         .examine()
-        .map_err(|source| RunnerError::Faults { run: folder.path().to_owned(), source })
+        .map_err(|source| RunnerError::Faults { run: folder.path().to_owned(), source: source.into() })
 }
 
 /// Reads the run as it was recorded.

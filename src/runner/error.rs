@@ -29,13 +29,13 @@ pub enum RunnerError {
     NotResumed { on_device: bool, source: SessionError },
     /// The run in this folder has a journal, and ended before its conclusion.
     #[error("{source}")]
-    Interrupted { run: PathBuf, source: SessionError },
+    Interrupted { run: PathBuf, source: Box<SessionError> },
     /// The run ended before its first record.
     #[error(transparent)]
     Unrecorded(SessionError),
     /// The trials of the run have ended, and its faults are not examined.
     #[error("{source}")]
-    Faults { run: PathBuf, source: SessionError },
+    Faults { run: PathBuf, source: Box<SessionError> },
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("{}", .0.what)]
@@ -46,7 +46,7 @@ impl RunnerError {
     /// The error of a session that could not be conducted to its end.
     pub(super) fn interrupted(folder: &RunFolder, source: SessionError) -> Self {
         match folder.journal().is_there() {
-            true => RunnerError::Interrupted { run: folder.path().to_owned(), source },
+            true => RunnerError::Interrupted { run: folder.path().to_owned(), source: source.into() },
             false => RunnerError::Unrecorded(source),
         }
     }

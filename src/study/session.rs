@@ -59,14 +59,14 @@ impl Session {
     pub fn begin(
         plan: Plan,
         choice: ChosenLab,
-        wanted: FolderRequest,
+        wanted: &FolderRequest,
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         let began = Instant::now();
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let attachments = permission.claim_devices(&plan)?;
-        let folder = RunFolder::create_requested(&wanted, &plan)?;
+        let folder = RunFolder::create_requested(wanted, &plan)?;
         let attachments = attachments.with_traces_in(folder.handle());
         let environment = collect_run_facts(&plan, &choice, &attachments);
         let seed = Some(draw_order_seed(&plan));

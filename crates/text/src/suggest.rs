@@ -38,8 +38,9 @@ pub fn join_alternatives(words: &[&str]) -> String {
 
 /// Joins names in a sentence with a conjunction: `a`, `a and b`, `a, b and c`, and `a, b and 3 more` where there are more
 /// than `at_most`.
-pub fn join_names(names: &[&str], at_most: usize, conjunction: &str) -> String {
-    match names {
+pub fn join_names(names: &[impl AsRef<str>], at_most: usize, conjunction: &str) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
         [] => String::new(),
         [only] => (*only).to_owned(),
         _ if names.len() > at_most => {

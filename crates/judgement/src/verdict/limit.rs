@@ -169,7 +169,7 @@ impl fmt::Display for Limit {
                 write!(
                     formatter,
                     "a real device and processor may put {first} behind {}: the models may be wrong by {:.0} % in such a comparison",
-                    join_names(&others.iter().map(String::as_str).collect::<Vec<_>>(), 3, "or"),
+                    join_names(&others, 3, "or"),
                     (factor - 1.0) * 100.0
                 )
             }
