@@ -171,7 +171,10 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Ask(arguments) => ask::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => match arguments.settle_size {
+            Some(most) => settle_size::run(&arguments, most),
+            None => run::run(&arguments),
+        },
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),

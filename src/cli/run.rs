@@ -20,7 +20,7 @@ use super::pager::PagerArguments;
 use super::report::show_outcome;
 use super::run_view::TerminalView;
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
-use super::{CliError, Exit, dry_run, settle_size};
+use super::{CliError, Exit, dry_run};
 
 /// The text below the options in `--help`.
 const EXAMPLES: &str = "\
@@ -182,9 +182,6 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
-    if let Some(most) = arguments.settle_size {
-        return settle_size::run(arguments, most);
-    }
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     carry_out(arguments, plan, &origin)
 }
