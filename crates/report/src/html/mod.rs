@@ -11,7 +11,7 @@ mod costs;
 mod data;
 mod effects;
 mod evidence;
-mod figures;
+pub(super) mod figures;
 mod groups;
 mod latency;
 mod phases;

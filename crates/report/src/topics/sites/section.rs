@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::words::{Rows, SiteRow};
 use crate::Report;
-use crate::html::ratio;
+use crate::html::figures::ratio;
 use crate::page::{PageBlock, Text};
 use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::SiteRatios;
