@@ -34,7 +34,8 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         return format!("{without}{withheld}");
     }
     if verdict.outcome == Outcome::Undecided {
-        return format!("{without}{}{}", undecided(judged), unevaluated::coverage(judged));
+        let unshown = if verdict.ranking.len() > 1 { required::unshown(judged) } else { String::new() };
+        return format!("{without}{}{unshown}{}", undecided(judged), unevaluated::coverage(judged));
     }
     if let Some(alone) = required::alone(judged) {
         return format!("{without}{alone}");

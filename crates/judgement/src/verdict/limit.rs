@@ -96,6 +96,26 @@ impl Limit {
                 | Self::FilledAtOnce
         )
     }
+
+    /// The sentence about blocks that were set aside.
+    fn write_set_aside(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::SetAside { candidate, against, aside, of, all, aside_ratio, modelled } = self else {
+            return Ok(());
+        };
+        let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
+        let interval =
+            all.low.zip(all.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+        let there = match modelled {
+            true if *aside == 1 => "on its device",
+            true => "on their devices",
+            false => "there",
+        };
+        write!(
+            formatter,
+            "{aside} of {of} blocks {lie} far from the others and {were} excluded; {there} {candidate} took {aside_ratio:.2} times as long as {against}, and with all blocks the ratio is {:.2}{interval}",
+            all.point
+        )
+    }
 }
 
 impl fmt::Display for Limit {
@@ -141,20 +161,7 @@ impl fmt::Display for Limit {
                     formatter,
                     "successive blocks are correlated (lag-1 correlation {lag:.1}): the intervals are too narrow, and the conclusions are less certain than stated"
                 ),
-            Self::SetAside { candidate, against, aside, of, all, aside_ratio, modelled } => {
-                let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
-                let interval = all.low.zip(all.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-                let there = match modelled {
-                    true if *aside == 1 => "on its device",
-                    true => "on their devices",
-                    false => "there",
-                };
-                write!(
-                    formatter,
-                    "{aside} of {of} blocks {lie} far from the others and {were} excluded; {there} {candidate} took {aside_ratio:.2} times as long as {against}, and with all blocks the ratio is {:.2}{interval}",
-                    all.point
-                )
-            }
+            Self::SetAside { .. } => self.write_set_aside(formatter),
             Self::MostlyOnePhase { candidate, phase, share, added_up } => write!(
                 formatter,
                 "the goal is the mean of the phases' ratios, and {candidate} is mostly behind in {phase}, {} of the time: \

@@ -3,7 +3,7 @@
 mod section;
 mod words;
 
-pub(crate) use words::{alone, open_of, ruled_out};
+pub(crate) use words::{alone, open_of, ruled_out, unshown};
 
 use super::topic::ReportTopic;
 use crate::Report;

@@ -3,6 +3,7 @@
 use crate::number::{NumberScale, plain_number, times_within};
 use crate::text::listing;
 use crate::text_table::TextTable;
+use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
 /// The most ruled out candidates that are named one by one.
@@ -51,6 +52,31 @@ fn value(one: &RequirementStanding) -> String {
 /// Requirements that the recommended candidate is not shown to meet, one sentence each without a full stop.
 pub(crate) fn open(judged: &Judgement<'_>) -> Vec<String> {
     judged.verdict.recommended.as_deref().map_or_else(Vec::new, |taken| open_of(judged, taken))
+}
+
+/// For an undecided verdict, the requirements that no candidate is shown to meet, each with the nearest candidate; empty
+/// where there are none.
+pub(crate) fn unshown(judged: &Judgement<'_>) -> String {
+    let verdict = &judged.verdict;
+    let each = judged.plan.goal.require.numbers.iter().filter_map(|requirement| {
+        let title = requirement.title();
+        let of_it = verdict.required.iter().filter(|one| one.requirement == title);
+        if of_it.clone().any(|one| one.relation == RequirementRelation::Kept) {
+            return None;
+        }
+        let sign = if requirement.bound == Bound::AtMost { 1.0 } else { -1.0 };
+        let distance =
+            |one: &&RequirementStanding| one.times.map_or(f64::INFINITY, |times| sign * times.point);
+        let nearest = of_it
+            .filter(|one| one.relation == RequirementRelation::Open)
+            .min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+        Some(format!(
+            " No candidate is shown to keep {title} yet; the nearest, {}, has {}.",
+            nearest.candidate,
+            value(nearest)
+        ))
+    });
+    each.collect()
 }
 
 /// Requirements that a candidate is not shown to meet, one sentence each without a full stop.
@@ -114,6 +140,10 @@ mod tests {
 
     /// The same with the tail of xfs in each block.
     fn story_of(ext4: f64, xfs: [f64; 4], at_most: f64) -> Story {
+        story_in_blocks(4, ext4, xfs, at_most)
+    }
+
+    fn story_in_blocks(blocks: u32, ext4: f64, xfs: [f64; 4], at_most: f64) -> Story {
         let names = ["ext4", "xfs", "jfs"];
         let mut story = Story::new(&names, &["commit"]);
         story.plan.goal.require.numbers.push(Requirement {
@@ -123,7 +153,7 @@ mod tests {
             value: at_most,
             said: "<= 10ms".to_owned(),
         });
-        for block in 1..=4 {
+        for block in 1..=blocks {
             story.open_block(block, 1, &names);
             let wobble = 1.0 + 0.004 * f64::from(block % 3);
             for (name, seconds, tail) in
@@ -179,6 +209,13 @@ mod tests {
         let page = page(&story, Format::Terminal(PLAIN));
         let sentence = "xfs alone is left, and whether xfs keeps commit.p99 <= 10ms is not shown: 10 ms";
         assert!(page.contains(sentence) && !page.contains("nothing to compare"), "{page}");
+    }
+
+    #[test]
+    fn an_undecided_verdict_says_what_no_candidate_is_shown_to_keep() {
+        let page = page(&story_in_blocks(2, 0.018, [0.013; 4], 0.010), Format::Terminal(PLAIN));
+        let sentence = "No candidate is shown to keep commit.p99 <= 10ms yet; the nearest, xfs, has 13 ms.";
+        assert!(page.contains(sentence), "{page}");
     }
 
     #[test]
