@@ -132,3 +132,34 @@ fn uml_a_kernel_that_does_not_count_is_refused_where_computation_has_a_price() {
     let seen = place.run(&plan, &["--set", &format!("kernel=\"{path}\"")]).exits(1);
     seen.says(&["does not count what it computes", "kernel build --counting", "--set cpu=free"]);
 }
+
+/// A kernel that counts maps several pages of a large folio at once, where others map one (xfs has large folios).
+#[test]
+fn uml_programs_that_map_a_file_see_what_those_that_read_it_see() {
+    let place = Place::new();
+    if !has_counting_kernel(&place) {
+        return;
+    }
+    let plan = r#"
+title       = "Mapped and read"
+lab         = "uml"
+cpu         = "arm-board"
+device      = { model = "nvme-ssd", size = "1GiB" }
+protocol    = { blocks = 1, seed = 5, timeout = "300s" }
+dataset.big = { file = "4MiB" }
+[matrix]
+filesystem = ["xfs", "ext4", "btrfs"]
+[[phase]]
+name      = "write"
+operation = "stream.write"
+dataset   = "big"
+# git maps a file of this size, and reads what it is piped.
+[[phase]]
+name    = "compare"
+command = 'f=$(find "$MOUNT" -type f -size +1M); test "$(git hash-object "$f")" = "$(git hash-object --stdin < "$f")"'
+cold    = true
+"#;
+    place.run(plan, &[]).exits(0);
+    let journal = place.journal();
+    assert!(journal.all("trial_finished").all(|event| event["status"] == "ok"));
+}
