@@ -168,6 +168,19 @@ fn said_of(moment: Moment, journal: &Journal) -> String {
     }
 }
 
+/// Waits until a trial copies; false if the first trial has ended and none was seen to copy, as on a busy machine.
+fn is_copying(place: &Place) -> bool {
+    let patience = Instant::now() + Duration::from_secs(120);
+    while place.journal().step() != "copy" {
+        if place.journal().finished() > 0 {
+            return false;
+        }
+        assert!(Instant::now() < patience, "no trial began: {:#?}", place.journal());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
 /// The run that is struck so ends with status 1 and says when it was; the bytes stay, and whoever goes on is asked.
 pub fn stranger_is_spared(lab: &str, devices: usize, strike: Strike) {
     for attempt in 1..=TRIES {
@@ -185,10 +198,11 @@ pub fn stranger_is_spared(lab: &str, devices: usize, strike: Strike) {
         let child = command.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
         let mut run = Watched { place: &place, child, said };
         if strike.moment == Moment::AfterKilledTrial {
-            let patience = Instant::now() + Duration::from_secs(120);
-            while place.journal().step() != "copy" {
-                assert!(Instant::now() < patience, "no trial began: {:#?}", place.journal());
-                std::thread::sleep(Duration::from_millis(1));
+            if !is_copying(&place) {
+                let _ = run.child.kill();
+                run.end();
+                assert!(attempt < TRIES, "{lab} {strike:?}: no trial was seen copying {TRIES} times");
+                continue;
             }
             crate::common::kill(place.worker(if lab == "native" { "agent" } else { "linux.uml" }));
         }
