@@ -155,7 +155,7 @@ fn modern_fs_has_pairs_of_mirrors_and_says_how_to_get_a_kernel_with_zfs() {
     }
     for preset in presets().iter().filter(|preset| preset.toml.contains("filesystem = \"zfs\"")) {
         assert!(preset.toml.contains("#   fsverdict kernel build --with zfs"), "{}", preset.name);
-        // ZFS computes without a price, so nobody's computation may have one.
+        // ZFS computes without a price, so no candidate's computation may have one.
         assert_eq!(study(preset.name, None).cpu, None, "{}", preset.name);
     }
 }

@@ -55,9 +55,9 @@ impl QuestionChanges {
         let must = question.properties();
         let heard = &question.candidates;
         let release = kernel_release();
-        let is_named =
-            |one: &Candidate| heard.named.iter().any(|said| said.value.filesystem.name == one.filesystem);
-        let missing = |one: &Candidate| missing_driver(&one.filesystem, &release).filter(|_| !is_named(one));
+        let missing = |one: &Candidate| {
+            missing_driver(&one.filesystem, &release).filter(|_| !question.names_filesystem(one))
+        };
         let without_driver = once_each(candidates.iter().filter_map(missing));
         candidates.retain(|one| missing(one).is_none());
         candidates = chosen(candidates, heard, question.name())?;
@@ -126,15 +126,14 @@ fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<C
         Some(_) => false,
         None => is_on_disk(plan, one),
     };
-    let is_named = |one: &Candidate| {
-        question.candidates.named.iter().any(|said| said.value.filesystem.name == one.filesystem)
-    };
     let is_for_flash = |one: &Candidate| {
         filesystem::find_filesystem(&one.filesystem)
             .is_some_and(|known| !known.facts.drawback_on_disks.is_empty())
     };
-    let (taken, left): (Vec<Candidate>, Vec<Candidate>) =
-        candidates.iter().cloned().partition(|one| is_for_flash(one) && is_on_disk(one) && !is_named(one));
+    let (taken, left): (Vec<Candidate>, Vec<Candidate>) = candidates
+        .iter()
+        .cloned()
+        .partition(|one| is_for_flash(one) && is_on_disk(one) && !question.names_filesystem(one));
     if left.len() < 2 || plan.faults.is_some() || !question.faults.is_empty() {
         return Vec::new();
     }

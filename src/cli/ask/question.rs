@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fsverdict_judgement::plan::{DeviceSource, Preset, RequiredProperty};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Preset, RequiredProperty};
 use fsverdict_text::Reason;
 
 use super::super::CliError;
@@ -55,6 +55,11 @@ impl Question {
     /// The required properties.
     pub(super) fn properties(&self) -> Vec<RequiredProperty> {
         self.must.iter().map(|said| said.value).collect()
+    }
+
+    /// Whether the words name the candidate's filesystem.
+    pub(super) fn names_filesystem(&self, candidate: &Candidate) -> bool {
+        self.candidates.named.iter().any(|said| said.value.filesystem.name == candidate.filesystem)
     }
 
     /// Whether encrypted candidates are tried: the question mentions encryption, or it is about a preset that always has them.

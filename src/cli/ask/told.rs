@@ -3,7 +3,7 @@
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{DeviceSource, Plan, contestants};
 use fsverdict_report::{listing, wrap};
-use fsverdict_text::{Bytes, duration_text, quoted};
+use fsverdict_text::{Bytes, duration_text, join_names, quoted};
 
 use super::asked_plan::AskedPlan;
 use super::prompt::WIDTH;
@@ -30,26 +30,20 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         let is = format!("{} % of the preset's; fsverdict run {} takes all", share * 100.0, preset.name);
         entries.push(entry("data", is, ""));
     }
-    let left_out: Vec<&str> = asked.left_out.iter().map(String::as_str).collect();
-    if !left_out.is_empty() {
-        let is = format!("{}: they lack what is required or compared", listing(&left_out, MOST_NAMES));
-        entries.push(entry("left out", is, ""));
-    }
-    if !asked.encrypted.is_empty() {
-        let names: Vec<&str> = asked.encrypted.iter().map(String::as_str).collect();
-        let is = format!(
-            "{}: encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)",
-            listing(&names, MOST_NAMES)
-        );
-        entries.push(entry("left out", is, ""));
-    }
-    if !asked.for_flash.is_empty() {
-        let names: Vec<&str> = asked.for_flash.iter().map(String::as_str).collect();
-        let is = format!(
-            "{}: designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)",
-            listing(&names, MOST_NAMES)
-        );
-        entries.push(entry("left out", is, ""));
+    for (names, why) in [
+        (&asked.left_out, "they lack what is required or compared"),
+        (
+            &asked.encrypted,
+            "encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)",
+        ),
+        (
+            &asked.for_flash,
+            "designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)",
+        ),
+    ] {
+        if !names.is_empty() {
+            entries.push(entry("left out", format!("{}: {why}", join_names(names, MOST_NAMES, "and")), ""));
+        }
     }
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));

@@ -48,7 +48,7 @@ pub enum Limit {
         of: usize,
         all: Estimate,
         aside_ratio: f64,
-        /// Whether each block had a modelled device of its own, so that this is a device that somebody has.
+        /// Whether each block had a modelled device of its own, so that the device may be the cause.
         modelled: bool,
     },
     /// The goal's difference for a candidate comes mostly from one phase, which takes this share of the time;
@@ -103,8 +103,6 @@ impl Limit {
             return Ok(());
         };
         let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
-        let interval =
-            all.low.zip(all.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
         let there = match modelled {
             true if *aside == 1 => "on its device",
             true => "on their devices",
@@ -112,8 +110,8 @@ impl Limit {
         };
         write!(
             formatter,
-            "{aside} of {of} blocks {lie} far from the others and {were} excluded; {there} {candidate} took {aside_ratio:.2} times as long as {against}, and with all blocks the ratio is {:.2}{interval}",
-            all.point
+            "{aside} of {of} blocks {lie} far from the others and {were} excluded; {there} {candidate} took {aside_ratio:.2} times as long as {against}, and with all blocks the ratio is {}",
+            with_interval(all)
         )
     }
 }
@@ -211,7 +209,12 @@ impl fmt::Display for Limit {
 }
 
 fn as_long(times: &Estimate) -> String {
+    format!("{} times as long as", with_interval(times))
+}
+
+/// A ratio with its interval, if it has one: `1.06 (0.92 to 1.21)`.
+fn with_interval(ratio: &Estimate) -> String {
     let interval =
-        times.low.zip(times.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-    format!("{:.2}{interval} times as long as", times.point)
+        ratio.low.zip(ratio.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    format!("{:.2}{interval}", ratio.point)
 }

@@ -33,8 +33,13 @@ pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
 
 /// `xfs misses commit.p99 <= 10ms: 18 ms, 1.8 (1.6 to 2.0) times that`.
 fn told(one: &RequirementStanding) -> String {
+    format!("{} misses {}: {}", one.candidate, one.requirement, value_against_bound(one))
+}
+
+/// `18 ms, 1.8 (1.6 to 2.0) times that`.
+fn value_against_bound(one: &RequirementStanding) -> String {
     let times = one.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)));
-    format!("{} misses {}: {}{times}", one.candidate, one.requirement, value(one))
+    format!("{}{times}", value(one))
 }
 
 /// How far the value is from the bound, as a logarithm, for either kind of bound.
@@ -84,11 +89,10 @@ pub(crate) fn open_of(judged: &Judgement<'_>, candidate: &str) -> Vec<String> {
     let own = judged.verdict.required.iter().filter(|one| one.candidate == candidate);
     let told = |one: &RequirementStanding| match one.relation {
         RequirementRelation::Open => Some(format!(
-            "whether {} keeps {} is not shown: {}{}",
+            "whether {} keeps {} is not shown: {}",
             one.candidate,
             one.requirement,
-            value(one),
-            one.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)))
+            value_against_bound(one)
         )),
         RequirementRelation::NotMeasured => Some(format!(
             "whether {} keeps {} is not known: it was not measured",
