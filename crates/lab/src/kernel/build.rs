@@ -85,7 +85,7 @@ pub fn build_kernel(
     let zfs = recipe.zfs.as_ref().map(|zfs| ZfsSource::find_sources(zfs.source.as_deref())).transpose()?;
     let mut base = digest_inputs(&source, &patches, &compiler)?;
     if let Some(zfs) = &zfs {
-        zfs.update_digest(&mut base)?;
+        zfs.update_digest(recipe.counting, &mut base)?;
     }
     // The digest of an imported kernel was computed on another machine and cannot be relied on.
     let is_it = |entry: &KernelEntry| {
@@ -104,26 +104,19 @@ pub fn build_kernel(
     // Programs in this sandbox end when this process does, and can write nowhere else.
     let more = zfs.as_ref().and_then(ZfsSource::path);
     let sandbox = scratch.sandbox_for_sources(possible_isolation(), source.path(), more);
-    let release = match prepare_sources(
-        &source,
-        &patches,
-        zfs.as_ref(),
-        &scratch,
-        &sandbox,
-        !recipe.patches.is_empty(),
-        attendant,
-    ) {
-        // Corrected sources or patches have another digest, so this folder would never be continued.
-        Err(
-            error @ (KernelBuildError::Patch { .. }
-            | KernelBuildError::NotSources { .. }
-            | KernelBuildError::Zfs { .. }),
-        ) => {
-            scratch.remove_folder()?;
-            return Err(error);
-        }
-        other => other?,
-    };
+    let release =
+        match prepare_sources(&source, &patches, zfs.as_ref(), &scratch, &sandbox, recipe, attendant) {
+            // Corrected sources or patches have another digest, so this folder would never be continued.
+            Err(
+                error @ (KernelBuildError::Patch { .. }
+                | KernelBuildError::NotSources { .. }
+                | KernelBuildError::Zfs { .. }),
+            ) => {
+                scratch.remove_folder()?;
+                return Err(error);
+            }
+            other => other?,
+        };
     let lacking = find_missing_options(&scratch.source_folder())
         .map_err(file_error("look through the sources in", &scratch.source_folder()))?;
     attendant.report_missing_options(&release, &lacking);
@@ -191,7 +184,7 @@ fn prepare_sources(
     zfs: Option<&ZfsSource>,
     scratch: &Scratch,
     sandbox: &Sandbox,
-    whole: bool,
+    recipe: &Recipe,
     attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
     let tree = scratch.source_folder();
@@ -206,7 +199,7 @@ fn prepare_sources(
             ..Progress::default()
         });
         scratch.clear_folders()?;
-        source.unpack_into(scratch, whole, sandbox)?;
+        source.unpack_into(scratch, !recipe.patches.is_empty(), sandbox)?;
         let release = read_release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
             attendant.report_progress(&Progress {
@@ -218,7 +211,7 @@ fn prepare_sources(
         }
         if let Some(zfs) = zfs {
             attendant.report_progress(&Progress { step: "fetching ZFS", ..Progress::default() });
-            zfs.prepare_sources(scratch, &release, sandbox)?;
+            zfs.prepare_sources(recipe.counting, scratch, &release, sandbox)?;
         }
         scratch.mark_prepared()?;
     }

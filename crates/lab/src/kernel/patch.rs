@@ -62,8 +62,9 @@ const COUNTING: (&str, &str, Versions) = (
 );
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
-pub(super) const ZFS: (&str, &str) =
-    ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
+const ZFS: (&str, &str) = ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
+/// Gives ZFS's computation its price, in a kernel that counts.
+const COUNTING_ZFS: (&str, &str) = ("zfs/cpu-price.patch", include_str!("../../kernel/zfs/cpu-price.patch"));
 
 /// The number of patches, counted from the first, that are part of every kernel's digest, whether they apply or not. A
 /// patch for particular releases is added behind them: it changes the digests of those releases only, so that no other
@@ -127,21 +128,29 @@ impl Patch {
     }
 }
 
-/// Applies our patch for ZFS to the sources in a folder.
-pub(super) fn apply_zfs_patch(
+/// Our patches for ZFS, each with its name, in the order they are applied; one more if the kernel counts.
+pub(super) fn list_zfs_patches(counting: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+    [ZFS].into_iter().chain(counting.then_some(COUNTING_ZFS))
+}
+
+/// Applies our patches for ZFS to the sources in a folder.
+pub(super) fn apply_zfs_patches(
     version: &str,
+    counting: bool,
     scratch: &Scratch,
     sandbox: &Sandbox,
 ) -> Result<(), KernelBuildError> {
-    let Some(said) = apply_text(ZFS.1.as_bytes(), &scratch.zfs_folder(), scratch, sandbox)? else {
-        return Ok(());
-    };
-    Err(KernelBuildError::Patch {
-        patch: ZFS.0.to_owned(),
-        release: format!("ZFS {version}"),
-        said,
-        hint: "ZFS 2.3.2 is known to do",
-    })
+    for (name, text) in list_zfs_patches(counting) {
+        if let Some(said) = apply_text(text.as_bytes(), &scratch.zfs_folder(), scratch, sandbox)? {
+            return Err(KernelBuildError::Patch {
+                patch: name.to_owned(),
+                release: format!("ZFS {version}"),
+                said,
+                hint: "ZFS 2.3.2 is known to do",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Applies a patch in a folder; returns the output of patch(1) if it does not apply.

@@ -17,7 +17,7 @@ use super::build_step::{run_in, run_step};
 use super::cache::parse_release_numbers;
 use super::error::{KernelBuildError, file_error};
 use super::fragment::ZFS_FRAGMENT;
-use super::patch::{self, apply_zfs_patch};
+use super::patch::{apply_zfs_patches, list_zfs_patches};
 use super::scratch::Scratch;
 use super::source::KernelSource;
 use super::zfs_packages::{download_packages, unpack_package};
@@ -86,10 +86,14 @@ impl ZfsSource {
         }
     }
 
-    /// Adds the identity of the sources, of our options and of our patch to the digest of a kernel.
-    pub(super) fn update_digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
+    /// Adds the identity of the sources, of our options and of our patches to the digest of a kernel.
+    pub(super) fn update_digest(
+        &self,
+        counting: bool,
+        digest: &mut Xxh3Default,
+    ) -> Result<(), KernelBuildError> {
         digest.update(ZFS_FRAGMENT.as_bytes());
-        digest.update(patch::ZFS.1.as_bytes());
+        list_zfs_patches(counting).for_each(|(_, text)| digest.update(text.as_bytes()));
         match self {
             ZfsSource::Tarball(path) => KernelSource::Tarball(path.clone()).update_digest(digest),
             ZfsSource::Folder(path) => KernelSource::Tree(path.clone()).update_digest(digest),
@@ -104,6 +108,7 @@ impl ZfsSource {
     /// Unpacks and patches the sources into their folder; those of packages come with ZFS's programs.
     pub(super) fn prepare_sources(
         &self,
+        counting: bool,
         scratch: &Scratch,
         release: &str,
         sandbox: &Sandbox,
@@ -158,7 +163,7 @@ impl ZfsSource {
             });
         }
         known.require_fit(release)?;
-        apply_zfs_patch(&known.version, scratch, sandbox)?;
+        apply_zfs_patches(&known.version, counting, scratch, sandbox)?;
         Ok(known)
     }
 
@@ -279,16 +284,18 @@ mod tests {
     #[test]
     fn other_sources_of_zfs_make_another_kernel() {
         let folder = tempfile::tempdir().unwrap();
-        let digest = |source: ZfsSource| {
+        let digest_counting = |source: &ZfsSource, counting: bool| {
             let mut digest = xxhash_rust::xxh3::Xxh3Default::new();
-            source.update_digest(&mut digest).unwrap();
+            source.update_digest(counting, &mut digest).unwrap();
             digest.digest()
         };
+        let digest = |source: ZfsSource| digest_counting(&source, false);
         let [one, other] = ["one.tar", "other.tar"].map(|name| {
             let path = folder.path().join(name);
             std::fs::write(&path, name).unwrap();
             digest(ZfsSource::Tarball(path))
         });
         assert!(one != other && one != digest(ZfsSource::Packages));
+        assert!(digest_counting(&ZfsSource::Packages, true) != digest(ZfsSource::Packages));
     }
 }
