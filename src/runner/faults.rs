@@ -79,18 +79,19 @@ impl FaultExamination<'_> {
 
     /// Examines one fault on every candidate for which that is still to be done.
     fn examine_candidates(&self, fault: FaultKind, time: FaultTime) -> Result<(), SessionError> {
-        let wanted = self.candidates_to_examine(fault)?;
+        let mut wanted = self.candidates_to_examine(fault)?;
         if wanted.is_empty() {
             return Ok(());
         }
         let mut cutting = prepare_power_cutting(self.plan, self.folder.handle())?;
-        for (at, candidate) in wanted.iter().enumerate() {
-            let candidates = wanted.get(at..).unwrap_or_default();
+        while !wanted.is_empty() {
+            self.sort_by_chance(&mut wanted)?;
             if time.is_up() {
-                (self.tell)(FaultNews::TimeUp { fault, folder: self.folder, candidates });
+                (self.tell)(FaultNews::TimeUp { fault, folder: self.folder, candidates: &wanted });
                 break;
             }
-            cutting.set_time(time.for_one_of(candidates.len()));
+            cutting.set_time(time.for_one_of(wanted.len()));
+            let candidate = wanted.remove(0);
             let examined = match fault {
                 FaultKind::PowerCuts => self.cut_power(&cutting, candidate),
                 FaultKind::Rot => self.rot_blocks(&cutting, candidate),
@@ -112,8 +113,7 @@ impl FaultExamination<'_> {
         Ok(())
     }
 
-    /// The candidates that are still to be examined, those first that could be recommended: the leader of each
-    /// protection level before any other. A candidate that was skipped has no measurements, and is left out.
+    /// The candidates that are still to be examined. A candidate that was skipped has no measurements, and is left out.
     fn candidates_to_examine(&self, fault: FaultKind) -> Result<Vec<&Candidate>, JournalError> {
         let run = Run::read_in_folder(self.plan, &self.folder.journal())?;
         let is_wanted = |candidate: &&Candidate| {
@@ -121,12 +121,22 @@ impl FaultExamination<'_> {
                 && !is_skipped(&run, &candidate.name)
                 && (self.again || !is_examined(&run, fault, &candidate.name))
         };
-        let mut wanted: Vec<&Candidate> = self.plan.candidates.iter().filter(is_wanted).collect();
-        if wanted.len() > 1 {
-            let judged = Judgement::of(self.plan, &run);
-            wanted.sort_by_key(|candidate| judged.verdict.place(&candidate.name).unwrap_or(usize::MAX));
+        Ok(self.plan.candidates.iter().filter(is_wanted).collect())
+    }
+
+    /// Sorts candidates by their chance to be recommended after what was examined so far: the leader of each protection
+    /// level before any other, and last those that are shown to be worse than their leader.
+    fn sort_by_chance(&self, wanted: &mut [&Candidate]) -> Result<(), JournalError> {
+        if wanted.len() < 2 {
+            return Ok(());
         }
-        Ok(wanted)
+        let verdict =
+            Judgement::of(self.plan, &Run::read_in_folder(self.plan, &self.folder.journal())?).verdict;
+        wanted.sort_by_key(|candidate| {
+            let name = &candidate.name;
+            (verdict.is_behind(name), verdict.place(name).unwrap_or(usize::MAX))
+        });
+        Ok(())
     }
 
     fn cut_power(&self, cutting: &PowerCutting<'_>, candidate: &Candidate) -> Result<Event, FaultError> {

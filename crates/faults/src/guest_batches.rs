@@ -12,8 +12,9 @@ use crate::error::FaultError;
 /// The longest description of a guest's death, in characters.
 const LONGEST_DESCRIPTION: usize = 600;
 
-/// The largest batch where the time is limited: the limit may come within a batch.
-const LARGEST_LIMITED_BATCH: usize = 15;
+/// The largest batch where the time is limited: the limit may come within a batch, and a loss that excludes the candidate
+/// ends the examination after its batch.
+const LARGEST_LIMITED_BATCH: usize = 6;
 
 /// The fewest states that say something of a candidate where the time does not suffice for all: without a loss in so many,
 /// less than one state of nine loses something (Wilson's interval at 95 %).
@@ -52,7 +53,8 @@ fn is_past(moment: Option<Instant>) -> bool {
 
 /// Calls `examine` for each batch of `states`, with the number of the guest that is to examine it, from up to `guests` threads.
 /// No batch begins after the `time` is used; nor, where the time is limited, after `examine` returned true: it found a loss that
-/// excludes the candidate, and the time is better spent on the others. Each batch holds every n-th state, so that those before the deadline are a sample of all.
+/// excludes the candidate, and the time is better spent on the others. Each batch holds every n-th state, and each begins as far
+/// from those before it as it can, so that those before the deadline are a sample of all.
 ///
 /// # Errors
 /// The first error of each thread ends that thread; one of them is returned.
@@ -68,7 +70,7 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     let largest_batch = if is_limited { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
     let batch_size = states.len().div_ceil(guests).clamp(1, largest_batch);
     let batches = states.len().div_ceil(batch_size);
-    let waiting = Mutex::new(0..batches);
+    let waiting = Mutex::new(spread_evenly(batches).into_iter());
     let begun = AtomicUsize::new(0);
     let is_excluded = AtomicBool::new(false);
     let next_batch = || -> Option<Vec<State>> {
@@ -94,6 +96,13 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
             .into_iter()
             .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// The numbers below `count`, in an order in which any first few of them are spread evenly.
+fn spread_evenly(count: usize) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..count).collect();
+    numbers.sort_by_key(|number| number.reverse_bits());
+    numbers
 }
 
 /// How a guest died while it examined a state.
@@ -154,7 +163,9 @@ mod tests {
         let batches = std::mem::take(&mut *examined.lock().unwrap());
         assert_eq!(batches.iter().map(Vec::len).sum::<usize>(), 300);
         assert!(batches.iter().all(|batch| batch.len() <= LARGEST_LIMITED_BATCH));
-        assert!(batches[0][0] < 30 && *batches[0].last().unwrap() >= 270, "{:?}", batches[0]);
+        // The first batches reach into every tenth of the states.
+        let tenths: BTreeSet<u32> = batches.iter().take(5).flatten().map(|state| state / 30).collect();
+        assert_eq!(tenths.len(), 10, "{:?}", &batches[..5]);
         let up = ExaminationTime { share_ends: now, deadline: now };
         examine_in_batches(&states, 2, 250, up, note).unwrap();
         assert!(examined.lock().unwrap().is_empty());

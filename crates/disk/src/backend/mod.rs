@@ -18,6 +18,7 @@ mod lateness;
 mod real;
 mod rot;
 mod session;
+mod silence;
 mod simulated;
 mod simulation_clock;
 mod states;
@@ -94,7 +95,7 @@ pub enum BackendError {
     Protocol { request: u32, what: &'static str },
     #[error("the guest's clock sent a message of kind {operation}, which is not known")]
     Calendar { operation: u32 },
-    #[error("the guest {doing} for {seconds} s of wall time without asking for time or disk")]
+    #[error("the guest {doing} for {seconds} s of processor time without asking for time or disk")]
     Silent { seconds: u64, doing: &'static str },
     #[error("the guest went on for an hour of its own time without asking its disk for anything")]
     Idle,
@@ -179,8 +180,8 @@ pub struct DeviceToServe<'a> {
 }
 
 /// Serves these devices to the guest that connects to their sockets and to that of the clock, until it hangs up.
-/// Returns a report of each device, in their order; an error of the guest is in the first. `silence` bounds the wall
-/// time for which a guest in simulated time may send nothing. If a device cannot be prepared, the only report is
+/// Returns a report of each device, in their order; an error of the guest is in the first. `silence` bounds the
+/// processor time for which a guest in simulated time may send nothing. If a device cannot be prepared, the only report is
 /// about that.
 pub fn serve_devices(
     devices: Vec<DeviceToServe<'_>>,

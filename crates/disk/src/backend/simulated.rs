@@ -10,6 +10,7 @@ use super::BackendError;
 use super::connection::Connection;
 use super::disk::ServedDisk;
 use super::session::{GuestAsks, GuestSession};
+use super::silence::{Silence, measure_guest_share};
 use super::simulation_clock::SimulationClock;
 
 /// How long a guest may run by itself while its disks have no event, in simulated nanoseconds; then the clocks are
@@ -19,10 +20,13 @@ const MAX_FREE_RUN_NS: u64 = 60 * 1_000_000_000;
 /// minute: a longer pause is a program that sleeps, or one that waits for an answer that never comes.
 const MAX_IDLE_NS: u64 = 3600 * 1_000_000_000;
 
+/// The processor time that a guest may take to notice a call of its disk.
+const MAX_CALL_TIME: Duration = Duration::from_secs(60);
+
 /// Serves one guest until it hangs up, each of its disks on the socket of its driver; returns the simulated time in
 /// nanoseconds.
 ///
-/// `silence` bounds the wall time for which the guest may compute without sending anything: a program that spins
+/// `silence` bounds the processor time for which the guest may compute without sending anything: a program that spins
 /// without reading a clock makes no time pass, and would spin forever.
 pub(super) fn serve_in_simulated_time(
     disks: &mut [ServedDisk],
@@ -33,6 +37,7 @@ pub(super) fn serve_in_simulated_time(
     let mut clock: Option<SimulationClock> = None;
     let mut sessions: Vec<Option<GuestSession>> = drivers.iter().map(|_| None).collect();
     let mut simulated_ns = 0;
+    let mut silence = Silence::new(silence);
     loop {
         if let Some(clock) = clock.as_mut() {
             simulated_ns = clock.now_ns();
@@ -50,15 +55,19 @@ pub(super) fn serve_in_simulated_time(
             Some(session) => WaitSource::Connection(&session.connection),
             None => WaitSource::Listener(driver),
         });
-        let readable = wait_for_sources([clock_source].into_iter().chain(driver_sources), silence)?;
+        let readable = wait_for_sources([clock_source].into_iter().chain(driver_sources), silence.period())?;
         if readable.is_empty() {
+            if !silence.extend(measure_guest_share()) {
+                continue;
+            }
             let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"
             } else {
                 "computed"
             };
-            return Err(BackendError::Silent { seconds: silence.as_secs(), doing });
+            return Err(BackendError::Silent { seconds: silence.limit().as_secs(), doing });
         }
+        silence.end();
         let mut is_connected = true;
         for index in readable {
             is_connected &= match index.checked_sub(1) {
@@ -173,18 +182,20 @@ fn take_turn(
 
 /// Waits until the guest has seen a call; it may ask for the time before that.
 fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Result<Turn, BackendError> {
+    let mut silence = Silence::new(MAX_CALL_TIME);
     loop {
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
         let sources = [WaitSource::Connection(&clock.connection), WaitSource::Connection(backend)];
-        let readable = wait_for_sources(sources.into_iter(), Duration::from_secs(60))?;
+        let readable = wait_for_sources(sources.into_iter(), silence.period())?;
         if readable.contains(&0) && !clock.serve_message()? {
             return Ok(Turn::End);
         }
         if readable.contains(&1) {
             return Ok(if session.receive_call_reply()? { Turn::Taken } else { Turn::End });
         }
-        if readable.is_empty() {
-            return Err(BackendError::Silent { seconds: 60, doing: "took no notice of its disk" });
+        if readable.is_empty() && silence.extend(measure_guest_share()) {
+            let seconds = MAX_CALL_TIME.as_secs();
+            return Err(BackendError::Silent { seconds, doing: "took no notice of its disk" });
         }
     }
 }

@@ -56,6 +56,13 @@ impl Verdict {
         }
     }
 
+    /// Whether a candidate is shown to be worse than the leader of its protection level: it cannot be recommended as long as
+    /// that leader can.
+    pub fn is_behind(&self, candidate: &str) -> bool {
+        let is_behind = |verdict: &Verdict| verdict.behind.iter().any(|name| name == candidate);
+        is_behind(self) || self.groups.iter().any(|group| is_behind(&group.verdict))
+    }
+
     /// The ranking, or that of the first protection level with several candidates.
     pub(super) fn first_ranking(&self) -> &[Rank] {
         match self.groups.iter().find(|group| group.is_contest()) {
@@ -184,6 +191,10 @@ mod tests {
         );
         assert_ne!(verdict.outcome, Outcome::Undecided);
         assert_eq!(["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place(name)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(
+            ["xfs", "ext4+luks2", "ext4", "ext2"].map(|name| verdict.is_behind(name)),
+            [true, true, false, false]
+        );
         let order: Vec<&str> = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
         assert_eq!(order, ["ext4", "xfs", "xfs+luks2", "ext4+luks2", "ext2"]);
         assert!(verdict.standings.iter().all(|one| one.against == "ext4" || one.against == "xfs+luks2"));

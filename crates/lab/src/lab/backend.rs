@@ -70,7 +70,7 @@ pub enum ServingError {
 struct ServeTask {
     devices: Vec<DeviceTask>,
     clock: Clock,
-    /// Seconds of wall time a guest may go without asking for anything.
+    /// Seconds of processor time for which a guest may go without asking for anything.
     silence_s: u64,
     /// Listening socket of the guest's clock.
     clock_socket: RawFd,

@@ -39,7 +39,7 @@ const START: u64 = 1_700_000_000_000_000_000;
 pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
 /// Bytes of a trace at most.
 const TRACE: u64 = 256 << 20;
-/// Seconds of wall time for which a guest may compute without using clock or disk; at most half of the trial's limit.
+/// Seconds of processor time for which a guest may compute without using clock or disk; at most half of the trial's limit.
 const SILENCE: u64 = 120;
 
 /// The disk of this number, from 1, as the guest sees it.
