@@ -76,7 +76,7 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Busy => "wait for it, and it is in `fsverdict kernel list`".to_owned(),
             KernelBuildError::Patch { hint, .. } => (*hint).to_owned(),
             KernelBuildError::Zfs { hint, .. } => hint.clone(),
-            KernelBuildError::NotExported { .. } => "build it on the other machine: `fsverdict kernel build --with zfs`".to_owned(),
+            KernelBuildError::NotExported { .. } => "build it on the other machine: `fsverdict kernel build --with zfs`, with the other words that it was built with".to_owned(),
             KernelBuildError::Options { .. } => "Linux 6.1, 6.12 and 7.2 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
             KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
             KernelBuildError::Trial { log, way_on, .. } => format!("the whole record is {}; {way_on}", log.display()),
