@@ -81,7 +81,7 @@ mod tests {
     use super::super::conclusion::Conclusion;
     use super::super::made;
     use super::describe_exhaustion;
-    use fsverdict_judgement::journal::{Ending, Event, Journal, Record, Run, TrialId};
+    use fsverdict_judgement::journal::{Caution, Ending, Event, Journal, Record, Run, TrialId};
     use fsverdict_judgement::plan::{Blocks, Plan};
     use fsverdict_text::rough_duration_text;
 
@@ -97,6 +97,8 @@ mod tests {
         for (block, seconds) in (1..).zip(blocks) {
             if *seconds < 0 {
                 clock += 86_400;
+                let text = "carried on with another lab.kernel".to_owned();
+                tell(clock, None, Event::Caution(Caution { phase: String::new(), text }));
                 tell(clock, None, Event::RunResumed { more: None });
             }
             let order = ["ext4", "xfs"];

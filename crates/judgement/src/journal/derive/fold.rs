@@ -39,14 +39,19 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(
-                record.event,
-                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_)
-            ) {
-                // A clock that was set back subtracts no time.
-                run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
+            match record.event {
+                // When a session resumes a run, cautions about what has changed come first, after a pause of any length.
+                // The next record counts the time up to a caution within a session, too.
+                Event::Caution(_) if record.trial.is_none() => {}
+                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_) => {
+                    run.last = record.at;
+                }
+                _ => {
+                    // A clock that was set back subtracts no time.
+                    run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
+                    run.last = record.at;
+                }
             }
-            run.last = record.at;
             run.apply_record(record, &mut self.open, &mut self.latency_places);
         }
     }
