@@ -1,6 +1,6 @@
 //! The verdicts of several environments in words: which candidate to take in which, and where the order changes.
 
-use super::groups::outcome;
+use super::groups::describe_outcome;
 use super::kernels;
 use super::number::{percent, times, times_within};
 use super::text::listing;
@@ -24,7 +24,7 @@ impl SideBySide {
             .map(|environment| Judgement::of(&environment.plan, &environment.run))
             .collect();
         let found = Across::of(whole, &environments, &judged)?;
-        Some(Self { found, sentences: judged.iter().map(outcome).collect() })
+        Some(Self { found, sentences: judged.iter().map(describe_outcome).collect() })
     }
 
     /// Each column with its sentence.
@@ -33,9 +33,9 @@ impl SideBySide {
     }
 
     /// Where the order changes, and each verdict.
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn write_sentence(&self) -> String {
         let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
-        let (each, change) = (each.collect::<Vec<_>>().join(" "), change(&self.found));
+        let (each, change) = (each.collect::<Vec<_>>().join(" "), describe_changes(&self.found));
         // An order that is not known answers no question, so it comes after the verdicts.
         match self.found.order() {
             Order::Turns { .. } | Order::Same => format!("{change} {each}"),
@@ -54,7 +54,7 @@ enum ColumnChoice {
 }
 
 /// Which candidate to take in which environment, and where the order changes.
-pub(super) fn headline(across: &Across) -> String {
+pub(super) fn write_headline(across: &Across) -> String {
     let choice = |column: &AcrossColumn| match column.taken() {
         Some(taken) => ColumnChoice::Taken(taken),
         None if column.verdict.nobody_is_left() => ColumnChoice::Nobody,
@@ -76,16 +76,16 @@ pub(super) fn headline(across: &Across) -> String {
         }
     });
     let parts = parts.collect::<Vec<_>>().join("; ");
-    format!("By {}: {parts}. {}", across.what, change(across))
+    format!("By {}: {parts}. {}", across.what, describe_changes(across))
 }
 
 /// Where the order changes most, and the changes by another kernel.
-pub(super) fn change(across: &Across) -> String {
-    let kernels = across.kernels.iter().map(kernels::sentence);
-    std::iter::once(order(across)).chain(kernels).collect::<Vec<_>>().join(" ")
+pub(super) fn describe_changes(across: &Across) -> String {
+    let kernels = across.kernels.iter().map(kernels::write_sentence);
+    std::iter::once(describe_order(across)).chain(kernels).collect::<Vec<_>>().join(" ")
 }
 
-fn order(across: &Across) -> String {
+fn describe_order(across: &Across) -> String {
     let what = across.what;
     match across.order() {
         Order::NotCompared => format!(
@@ -107,7 +107,7 @@ fn order(across: &Across) -> String {
     }
 }
 
-pub(super) fn tables(across: &Across) -> Vec<TextTable> {
+pub(super) fn build_tables(across: &Across) -> Vec<TextTable> {
     let mut header = vec!["candidate".to_owned()];
     header.extend(across.columns.iter().map(|column| column.title.clone()));
     let cell = |behind: &Option<f64>| behind.map_or("–".to_owned(), times);
@@ -119,12 +119,12 @@ pub(super) fn tables(across: &Across) -> Vec<TextTable> {
         header,
         rows: across.rows.iter().map(row).collect(),
     };
-    std::iter::once(table).chain(across.kernels.iter().map(kernels::table)).collect()
+    std::iter::once(table).chain(across.kernels.iter().map(kernels::build_table)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{headline, tables};
+    use super::{build_tables, write_headline};
     use crate::Report;
     use crate::fixtures::{Story, id};
     use fsverdict_judgement::plan::Environment;
@@ -170,8 +170,8 @@ mod tests {
         // Nor is a candidate on one device beaten by one on another.
         assert!(report.judged.verdict.tradeoffs.is_empty());
         let across = &report.across.as_ref().unwrap().found;
-        assert_eq!(tables(across).len(), 1);
-        (report.sentence.clone(), format!("{:?}", tables(across)[0].rows), headline(across))
+        assert_eq!(build_tables(across).len(), 1);
+        (report.sentence.clone(), format!("{:?}", build_tables(across)[0].rows), write_headline(across))
     }
 
     #[test]

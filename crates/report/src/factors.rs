@@ -7,21 +7,27 @@ use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgemen
 
 /// The effects that are certain, in a sentence without a full stop; the effect of filesystems is the ranking, and that
 /// of devices is no option's. `None` if no effect is certain.
-pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
-    let certain = judged.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
+pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
+    let certain = judged
+        .verdict
+        .factors
+        .iter()
+        .filter(|effect| effect.certain || strongest_interaction(effect).is_some());
     let tie = judged.plan.protocol.tie;
     let certain = certain.filter(|effect| !["filesystem", "model"].contains(&effect.factor));
-    let certain: Vec<String> = certain.map(|effect| words(effect, tie)).collect();
+    let certain: Vec<String> = certain.map(|effect| describe_effect(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
 }
 
 /// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs, where it costs 24% (±4.1%)`.
-fn words(effect: &FactorEffect, tie: f64) -> String {
+fn describe_effect(effect: &FactorEffect, tie: f64) -> String {
     let within = effect.ratio.within(1.0 / (1.0 + tie), 1.0 + tie);
     let overall = match (effect.certain, effect.slight) {
-        (true, _) => does(&effect.ratio),
-        (_, true) if within => format!("{}, which is less than matters,", does(&effect.ratio)),
-        (_, true) => format!("{}, which may or may not matter,", does(&effect.ratio)),
+        (true, _) => describe_ratio_effect(&effect.ratio),
+        (_, true) if within => {
+            format!("{}, which is less than matters,", describe_ratio_effect(&effect.ratio))
+        }
+        (_, true) => format!("{}, which may or may not matter,", describe_ratio_effect(&effect.ratio)),
         _ if within => "makes no difference that matters".to_owned(),
         _ => "makes no certain difference".to_owned(),
     };
@@ -30,13 +36,13 @@ fn words(effect: &FactorEffect, tie: f64) -> String {
         Some("") => String::new(),
         Some(base) => format!(" against {base}"),
     };
-    let differs = apart(effect).map_or(String::new(), |apart| {
+    let differs = strongest_interaction(effect).map_or(String::new(), |apart| {
         let more = match (effect.ratio.point >= 1.0) == (apart.ratio.point >= 1.0) {
             _ if !effect.certain => "but otherwise",
             true => "more so",
             false => "less so",
         };
-        format!(", {more} {}, where it {}", place(apart), does(&apart.here))
+        format!(", {more} {}, where it {}", name_level(apart), describe_ratio_effect(&apart.here))
     });
     let computing = effect.added.filter(|added| effect.certain && added.is_computing());
     let computing = computing.map_or(String::new(), |added| {
@@ -47,7 +53,7 @@ fn words(effect: &FactorEffect, tie: f64) -> String {
 }
 
 /// `costs 11% (±3.4%)`, or a weaker statement if the interval allows only that.
-fn does(ratio: &Estimate) -> String {
+fn describe_ratio_effect(ratio: &Estimate) -> String {
     let ends = ratio.low.zip(ratio.high);
     let half = ends.map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
     match ends {
@@ -58,13 +64,13 @@ fn does(ratio: &Estimate) -> String {
 }
 
 /// The interaction in which the effect certainly differs most.
-fn apart(effect: &FactorEffect) -> Option<&Interaction> {
+fn strongest_interaction(effect: &FactorEffect) -> Option<&Interaction> {
     let size = |one: &&Interaction| libm::fabs(libm::log(one.ratio.point));
     let certain = effect.interactions.iter().filter(|one| one.certain);
     certain.max_by(|one, other| size(one).total_cmp(&size(other)))
 }
 
-pub(super) fn place(interaction: &Interaction) -> String {
+pub(super) fn name_level(interaction: &Interaction) -> String {
     let level = name(&interaction.level);
     axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(interaction.factor, level))
 }
@@ -75,7 +81,7 @@ pub(super) fn name(level: &str) -> &str {
 }
 
 /// Every effect, and each interaction that is certain.
-pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(super) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let sign = |effect: &FactorEffect| match (effect.certain, effect.slight, effect.ratio.point >= 1.0) {
         (true, _, true) => "costs",
         (true, _, false) => "saves",
@@ -99,7 +105,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
         rows.push(row);
         for one in effect.interactions.iter().filter(|one| one.certain) {
             let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
-            let here = format!("  {}", place(one));
+            let here = format!("  {}", name_level(one));
             let mut row = vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()];
             row.extend(vec![String::new(); if measured { 2 } else { 0 }]);
             rows.push(row);
@@ -115,7 +121,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Estimate, FactorEffect, Interaction, words};
+    use super::{Estimate, FactorEffect, Interaction, describe_effect};
     use fsverdict_judgement::verdict::AddedSeconds;
 
     #[test]
@@ -132,10 +138,10 @@ mod tests {
             added: Some(AddedSeconds { durable, cpu }),
         };
         assert_eq!(
-            words(&effect(0.52, 0.44), 0.03),
+            describe_effect(&effect(0.52, 0.44), 0.03),
             "layers luks2 costs 40% (±10.0%) overall (most of it is computing: 0.44 s of processors for 0.52 s more)"
         );
-        assert_eq!(words(&effect(0.52, 0.2), 0.03), "layers luks2 costs 40% (±10.0%) overall");
+        assert_eq!(describe_effect(&effect(0.52, 0.2), 0.03), "layers luks2 costs 40% (±10.0%) overall");
     }
 
     #[test]
@@ -161,7 +167,7 @@ mod tests {
                 interactions: vec![on_xfs.clone()],
                 added: None,
             };
-            words(&effect, 0.03)
+            describe_effect(&effect, 0.03)
         };
         let small = said(ratio(0.9865, 0.981, 0.992), true);
         let wanted =

@@ -20,16 +20,16 @@ pub(super) struct Finding {
 
 /// The study's findings, then and now.
 pub(super) fn in_words(judged: &Judgement<'_>) -> Vec<Finding> {
-    judged.findings.iter().map(finding).collect()
+    judged.findings.iter().map(build_finding).collect()
 }
 
 /// The basis of all findings, in a sentence.
-pub(super) fn standing(judged: &Judgement<'_>) -> String {
+pub(super) fn describe_basis(judged: &Judgement<'_>) -> String {
     let data = judged.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
     format!("Now: {}{data}", judged.run.header.fidelity)
 }
 
-fn finding(judged: &ThenAndNow) -> Finding {
+fn build_finding(judged: &ThenAndNow) -> Finding {
     let published = &judged.published;
     let scale = judged.measured.first().map(|first| {
         NumberScale::suited(first.unit, judged.measured.iter().map(|found| found.estimate.point))
@@ -48,9 +48,9 @@ fn finding(judged: &ThenAndNow) -> Finding {
         now_as: judged.now,
         finding: published.finding.clone(),
         source: published.source.clone(),
-        then: then(published, judged.measured.first()),
+        then: describe_published(published, judged.measured.first()),
         now,
-        why: why(judged),
+        why: explain_status(judged),
     }
 }
 
@@ -60,7 +60,7 @@ fn value(found: &PhaseEstimate, scale: NumberScale) -> String {
 }
 
 /// The published figures. A quantity of another kind than ours keeps its unit all the more.
-fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
+fn describe_published(published: &Published, ours: Option<&PhaseEstimate>) -> String {
     let mut figures: Vec<(&String, &f64)> = published.figures.iter().collect();
     figures.sort_by(|one, other| one.1.total_cmp(other.1));
     let listed: Vec<String> = figures.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -83,7 +83,7 @@ fn may_err(now: Now, error: f64) -> String {
     }
 }
 
-fn why(judged: &ThenAndNow) -> String {
+fn explain_status(judged: &ThenAndNow) -> String {
     let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
     let mut text = match &judged.because {
         Because::Pair { one, other, ratio, bounds, limit, error } => {

@@ -9,16 +9,16 @@ use super::{Format, ReportError, html, markdown, terminal};
 
 pub(super) trait Forms {
     /// The page for people.
-    fn page(&self) -> ReportPage<'_>;
+    fn build_page(&self) -> ReportPage<'_>;
 
     /// The HTML page; without data of its own it needs no script.
-    fn html(&self) -> Result<String, ReportError> {
-        Ok(html::written(&self.page()))
+    fn render_html(&self) -> Result<String, ReportError> {
+        Ok(html::written(&self.build_page()))
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
 }
 
 /// Writes the report. All text leaves the program here, so control characters that steer a terminal or hide something
@@ -27,12 +27,12 @@ pub(super) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write
     let text = match format {
         // Styles are added last, after all text has been made safe.
         Format::Terminal(look) => {
-            return Ok(out.write_all(terminal::written(&report.page(), look).as_bytes())?);
+            return Ok(out.write_all(terminal::written(&report.build_page(), look).as_bytes())?);
         }
-        Format::Markdown => markdown::written(&report.page()),
-        Format::Html => report.html()?,
-        Format::Json => return report.json(&mut DisplayWriter::new(out, DisplayForm::Json)),
-        Format::Csv => return report.csv(&mut DisplayWriter::new(out, DisplayForm::Plain)),
+        Format::Markdown => markdown::written(&report.build_page()),
+        Format::Html => report.render_html()?,
+        Format::Json => return report.write_json(&mut DisplayWriter::new(out, DisplayForm::Json)),
+        Format::Csv => return report.write_csv(&mut DisplayWriter::new(out, DisplayForm::Plain)),
     };
     Ok(out.write_all(make_displayable(&text).as_bytes())?)
 }

@@ -17,7 +17,7 @@ const LEAST_FROM_DEVICE: f64 = 0.1;
 const MOST_NAMES: usize = 3;
 
 /// A sentence for each phase, without a full stop.
-pub(super) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(super) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let mut phases: BTreeMap<usize, Vec<(&str, f64)>> = BTreeMap::new();
     for found in judged.estimates.iter().filter(|found| is_from_memory(judged, found)) {
         let place = judged.phases.iter().position(|phase| phase.name == found.phase);

@@ -11,10 +11,10 @@ const WIDE: f64 = 2.0;
 
 /// Whether the goal's metric is a time; words such as "takes" do not suit a rate.
 pub(super) fn is_of_time(judged: &Judgement<'_>) -> bool {
-    unit(judged).is_none_or(|unit| unit == Unit::Seconds)
+    goal_unit(judged).is_none_or(|unit| unit == Unit::Seconds)
 }
 
-fn unit(judged: &Judgement<'_>) -> Option<Unit> {
+fn goal_unit(judged: &Judgement<'_>) -> Option<Unit> {
     let metric = &judged.plan.goal.metric;
     judged.estimates.iter().find(|estimate| estimate.metric == *metric).map(|estimate| estimate.unit)
 }
@@ -25,10 +25,10 @@ fn is_duration(judged: &Judgement<'_>) -> bool {
 }
 
 /// The goal of a candidate in its unit, such as `17.1 s`; `None` where the goal is a score.
-pub(super) fn total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
+pub(super) fn describe_total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
     let ranking = &judged.verdict.ranking;
     let total = ranking.iter().find(|rank| rank.candidate == candidate)?.total?;
-    let scale = NumberScale::suited(unit(judged)?, ranking.iter().filter_map(|rank| rank.total));
+    let scale = NumberScale::suited(goal_unit(judged)?, ranking.iter().filter_map(|rank| rank.total));
     let value = total / scale.divisor;
     Some(format!("{} {}", fixed(value, decimals(value, Some(0.01))), scale.label).trim_end().to_owned())
 }
@@ -42,9 +42,9 @@ pub(super) fn of_what(judged: &Judgement<'_>) -> String {
 }
 
 /// `Take btrfs: 16.2 s for the whole job (write and read). No other candidate is more than 3% faster`.
-pub(super) fn take(judged: &Judgement<'_>, leader: &str) -> String {
+pub(super) fn recommend_leader(judged: &Judgement<'_>, leader: &str) -> String {
     let within = percent(judged.plan.protocol.tie);
-    match total(judged, leader) {
+    match describe_total(judged, leader) {
         Some(total) => {
             let better = if is_of_time(judged) { "faster" } else { "better" };
             let of_what = of_what(judged);
@@ -55,16 +55,16 @@ pub(super) fn take(judged: &Judgement<'_>, leader: &str) -> String {
 }
 
 /// How a candidate compares, as a verb and its object: `takes 17.1 s (+5%, +2% to +8%)`.
-pub(super) fn compares(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
-    let total = total(judged, candidate);
+pub(super) fn compare_with_leader(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
+    let total = describe_total(judged, candidate);
     if let Some(why) = cannot_be_told(ratio) {
         return match total {
-            Some(total) => format!("{} about {total} ({why})", verb(judged)),
+            Some(total) => format!("{} about {total} ({why})", cost_verb(judged)),
             None => format!("is not placed: the difference {why}"),
         };
     }
     match total {
-        Some(total) => format!("{} {total} ({})", verb(judged), difference(judged, ratio)),
+        Some(total) => format!("{} {total} ({})", cost_verb(judged), describe_difference(judged, ratio)),
         None if is_duration(judged) => format!("takes {} times as long", bounded_times(ratio)),
         None if judged.objective.weights.len() > 1 => {
             format!("scores worse by a factor of {}", bounded_times(ratio))
@@ -73,23 +73,23 @@ pub(super) fn compares(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate
     }
 }
 
-/// The words of [`compares`] without the verb, for later entries of a list.
+/// The words of [`compare_with_leader`] without the verb, for later entries of a list.
 pub(super) fn compares_too(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
     if let Some(why) = cannot_be_told(ratio) {
         return why;
     }
-    match total(judged, candidate) {
-        Some(total) => format!("{total} ({})", difference(judged, ratio)),
+    match describe_total(judged, candidate) {
+        Some(total) => format!("{total} ({})", describe_difference(judged, ratio)),
         None => format!("{} times", bounded_times(ratio)),
     }
 }
 
-fn verb(judged: &Judgement<'_>) -> &'static str {
+fn cost_verb(judged: &Judgement<'_>) -> &'static str {
     if is_of_time(judged) { "takes" } else { "comes to" }
 }
 
 /// `+5%, +2% to +8%`, or a multiple where the ratio is two or more.
-pub(super) fn difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
+pub(super) fn describe_difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
     let as_much = if is_of_time(judged) { "as long" } else { "as much" };
     let is_far = |value: f64| !(0.5..WIDE).contains(&value);
     let (low, high) = match ratio.low.zip(ratio.high) {

@@ -12,11 +12,11 @@ use fsverdict_judgement::verdict::{
 const MOST_COSTS: usize = 3;
 
 /// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels.
-pub(super) fn outcome(judged: &Judgement<'_>) -> String {
+pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
-        return sentence::outcome(judged);
+        return sentence::describe_outcome(judged);
     }
-    answer_by_group(judged, |group| Some(sentence::outcome(group)))
+    answer_by_group(judged, |group| Some(sentence::describe_outcome(group)))
 }
 
 /// The answer for each protection level, by `answer` where it has several candidates, and then the costs of the levels.
@@ -26,14 +26,14 @@ pub(super) fn answer_by_group(
 ) -> String {
     let runs = group_runs(judged.plan, judged.run);
     let answers = judged.verdict.groups.iter().zip(&runs).filter_map(|(group, run)| {
-        let text = alone(judged, group).or_else(|| answer(&of_group(run)))?;
+        let text = describe_sole_candidate(judged, group).or_else(|| answer(&of_group(run)))?;
         Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
     });
-    answers.chain(costs(judged)).collect::<Vec<_>>().join(" ")
+    answers.chain(describe_protection_costs(judged)).collect::<Vec<_>>().join(" ")
 }
 
 /// The recommended candidates, or `undecided`.
-pub(super) fn taken(verdict: &Verdict) -> String {
+pub(super) fn list_recommended(verdict: &Verdict) -> String {
     match verdict.taken().as_slice() {
         [] => "undecided".to_owned(),
         some => some.join(" or "),
@@ -45,15 +45,15 @@ fn of_group(group: &GroupRun) -> Judgement<'_> {
 }
 
 /// The sentence on a candidate that has no rival of its protection level.
-fn alone(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
+fn describe_sole_candidate(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
     let only = &group.alone()?.candidate;
-    let total = goal_words::total(judged, only)
+    let total = goal_words::describe_total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
     Some(format!("{only}{total}; nothing else with this protection was tried."))
 }
 
 /// The cost of each protection, a sentence for each; for the recommended candidates first.
-fn costs(judged: &Judgement<'_>) -> Vec<String> {
+fn describe_protection_costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
     let taken = verdict.taken();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
@@ -76,7 +76,8 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
             return format!("What {} costs cannot be told from {}.", feature.noun(), count(blocks, "block"));
         }
         let more = own.len().saturating_sub(MOST_COSTS);
-        let clauses: Vec<String> = own.iter().take(MOST_COSTS).map(|cost| clause(judged, cost)).collect();
+        let clauses: Vec<String> =
+            own.iter().take(MOST_COSTS).map(|cost| describe_protection_cost(judged, cost)).collect();
         let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
         let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
         format!("{} {}{more}.", capitalize(feature.noun()), clauses.join(next))
@@ -85,15 +86,15 @@ fn costs(judged: &Judgement<'_>) -> Vec<String> {
 }
 
 /// `costs ext4 4% here (+2% to +6%)`.
-fn clause(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+fn describe_protection_cost(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
     // A protection that is added is said of the candidate without it, one that is taken away of the usual candidate.
     let subject = match (cost.same_otherwise, cost.feature.is_weaker()) {
-        (false, _) => return rather(judged, cost),
+        (false, _) => return describe_substitution(judged, cost),
         (true, true) => &cost.protected,
         (true, false) => &cost.other,
     };
     let share = |value: f64| percent(libm::fabs(value - 1.0));
-    let ends = interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
+    let ends = describe_interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
     match cost.size(judged.plan.protocol.tie) {
         EffectSize::Worse if cost.ratio.point >= 2.0 => {
             format!("makes it {} times as much for {subject} here{ends}", times(cost.ratio.point))
@@ -109,13 +110,13 @@ fn clause(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
 }
 
 /// The words for two candidates that differ in more than the protection.
-fn rather(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+fn describe_substitution(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
     let difference = goal_words::cannot_be_told(&cost.ratio)
-        .unwrap_or_else(|| goal_words::difference(judged, &cost.ratio));
+        .unwrap_or_else(|| goal_words::describe_difference(judged, &cost.ratio));
     format!("with {} instead of {}: {difference}", cost.protected, cost.other)
 }
 
-fn interval(cost: &ProtectionCost) -> Option<String> {
+fn describe_interval(cost: &ProtectionCost) -> Option<String> {
     let (low, high) = cost.ratio.low.zip(cost.ratio.high)?;
     Some(format!("{} to {}", describe_ratio(low), describe_ratio(high)))
 }
@@ -126,7 +127,7 @@ fn describe_ratio(ratio: f64) -> String {
 }
 
 /// The cost of each protection, for every pair of candidates; `None` if the run shows none.
-pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(super) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let costs = &judged.verdict.protection_costs;
     let tie = judged.plan.protocol.tie;
     let row = |cost: &ProtectionCost| {
@@ -141,7 +142,7 @@ pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
             cost.protected.clone(),
             cost.other.clone(),
             describe_ratio(cost.ratio.point),
-            interval(cost).unwrap_or_else(|| "–".to_owned()),
+            describe_interval(cost).unwrap_or_else(|| "–".to_owned()),
             word.to_owned(),
         ]
         .into()
@@ -162,7 +163,7 @@ fn lower_verb(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{lower_verb, table};
+    use super::{build_table, lower_verb};
     use crate::examples::protected;
     use crate::fixtures::{PLAIN, data_of, page_of};
     use crate::{Format, Guarantees, Report, write};
@@ -183,7 +184,7 @@ mod tests {
         ] {
             assert!(sentence.contains(part), "{part}: {sentence}");
         }
-        let rows = table(&report.judged).unwrap().rows;
+        let rows = build_table(&report.judged).unwrap().rows;
         assert_eq!((rows.len(), rows[0][5].as_str()), (2, "costs"));
         let words = report.plain_words.unwrap();
         assert!(words.contains("Encrypted, crash-safe: xfs+luks2 is the fastest"), "{words}");

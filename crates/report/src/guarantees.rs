@@ -35,7 +35,7 @@ pub struct Guarantees {
 
 /// The drawbacks of the recommended candidates: the guarantees that each lacks and a measured one has, and the meaning
 /// of its state in the kernel. `None` where nothing is recommended, or nothing is lacking.
-pub(super) fn drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
+pub(super) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
     let taken = judged.verdict.taken();
     let of = |name: &&str| {
         let own = all.iter().find(|one| one.candidate == **name)?;
@@ -79,8 +79,10 @@ fn having_it(judged: &Judgement<'_>, own: &Guarantees, having: &[&Guarantees]) -
         having.iter().find(|one| one.candidate == rank.candidate).and(Some((&rank.candidate, rank.behind?)))
     });
     if let Some((name, ratio)) = nearest {
-        let difference = goal_words::cannot_be_told(&ratio)
-            .map_or_else(|| goal_words::difference(judged, &ratio), |why| format!("at a price that {why}"));
+        let difference = goal_words::cannot_be_told(&ratio).map_or_else(
+            || goal_words::describe_difference(judged, &ratio),
+            |why| format!("at a price that {why}"),
+        );
         return Some(format!("{name} has that, {difference}"));
     }
     let names = once_each(having.iter().map(|one| one.candidate.as_str()));
@@ -89,7 +91,7 @@ fn having_it(judged: &Judgement<'_>, own: &Guarantees, having: &[&Guarantees]) -
 }
 
 /// Every candidate with its guarantees and its status; `None` where they are not known.
-pub(super) fn table(all: &[Guarantees]) -> Option<TextTable> {
+pub(super) fn build_table(all: &[Guarantees]) -> Option<TextTable> {
     let words = |words: &[&str]| if words.is_empty() { "–".to_owned() } else { words.join(", ") };
     let row = |one: &Guarantees| {
         let others = if one.read_by.is_empty() { "Linux only".to_owned() } else { one.read_by.join(", ") };

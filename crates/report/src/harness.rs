@@ -8,9 +8,9 @@ use fsverdict_text::duration_text;
 
 /// In a sentence without its end; in simulated time, where shares of wall time say nothing, how much time of the devices
 /// went by in how much of ours: `41m of disk time in 2m`. Else `9% of wall time outside the measured steps: boot 3%, settle 2%, …`.
-pub(super) fn sentence(harness: &Harness) -> String {
+pub(super) fn write_sentence(harness: &Harness) -> String {
     if let Some(simulated) = harness.simulated {
-        return format!("{} of disk time in {}", rounded(simulated), rounded(harness.worked));
+        return format!("{} of disk time in {}", round_seconds(simulated), round_seconds(harness.worked));
     }
     let parts = harness.parts().into_iter().map(|(part, share)| format!("{part} {}", percent(share)));
     let rest = match parts.collect::<Vec<_>>().join(", ") {
@@ -24,7 +24,7 @@ pub(super) fn sentence(harness: &Harness) -> String {
 }
 
 /// Seconds without superfluous digits: `400ms`, `42s`, `41m`.
-fn rounded(seconds: f64) -> String {
+fn round_seconds(seconds: f64) -> String {
     let step = match seconds {
         short if short < 1.0 => 0.1,
         short if short < 120.0 => 1.0,

@@ -5,7 +5,7 @@ use std::io;
 use serde::{Serialize, Serializer};
 
 use super::across::SideBySide;
-use super::sentence::why;
+use super::sentence::explain_missing_result;
 use super::{Guarantees, Report, ReportError, ToUse};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts, RottenBlocks};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
@@ -215,10 +215,10 @@ fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a Candida
 
 fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> RunCandidateJson<'a> {
     let (status, reason) = match entry.status {
-        CandidateStatus::Ok => ("ok", why(entry)),
-        CandidateStatus::Failed => ("failed", why(entry)),
+        CandidateStatus::Ok => ("ok", explain_missing_result(entry)),
+        CandidateStatus::Failed => ("failed", explain_missing_result(entry)),
         CandidateStatus::Untried if entry.why.is_nothing() => ("skipped", "not tried yet".to_owned()),
-        CandidateStatus::Skipped | CandidateStatus::Untried => ("skipped", why(entry)),
+        CandidateStatus::Skipped | CandidateStatus::Untried => ("skipped", explain_missing_result(entry)),
     };
     let plan = entry.plan;
     RunCandidateJson {

@@ -10,19 +10,19 @@ use fsverdict_judgement::verdict::{ChangeOutcome, KernelChange, KernelPair, Kern
 const NAMED: usize = 4;
 
 /// `Linux 6.12 against 6.1`.
-fn title(kernels: &KernelPair) -> String {
+fn write_title(kernels: &KernelPair) -> String {
     format!("Linux {} against {}", kernels.kernel.display(), kernels.against.display())
 }
 
 /// How many phases have regressions and gains, and which have the largest.
-pub(super) fn sentence(kernels: &KernelPair) -> String {
+pub(super) fn write_sentence(kernels: &KernelPair) -> String {
     let timed = |outcome: ChangeOutcome| {
         let mut found: Vec<(f64, String)> = kernels
             .phases
             .iter()
             .filter_map(|phase| {
                 let time = phase.change(TIME).filter(|change| change.outcome == outcome)?;
-                Some((time.size(), format!("{} {}", phase_title(phase), share(time))))
+                Some((time.size(), format!("{} {}", phase_title(phase), describe_change_share(time))))
             })
             .collect();
         found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -57,15 +57,15 @@ pub(super) fn sentence(kernels: &KernelPair) -> String {
             most => format!("{count} {word} ({most})"),
         })
         .collect();
-    format!("{}, of {all} phases: {}.", title(kernels), parts.join(", "))
+    format!("{}, of {all} phases: {}.", write_title(kernels), parts.join(", "))
 }
 
-pub(super) fn table(kernels: &KernelPair) -> TextTable {
+pub(super) fn build_table(kernels: &KernelPair) -> TextTable {
     let rows = kernels.phases.iter().filter(|phase| phase.has_changed()).map(|phase| {
-        let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), shown));
-        [phase_title(phase), conclusion(phase)].into_iter().chain(cells).collect()
+        let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), describe_change));
+        [phase_title(phase), describe_outcome(phase)].into_iter().chain(cells).collect()
     });
-    let title = format!("{}: what changed by more than {:.0}%", title(kernels), kernels.tie * 100.0);
+    let title = format!("{}: what changed by more than {:.0}%", write_title(kernels), kernels.tie * 100.0);
     let header = ["candidate, phase", "regression or gain"].into_iter();
     let header: Vec<&str> = header.chain(MEASURES.map(|(title, ..)| title)).collect();
     TextTable::new(title, &header, rows.collect())
@@ -79,7 +79,7 @@ fn phase_title(phase: &KernelPhase) -> String {
 }
 
 /// `regression: time, requests; gain: bytes`.
-fn conclusion(phase: &KernelPhase) -> String {
+fn describe_outcome(phase: &KernelPhase) -> String {
     let kinds = [("regression", ChangeOutcome::Regression), ("gain", ChangeOutcome::Gain)];
     let parts = kinds.map(|(word, outcome)| {
         let so = phase.changes.iter().filter(|change| change.outcome == outcome);
@@ -90,7 +90,7 @@ fn conclusion(phase: &KernelPhase) -> String {
 }
 
 /// `+72%`.
-fn share(change: &KernelChange) -> String {
+fn describe_change_share(change: &KernelChange) -> String {
     let share = change.times() - 1.0;
     if !share.is_finite() {
         return "from none".to_owned();
@@ -99,7 +99,7 @@ fn share(change: &KernelChange) -> String {
 }
 
 /// `638 → 1096 ms, +72%`; one value where it is unchanged.
-fn shown(change: &KernelChange) -> String {
+fn describe_change(change: &KernelChange) -> String {
     let scale = NumberScale::suited(change.unit, [change.before, change.after].into_iter());
     let shown = |value: f64| {
         let value = value / scale.divisor;
@@ -111,13 +111,15 @@ fn shown(change: &KernelChange) -> String {
     match change.outcome {
         ChangeOutcome::Unchanged => format!("{}{label}", shown(change.after)),
         ChangeOutcome::Untold => format!("{}, not told", both()),
-        ChangeOutcome::Regression | ChangeOutcome::Gain => format!("{}, {}", both(), share(change)),
+        ChangeOutcome::Regression | ChangeOutcome::Gain => {
+            format!("{}, {}", both(), describe_change_share(change))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{sentence, shown, table};
+    use super::{build_table, describe_change, write_sentence};
     use crate::examples::under_kernels;
     use crate::fixtures::{Story, id, normals};
     use fsverdict_judgement::plan::Environment;
@@ -148,8 +150,8 @@ mod tests {
         ];
         assert_eq!(found.len(), cases.len());
         for (kernels, (title, told, rows)) in found.iter().zip(cases) {
-            assert_eq!(sentence(kernels), format!("{title}, of 4 phases: {told}"));
-            let table = table(kernels);
+            assert_eq!(write_sentence(kernels), format!("{title}, of 4 phases: {told}"));
+            let table = build_table(kernels);
             assert_eq!(table.title, format!("{title}: what changed by more than 3%"));
             assert_eq!(table.rows, rows.map(|row| row.map(str::to_owned).to_vec()).to_vec());
         }
@@ -172,7 +174,7 @@ mod tests {
         }
         story.finish();
         let run = story.run();
-        sentence(&KernelPair::of(&Judgement::of(&story.plan, &run))[0])
+        write_sentence(&KernelPair::of(&Judgement::of(&story.plan, &run))[0])
     }
 
     #[test]
@@ -202,7 +204,7 @@ mod tests {
     fn more_requests_are_a_regression_and_fewer_a_gain() {
         let of = |blocks: usize, values: (f64, f64)| {
             let change = judged_alone(MEASURES[1], vec![values; blocks], 0.03).unwrap();
-            (shown(&change), change.outcome)
+            (describe_change(&change), change.outcome)
         };
         for (before, after, blocks, words, outcome) in [
             (200.0, 220.0, 3, "200 → 220, +10%", ChangeOutcome::Regression),

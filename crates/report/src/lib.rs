@@ -108,19 +108,19 @@ pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Re
 }
 
 impl Forms for Report<'_> {
-    fn page(&self) -> ReportPage<'_> {
+    fn build_page(&self) -> ReportPage<'_> {
         page_of_run(self)
     }
 
-    fn html(&self) -> Result<String, ReportError> {
-        html::render(self, &self.page())
+    fn render_html(&self) -> Result<String, ReportError> {
+        html::render(self, &self.build_page())
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         json::render(self, out)
     }
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         csv::render(self, out)
     }
 }

@@ -142,7 +142,7 @@ impl Matrix {
         (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
     }
 
-    pub(super) fn row(&self, candidate: &str) -> Option<&MatrixRow> {
+    pub(super) fn find_row(&self, candidate: &str) -> Option<&MatrixRow> {
         self.rows.iter().find(|row| row.candidate == candidate)
     }
 

@@ -61,10 +61,10 @@ impl<'a> Report<'a> {
         let goal = plan.goal.metric.as_str();
         let across = SideBySide::of(&judged);
         let found = across.as_ref().map(|across| &across.found);
-        let noise = noise::sentence(&judged);
-        let outcome = groups::outcome(&judged);
+        let noise = noise::write_sentence(&judged);
+        let outcome = groups::describe_outcome(&judged);
         Self {
-            paragraph: words::paragraph(&judged, found, &outcome, noise.as_deref()),
+            paragraph: words::write_paragraph(&judged, found, &outcome, noise.as_deref()),
             plain_words: if found.is_some() { None } else { plain_groups::plain_sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
@@ -73,10 +73,10 @@ impl<'a> Report<'a> {
                 !phase.planned && (goal != "durable" || !judged.is_headline(phase))
             }),
             details: details(&judged),
-            beside: tables::beside(&judged),
+            beside: tables::build_secondary_tables(&judged),
             of_study: tables::of_study(&judged),
             safety: price_of_safety(run, &judged.objective),
-            sentence: across.as_ref().map_or(outcome, SideBySide::sentence),
+            sentence: across.as_ref().map_or(outcome, SideBySide::write_sentence),
             across,
             noise,
             judged,
@@ -93,7 +93,11 @@ impl<'a> Report<'a> {
     /// The guarantees that the recommended candidates lack and others have, in a sentence; `None` if there are none, or
     /// they are not known.
     pub(super) fn drawbacks(&self) -> Option<String> {
-        if self.across.is_some() { None } else { guarantees::drawbacks(&self.judged, &self.guarantees) }
+        if self.across.is_some() {
+            None
+        } else {
+            guarantees::describe_drawbacks(&self.judged, &self.guarantees)
+        }
     }
 
     /// The candidate that [`to_use`](Self::to_use) sets up; `None` where nothing is recommended.

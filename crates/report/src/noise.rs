@@ -8,7 +8,7 @@ use fsverdict_judgement::verdict::{Judgement, Relation, RunNoise};
 const HOPELESS: f64 = 9.0;
 
 /// Which differences so many blocks show: a share, a factor where that is more than twofold.
-fn shows(noise: &RunNoise) -> String {
+fn describe_detectable(noise: &RunNoise) -> String {
     let blocks = count(noise.blocks, "block");
     match noise.detectable {
         share if share < 1.0 => format!("{blocks} show differences of {} and more", fine_percent(share)),
@@ -20,14 +20,17 @@ fn shows(noise: &RunNoise) -> String {
 }
 
 /// The sentence, without a full stop; nothing where too little was measured.
-pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let noise = judged.verdict.noise.as_ref()?;
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });
     let of = if noise.others_rested { "of those that went on, " } else { "" };
-    let mut text =
-        format!("{of}one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
+    let mut text = format!(
+        "{of}one trial strays by {}{most}; {}",
+        fine_percent(noise.deviation),
+        describe_detectable(noise)
+    );
     for pair in &judged.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
         text.push_str(&format!("; {name}, entered twice, took {ratio} times its own time"));
@@ -59,12 +62,18 @@ pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RunNoise, shows};
+    use super::{RunNoise, describe_detectable};
 
     #[test]
     fn what_hardly_shows_is_said_as_a_factor() {
         let said = |detectable: f64| {
-            shows(&RunNoise { deviation: 0.1, noisiest: None, detectable, blocks: 3, others_rested: false })
+            describe_detectable(&RunNoise {
+                deviation: 0.1,
+                noisiest: None,
+                detectable,
+                blocks: 3,
+                others_rested: false,
+            })
         };
         assert_eq!(said(0.056), "3 blocks show differences of 5.6% and more");
         assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");

@@ -51,9 +51,10 @@ impl PageNote {
 /// Gathers the notes: first the limits of the verdict, then the cautions of the trials, the most frequent first.
 pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
-    let mut notes: Vec<PageNote> = from_memory::sentences(judged).into_iter().map(about_the_run).collect();
+    let mut notes: Vec<PageNote> =
+        from_memory::write_sentences(judged).into_iter().map(about_the_run).collect();
     notes.extend(judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())));
-    notes.extend(TOPICS.iter().flat_map(|topic| topic.notes(judged)).map(about_the_run));
+    notes.extend(TOPICS.iter().flat_map(|topic| topic.write_notes(judged)).map(about_the_run));
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {

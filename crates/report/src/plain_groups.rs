@@ -7,7 +7,7 @@ use fsverdict_judgement::verdict::Judgement;
 /// The verdict in sentences without intervals, where there are several protection levels.
 pub(super) fn plain_sentences(judged: &Judgement<'_>) -> Option<String> {
     if judged.verdict.groups.is_empty() {
-        return plain_words::sentences(judged);
+        return plain_words::write_sentences(judged);
     }
-    plain_words::with_answer(judged, Some(answer_by_group(judged, plain_words::answer)))
+    plain_words::with_answer(judged, Some(answer_by_group(judged, plain_words::describe_result)))
 }

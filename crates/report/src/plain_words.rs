@@ -3,7 +3,7 @@
 
 use super::goal_words;
 use super::number::percent;
-use super::sentence::settling;
+use super::sentence::describe_settling_trials;
 use super::text::{count, listing};
 use super::words;
 use fsverdict_judgement::journal::metric;
@@ -13,8 +13,8 @@ use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
 const MOST_NAMES: usize = 4;
 
 /// The three sentences; `None` where no candidates are compared with each other.
-pub(super) fn sentences(judged: &Judgement<'_>) -> Option<String> {
-    with_answer(judged, answer(judged))
+pub(super) fn write_sentences(judged: &Judgement<'_>) -> Option<String> {
+    with_answer(judged, describe_result(judged))
 }
 
 /// The same with these words for the result.
@@ -24,11 +24,11 @@ pub(super) fn with_answer(judged: &Judgement<'_>, answer: Option<String>) -> Opt
     if !is_compared || verdict.refused.is_some() || judged.against_itself().is_some() {
         return None;
     }
-    let sentences = [Some(tried(judged)), answer, limit(judged)];
+    let sentences = [Some(describe_trials(judged)), answer, describe_limit(judged)];
     Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-fn tried(judged: &Judgement<'_>) -> String {
+fn describe_trials(judged: &Judgement<'_>) -> String {
     let measured = match judged.plan.goal.metric.as_str() {
         "durable" => "how long each took until its data were safe on the device".to_owned(),
         name => metric(name)
@@ -48,20 +48,20 @@ fn tried(judged: &Judgement<'_>) -> String {
 }
 
 /// The result: the best candidate, and those after it.
-pub(super) fn answer(judged: &Judgement<'_>) -> Option<String> {
+pub(super) fn describe_result(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let (first, rest) = verdict.ranking.split_first()?;
-    let with_total = |name: &str| match goal_words::total(judged, name) {
+    let with_total = |name: &str| match goal_words::describe_total(judged, name) {
         Some(total) => format!("{name} {total}"),
         None => name.to_owned(),
     };
     let others: Vec<String> = rest.iter().map(|rank| with_total(&rank.candidate)).collect();
     let others = listing(&others.iter().map(String::as_str).collect::<Vec<_>>(), MOST_NAMES);
-    let own = goal_words::total(judged, &first.candidate);
+    let own = goal_words::describe_total(judged, &first.candidate);
     let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
     Some(match verdict.outcome {
         Outcome::Undecided => {
-            let settling = settling(judged).map_or(String::new(), |what| format!(": {what}"));
+            let settling = describe_settling_trials(judged).map_or(String::new(), |what| format!(": {what}"));
             format!(
                 "{} is ahead so far{own}, before {others}, but the trials differ too much to be sure{settling}.",
                 first.candidate
@@ -89,6 +89,6 @@ pub(super) fn answer(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// The gravest limit of the verdict.
-fn limit(judged: &Judgement<'_>) -> Option<String> {
-    words::limits(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
+fn describe_limit(judged: &Judgement<'_>) -> Option<String> {
+    words::list_limits(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
 }

@@ -17,7 +17,7 @@ use fsverdict_text::rough_duration_text;
 const MOST_LOST: usize = 2;
 
 /// The outcome as a sentence. Its names come from the plan and are not yet safe for a terminal.
-pub(super) fn outcome(judged: &Judgement<'_>) -> String {
+pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
     let verdict = &judged.verdict;
     if let Some(reason) = &verdict.refused {
         return format!("No verdict: {reason}.");
@@ -29,13 +29,22 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
     if verdict.nobody_is_left() {
         return ruled_out.trim_end().to_owned();
     }
-    let without = format!("{ruled_out}{}{}{}", lost(judged), depending(judged), without(judged));
-    if let Some(withheld) = unevaluated::sentence(judged) {
+    let without = format!(
+        "{ruled_out}{}{}{}",
+        describe_failed_leaders(judged),
+        describe_dependence(judged),
+        describe_left_out_phases(judged)
+    );
+    if let Some(withheld) = unevaluated::write_sentence(judged) {
         return format!("{without}{withheld}");
     }
     if verdict.outcome == Outcome::Undecided {
         let unshown = if verdict.ranking.len() > 1 { required::unshown(judged) } else { String::new() };
-        return format!("{without}{}{unshown}{}", undecided(judged), unevaluated::coverage(judged));
+        return format!(
+            "{without}{}{unshown}{}",
+            explain_no_verdict(judged),
+            unevaluated::describe_coverage(judged)
+        );
     }
     if let Some(alone) = required::alone(judged) {
         return format!("{without}{alone}");
@@ -50,14 +59,16 @@ pub(super) fn outcome(judged: &Judgement<'_>) -> String {
         let (name, ratio) = (&next.candidate, &next.ratio);
         match (is_ahead(ratio), alike_within(ratio)) {
             (true, _) => {
-                let compares = goal_words::compares(judged, name, ratio);
+                let compares = goal_words::compare_with_leader(judged, name, ratio);
                 format!("; by the estimates {name} is ahead, by no more than that: it {compares}")
             }
             (false, Some(within)) => format!("; the next, {name}, is the same within {within}"),
-            (false, None) => format!("; the next, {name}, {}", goal_words::compares(judged, name, ratio)),
+            (false, None) => {
+                format!("; the next, {name}, {}", goal_words::compare_with_leader(judged, name, ratio))
+            }
         }
     });
-    format!("{without}{}{tied}{next}.", goal_words::take(judged, leader))
+    format!("{without}{}{tied}{next}.", goal_words::recommend_leader(judged, leader))
 }
 
 /// Whether the table beside the sentence shows the ratio as less than the leader's 1.00.
@@ -71,12 +82,15 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
         let (name, ratio) = (&standing.candidate, &standing.ratio);
-        format!(" ({name} {}: less, by no more than matters)", goal_words::compares(judged, name, ratio))
+        format!(
+            " ({name} {}: less, by no more than matters)",
+            goal_words::compare_with_leader(judged, name, ratio)
+        )
     })
 }
 
 /// The candidates that were ahead of the leader and failed, as the beginning of a sentence.
-fn lost(judged: &Judgement<'_>) -> String {
+fn describe_failed_leaders(judged: &Judgement<'_>) -> String {
     let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
         Limit::Lost { candidate, reason, .. } => Some((candidate.as_str(), reason.as_str())),
         _ => None,
@@ -102,7 +116,7 @@ fn in_short(reason: &str) -> &str {
 }
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.
-fn depending(judged: &Judgement<'_>) -> String {
+fn describe_dependence(judged: &Judgement<'_>) -> String {
     let turn = judged.sites.as_ref().and_then(|sites| Some((sites, sites.turn(judged.plan.protocol.tie)?)));
     let depends = match turn {
         Some((sites, (candidate, site, ratio))) => Some(format!(
@@ -116,7 +130,7 @@ fn depending(judged: &Judgement<'_>) -> String {
 }
 
 /// The phases that the comparison had to leave out, as the beginning of a sentence.
-fn without(judged: &Judgement<'_>) -> String {
+fn describe_left_out_phases(judged: &Judgement<'_>) -> String {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
         let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
         match left.moved {
@@ -133,7 +147,7 @@ fn without(judged: &Judgement<'_>) -> String {
 }
 
 /// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
-pub(super) fn settling(judged: &Judgement<'_>) -> Option<String> {
+pub(super) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String> {
     let pair = judged.verdict.pressing()?;
     if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {
         return Some(format!(
@@ -159,7 +173,7 @@ fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
 }
 
 /// The result of a candidate in a word or two.
-pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
+pub(super) fn describe_status(entry: &CandidateEntry<'_>) -> &'static str {
     match entry.status {
         CandidateStatus::Ok => "measured",
         CandidateStatus::Skipped => "skipped",
@@ -170,7 +184,7 @@ pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
 }
 
 /// Why a candidate has no numbers; empty where no reason is known.
-pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
+pub(super) fn explain_missing_result(entry: &CandidateEntry<'_>) -> String {
     match entry.why {
         Why::Said(reason) => reason.to_owned(),
         Why::Discarded { trials, failed } => {
@@ -184,7 +198,7 @@ pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
 }
 
 /// The amount of data, and how many candidates were measured, skipped and failed.
-pub(super) fn tally(judged: &Judgement<'_>) -> String {
+pub(super) fn count_candidates(judged: &Judgement<'_>) -> String {
     let number = |status| judged.with_status(status).count();
     let ok = number(CandidateStatus::Ok);
     let without = match judged.run.invalid_blocks().count() {
@@ -203,7 +217,7 @@ pub(super) fn tally(judged: &Judgement<'_>) -> String {
     };
     for status in [CandidateStatus::Skipped, CandidateStatus::Failed, CandidateStatus::Untried] {
         if let Some(last) = judged.with_status(status).last() {
-            text.push_str(&format!(", {} {}", number(status), fared(last)));
+            text.push_str(&format!(", {} {}", number(status), describe_status(last)));
         }
     }
     text
@@ -211,11 +225,11 @@ pub(super) fn tally(judged: &Judgement<'_>) -> String {
 
 /// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
 fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
-    let total = goal_words::total(judged, &rank.candidate);
+    let total = goal_words::describe_total(judged, &rank.candidate);
     total.map_or(String::new(), |total| format!(" with {total} {}", goal_words::of_what(judged)))
 }
 
-fn undecided(judged: &Judgement<'_>) -> String {
+fn explain_no_verdict(judged: &Judgement<'_>) -> String {
     let skipped = judged.with_status(CandidateStatus::Skipped).count();
     if skipped > 0 && skipped == judged.candidates.len() {
         return "No result: none of the candidates can be tried here.".to_owned();
@@ -247,7 +261,7 @@ fn undecided(judged: &Judgement<'_>) -> String {
             let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
             let shown = |rank: &Rank| {
                 rank.behind.map_or("has no result beside it".to_owned(), |behind| {
-                    goal_words::compares(judged, &rank.candidate, &behind)
+                    goal_words::compare_with_leader(judged, &rank.candidate, &behind)
                 })
             };
             let near = judged.plan.protocol.tie;
@@ -295,7 +309,7 @@ fn undecided(judged: &Judgement<'_>) -> String {
             if !judged.verdict.behind.is_empty() {
                 text.push_str(&format!("; {} behind", names_are(&judged.verdict.behind)));
             }
-            match settling(judged) {
+            match describe_settling_trials(judged) {
                 Some(what) => format!("{text}; {what}."),
                 None => text + ".",
             }

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::forms::{self, Forms};
-use super::groups::taken;
+use super::groups::list_recommended;
 use super::number::{percent, times_with_ends};
 use super::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use super::text::{count, listing};
@@ -36,12 +36,12 @@ struct SizesDocument<'a> {
 }
 
 impl Forms for SizeReport {
-    fn page(&self) -> ReportPage<'_> {
+    fn build_page(&self) -> ReportPage<'_> {
         let settled = self.found.settled_from().is_some();
         let mut page = ReportPage::new(Opening {
             title: self.found.title.clone(),
             subtitle: None,
-            sentence: self.sentence(),
+            sentence: self.write_sentence(),
             tone: Some(if settled { Tone::Good } else { Tone::Strong }),
             top: Top {
                 kicker: count(self.found.sizes.len(), "size"),
@@ -53,27 +53,27 @@ impl Forms for SizeReport {
             },
         });
         let table = |table| PageTable { words: &["take"], title: Tone::Faint, ..PageTable::plain(table) };
-        page.add(For::TEXT, PageBlock::Table(table(self.ratios())));
+        page.add(For::TEXT, PageBlock::Table(table(self.build_ratio_table())));
         if !self.found.costs.is_empty() {
-            page.add(For::TEXT, PageBlock::Table(table(self.costs())));
+            page.add(For::TEXT, PageBlock::Table(table(self.build_cost_table())));
         }
-        let cautions = self.cautions().iter().map(|text| Text::ours(text.clone())).collect();
+        let cautions = self.list_cautions().iter().map(|text| Text::ours(text.clone())).collect();
         page.add(For::TEXT, PageBlock::Bullets(cautions, Some(Tone::Faint)));
         page
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         let text = serde_json::to_string_pretty(&SizesDocument {
             schema: 1,
-            sentence: self.sentence(),
+            sentence: self.write_sentence(),
             settled_from: self.found.settled_from().map(|size| size.times),
-            cautions: self.cautions(),
+            cautions: self.list_cautions(),
             found: &self.found,
         })?;
         Ok(writeln!(out, "{text}")?)
     }
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         writeln!(out, "times,bytes,blocks,candidate,ratio,low,high")?;
         for size in &self.found.sizes {
             for (name, found) in &size.behind {
@@ -106,40 +106,43 @@ impl SizeReport {
         self.found.settled_from().is_some()
     }
 
-    fn sentence(&self) -> String {
+    fn write_sentence(&self) -> String {
         let last = self.found.sizes.last();
         let take = last
-            .map(|size| taken(&size.verdict))
+            .map(|size| list_recommended(&size.verdict))
             .filter(|_| last.is_some_and(|size| size.verdict.recommended.is_some()));
         match (self.found.settled_from(), take) {
             (Some(from), Some(take)) => {
-                format!("Take {take}: from {} on, the order and ratios stay as they are.", shown(from))
+                format!(
+                    "Take {take}: from {} on, the order and ratios stay as they are.",
+                    describe_size(from)
+                )
             }
             (None, Some(take)) => format!(
                 "With {}, take {take}; but the answer still moves with the size of the data, and what holds for more is not known.",
-                last.map_or(String::new(), shown)
+                last.map_or(String::new(), describe_size)
             ),
             _ => "Undecided at the largest size that was tried, so that nothing has settled.".to_owned(),
         }
     }
 
-    fn ratios(&self) -> TextTable {
+    fn build_ratio_table(&self) -> TextTable {
         let mut header: Vec<String> = ["data", "blocks", "take"].map(str::to_owned).into();
         header.extend(self.found.candidates.iter().cloned());
         let row = |size: &AtSize| {
-            let take = taken(&size.verdict);
+            let take = list_recommended(&size.verdict);
             let cell = |name: &String| {
                 let found = size.behind.iter().find(|(known, _)| known == name);
                 found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
             };
-            let own = [shown(size), size.blocks.to_string(), take];
+            let own = [describe_size(size), size.blocks.to_string(), take];
             own.into_iter().chain(self.found.candidates.iter().map(cell)).collect()
         };
         let title = "Times the best of each size, with the 95% interval".to_owned();
         TextTable { title, header, rows: self.found.sizes.iter().map(row).collect() }
     }
 
-    fn costs(&self) -> TextTable {
+    fn build_cost_table(&self) -> TextTable {
         let rows = self.found.costs.iter().map(|cost| {
             vec![
                 cost.candidate.clone(),
@@ -156,7 +159,7 @@ impl SizeReport {
         )
     }
 
-    fn cautions(&self) -> Vec<String> {
+    fn list_cautions(&self) -> Vec<String> {
         let mut told = Vec::new();
         if !self.is_settled() {
             let why = self.ended.clone().unwrap_or_else(|| "no larger size was tried".to_owned());
@@ -164,7 +167,7 @@ impl SizeReport {
         }
         for (step, pair) in self.found.steps.iter().zip(self.found.sizes.windows(2)) {
             let [one, other] = pair else { continue };
-            let between = format!("from {} to {}", shown(one), shown(other));
+            let between = format!("from {} to {}", describe_size(one), describe_size(other));
             if !step.same_leader {
                 told.push(format!("{between}: the recommended candidate changes, or is not decided"));
             }
@@ -193,7 +196,7 @@ impl SizeReport {
 }
 
 /// A size for people.
-fn shown(size: &AtSize) -> String {
+fn describe_size(size: &AtSize) -> String {
     match size.bytes {
         0 => format!("{} times the data", size.times),
         bytes => Bytes(bytes).to_string(),

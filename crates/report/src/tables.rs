@@ -9,17 +9,20 @@ use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{COSTS, Cost, Judgement, Tradeoff, WeightTurn, legacy_name};
 
-pub(super) fn beside(judged: &Judgement<'_>) -> Vec<TextTable> {
-    [factors::table(judged), costs(judged), weights(judged)].into_iter().flatten().collect()
+pub(super) fn build_secondary_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+    [factors::build_table(judged), build_cost_table(judged), build_weight_table(judged)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The tables of a plan that repeats a study.
 pub(super) fn of_study(judged: &Judgement<'_>) -> Vec<TextTable> {
-    [legacy(judged), shares(judged)].into_iter().flatten().collect()
+    [build_legacy_table(judged), build_raw_share_table(judged)].into_iter().flatten().collect()
 }
 
 /// Time, CPU, space and device writes, with the Pareto set.
-fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
+fn build_cost_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let tradeoffs = &judged.verdict.tradeoffs;
     if tradeoffs.len() < 2 {
         return None;
@@ -69,7 +72,7 @@ fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
 }
 
 /// Between which weights the leader leads.
-fn weights(judged: &Judgement<'_>) -> Option<TextTable> {
+fn build_weight_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let ranges = &judged.verdict.sensitivity;
     let leader = &judged.verdict.ranking.first()?.candidate;
     if ranges.len() < 2 {
@@ -90,7 +93,7 @@ fn weights(judged: &Judgement<'_>) -> Option<TextTable> {
     Some(TextTable::new(title, &["phase", weight, "from", "to"], rows))
 }
 
-fn legacy(judged: &Judgement<'_>) -> Option<TextTable> {
+fn build_legacy_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let combined = judged.combined.as_ref()?;
     let estimates = &combined.estimates;
     let mut phases: Vec<&str> = judged.phases.iter().map(|phase| phase.name.as_str()).collect();
@@ -111,15 +114,15 @@ fn legacy(judged: &Judgement<'_>) -> Option<TextTable> {
         });
         [entry.name.to_owned()].into_iter().chain(cells).collect()
     });
-    Some(TextTable { title, header: header(&phases), rows: rows.collect() })
+    Some(TextTable { title, header: build_header(&phases), rows: rows.collect() })
 }
 
-fn header(columns: &[&str]) -> Vec<String> {
+fn build_header(columns: &[&str]) -> Vec<String> {
     ["candidate"].iter().chain(columns).map(|text| (*text).to_owned()).collect()
 }
 
 /// Rates as shares of the bare device's.
-fn shares(judged: &Judgement<'_>) -> Option<TextTable> {
+fn build_raw_share_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let shares = &judged.raw_shares;
     let columns = once_each(shares.iter().map(|found| (found.phase.as_str(), found.metric.as_str())));
     if columns.is_empty() {
@@ -139,5 +142,9 @@ fn shares(judged: &Judgement<'_>) -> Option<TextTable> {
     });
     let rows = rows.collect();
     let title = "Rates as shares of the bare device's, measured before mkfs in the same trials".to_owned();
-    Some(TextTable { title, header: header(&names.iter().map(String::as_str).collect::<Vec<_>>()), rows })
+    Some(TextTable {
+        title,
+        header: build_header(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+        rows,
+    })
 }

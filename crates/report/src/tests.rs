@@ -202,7 +202,7 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     run.trials[0].learnt.device_seconds = Some(2460.04);
     run.worked = 118.2;
     assert_eq!(
-        super::harness::sentence(&fsverdict_judgement::verdict::Harness::of(&run).unwrap()),
+        super::harness::write_sentence(&fsverdict_judgement::verdict::Harness::of(&run).unwrap()),
         "41m of disk time in 1m58s"
     );
 }

@@ -10,7 +10,7 @@ use fsverdict_judgement::verdict::{Judgement, MissingEvaluation};
 const MOST_NAMES: usize = 4;
 
 /// Why no candidate is recommended although one leads; `None` where that is not the reason.
-pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let unevaluated = &judged.verdict.unevaluated;
     let names: Vec<&str> = unevaluated.iter().map(|one| one.candidate.as_str()).collect();
     let lacks = once_each(unevaluated.iter().flat_map(|one| &one.lacks).map(ToString::to_string));
@@ -19,8 +19,10 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let examined: Vec<String> =
-        examined(judged).into_iter().map(|name| format!("{name}{}", losses(judged, name))).collect();
+    let examined: Vec<String> = list_examined(judged)
+        .into_iter()
+        .map(|name| format!("{name}{}", describe_losses(judged, name)))
+        .collect();
     let examined = match examined.as_slice() {
         [] => String::new(),
         some => format!(" (examined: {})", some.join("; ")),
@@ -36,9 +38,9 @@ pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
 
 /// How many candidates were examined for the faults that the plan asks about, for a verdict that is open for another
 /// reason; empty where all were.
-pub(super) fn coverage(judged: &Judgement<'_>) -> String {
+pub(super) fn describe_coverage(judged: &Judgement<'_>) -> String {
     let tried = judged.with_status(CandidateStatus::Ok).count();
-    let examined = examined(judged);
+    let examined = list_examined(judged);
     if judged.plan.faults.is_none() || tried == 0 || examined.len() >= tried {
         return String::new();
     }
@@ -50,14 +52,14 @@ pub(super) fn coverage(judged: &Judgement<'_>) -> String {
 }
 
 /// The candidates that were examined under faults.
-fn examined<'a>(judged: &Judgement<'a>) -> Vec<&'a str> {
+fn list_examined<'a>(judged: &Judgement<'a>) -> Vec<&'a str> {
     let cuts = judged.run.power_cuts.iter().map(|cuts| cuts.candidate.as_str());
     let rotten = judged.run.rotten.iter().map(|rotten| rotten.candidate.as_str());
     once_each(cuts.chain(rotten))
 }
 
 /// What a candidate lost under the faults that it was examined for: `, which lost data to 7 of 116 rotten blocks, …`.
-fn losses(judged: &Judgement<'_>, candidate: &str) -> String {
+fn describe_losses(judged: &Judgement<'_>, candidate: &str) -> String {
     let silent = |number: u32| {
         if number == 0 { "none of it silently".to_owned() } else { format!("silently to {number}") }
     };

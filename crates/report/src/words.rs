@@ -1,10 +1,10 @@
 //! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
-use super::across::headline;
+use super::across::write_headline;
 use super::from_memory;
 use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
-use super::sentence::settling;
+use super::sentence::describe_settling_trials;
 use super::text::{capitalize, count, listing};
 use super::topics::{background, charged, computing, depends, device_prediction, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
@@ -22,7 +22,7 @@ const MOST_LIMITS: usize = 3;
 
 /// The paragraph about the verdict, without the outcome and the noise, which are shown separately; `None` where there
 /// is nothing to compare, or not yet.
-pub(super) fn paragraph(
+pub(super) fn write_paragraph(
     judged: &Judgement<'_>,
     across: Option<&Across>,
     outcome: &str,
@@ -33,9 +33,9 @@ pub(super) fn paragraph(
     if verdict.refused.is_none() && verdict.ranking.len() < 2 {
         return None;
     }
-    let mut sentences = vec![asked(judged)];
+    let mut sentences = vec![describe_comparison(judged)];
     if let Some(across) = across {
-        sentences.push(headline(across));
+        sentences.push(write_headline(across));
         sentences.push("Candidates on different ones are not compared with each other.".to_owned());
     } else if verdict.refused.is_some() || judged.against_itself().is_some() {
         sentences.push(outcome.to_owned());
@@ -44,17 +44,17 @@ pub(super) fn paragraph(
         sentences.push(outcome.to_owned());
         sentences.extend(noise.map(|noise| capitalize(noise) + "."));
     } else {
-        sentences.extend(found(judged, outcome));
+        sentences.extend(describe_standings(judged, outcome));
         sentences.extend(noise.map(|noise| capitalize(noise) + "."));
-        sentences.extend(costs(judged));
-        sentences.extend(weighing(judged));
+        sentences.extend(describe_cost_leads(judged));
+        sentences.extend(describe_weight_range(judged));
     }
     if judged.run.ending == Some(Ending::Budget)
         && let Some(reason) = &judged.run.finished
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let limits = limits(judged);
+    let limits = list_limits(judged);
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }
@@ -63,24 +63,24 @@ pub(super) fn paragraph(
 
 /// The conclusions that the run does not allow: advantages that only some candidates have, then the gravest limits of
 /// the verdict.
-pub(super) fn limits(judged: &Judgement<'_>) -> Vec<String> {
+pub(super) fn list_limits(judged: &Judgement<'_>) -> Vec<String> {
     let cautions = judged.run.held_cautions();
-    let compared = compared(judged);
+    let compared = list_measured(judged);
     let tilted = cautions.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
-    let fast_by_that = unflushed::sentences(judged).into_iter().take(MOST_BESIDE);
+    let fast_by_that = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
     let limits = judged.verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS);
-    from_memory::sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()
+    from_memory::write_sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()
 }
 
 /// The candidates that have estimates.
-fn compared<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
+fn list_measured<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
     let names = judged.run.candidates.iter().map(|state| state.name.as_str());
     names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
 }
 
 /// The comparison: the candidates, the metric and the amount of data.
-fn asked(judged: &Judgement<'_>) -> String {
-    let compared = compared(judged);
+fn describe_comparison(judged: &Judgement<'_>) -> String {
+    let compared = list_measured(judged);
     let goal = &judged.plan.goal.metric;
     let measure = match goal.as_str() {
         "durable" => "the time until the data were durable".to_owned(),
@@ -117,12 +117,12 @@ fn asked(judged: &Judgement<'_>) -> String {
     )
 }
 
-fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
+fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     let verdict = &judged.verdict;
     let of = |relation: Relation| -> Vec<&Standing> {
         verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
     };
-    let leader = leader(judged);
+    let leader = leader_name(judged);
     if verdict.standings.is_empty() || verdict.outcome == Outcome::Undecided && of(Relation::Open).is_empty()
     {
         return vec![outcome.to_owned()];
@@ -139,9 +139,12 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             true => ", by the interval of one comparison alone; all taken together are not yet certain",
             false => "",
         };
-        sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(judged, &open, leader)));
+        sentences.push(format!(
+            "Which to take is not decided: {}{alone}.",
+            describe_ratios(judged, &open, leader)
+        ));
     } else {
-        sentences.push(goal_words::take(judged, leader) + ".");
+        sentences.push(goal_words::recommend_leader(judged, leader) + ".");
     }
     for (relation, words) in [
         (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
@@ -150,27 +153,27 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     ] {
         let those = of(relation);
         if !those.is_empty() {
-            sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
+            sentences.push(format!("{words}: {}.", describe_ratios(judged, &those, "")));
         }
     }
-    let beside = background::sentences(judged).take(MOST_BESIDE);
+    let beside = background::write_sentences(judged).take(MOST_BESIDE);
     sentences.extend(beside.map(|what| what + "."));
-    sentences.extend(charged::sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
-    sentences.extend(computing::sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
+    sentences.extend(charged::write_sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
+    sentences.extend(computing::write_sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
     sentences.extend(depends::widening(judged).map(|what| capitalize(&what) + "."));
     sentences.extend(depends::on_single_devices(judged));
-    sentences.extend(device_prediction::sentences(judged));
-    sentences.extend(settling(judged).map(|what| capitalize(&what) + "."));
+    sentences.extend(device_prediction::write_sentences(judged));
+    sentences.extend(describe_settling_trials(judged).map(|what| capitalize(&what) + "."));
     sentences
 }
 
 /// The best candidate; where nothing is decided, the first in the sample.
-fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
+fn leader_name<'a>(judged: &'a Judgement<'_>) -> &'a str {
     judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
 }
 
 /// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
-fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
+fn describe_ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
     // Only the first number names its metric.
     let mut is_first = true;
     let ratios: Vec<String> = standings
@@ -186,9 +189,12 @@ fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> Stri
             }
             match std::mem::take(&mut is_first) {
                 true if leader.is_empty() => {
-                    format!("{name} {}", goal_words::compares(judged, name, ratio))
+                    format!("{name} {}", goal_words::compare_with_leader(judged, name, ratio))
                 }
-                true => format!("against {leader}, {name} {}", goal_words::compares(judged, name, ratio)),
+                true => format!(
+                    "against {leader}, {name} {}",
+                    goal_words::compare_with_leader(judged, name, ratio)
+                ),
                 false => format!("{name} {}", goal_words::compares_too(judged, name, ratio)),
             }
         })
@@ -202,9 +208,9 @@ fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> Stri
 }
 
 /// Which candidates cost less than the leader, and in which costs no candidate does.
-fn costs(judged: &Judgement<'_>) -> Vec<String> {
+fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
-    let leader = leader(judged);
+    let leader = leader_name(judged);
     let (mut less, mut least) = (Vec::new(), Vec::new());
     for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
         match lead {
@@ -256,7 +262,7 @@ fn name(cost: Cost) -> &'static str {
 }
 
 /// How far the weights can move before another candidate leads.
-fn weighing(judged: &Judgement<'_>) -> Option<String> {
+fn describe_weight_range(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {
         return None;

@@ -49,7 +49,7 @@ struct KindPart<'a> {
     found: Shares,
 }
 
-pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+pub(super) fn write_json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let fitted = report.fitted.iter().map(|[number, before, fitted]| FittedPart { number, before, fitted });
     let parts = report.parts.iter().map(|part| PartPart {
         of: &part.of,
@@ -72,7 +72,7 @@ pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<()
 /// The columns, documented in docs/reference/output-formats.md.
 const COLUMNS: &str = "of,kind,n,measured_ns,predicted_ns,demerit,bias,error,constant";
 
-pub(super) fn csv(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+pub(super) fn write_csv(report: &AgainstReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
     for part in &report.parts {

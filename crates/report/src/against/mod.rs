@@ -102,7 +102,7 @@ impl AgainstReport {
         far.into_iter().chain(bounds).collect()
     }
 
-    fn sentence(&self) -> String {
+    fn write_sentence(&self) -> String {
         let said = self.parts.iter().map(|part| {
             format!(
                 "{}: {} of the mean, {} within reads and writes, {} within kinds of requests",
@@ -121,8 +121,8 @@ impl AgainstReport {
     fn kinds(&self, part: &TracePart) -> TextTable {
         let header =
             ["kind", "requests", "measured ms", "model ms", "bias", "demerit", "by request", "a constant"];
-        let rows = part.kinds.iter().map(|(name, found)| row(name, found));
-        let rows = rows.chain([row("all", &part.all)]).collect();
+        let rows = part.kinds.iter().map(|(name, found)| build_row(name, found));
+        let rows = rows.chain([build_row("all", &part.all)]).collect();
         TextTable::new(part.of.clone(), &header, rows)
     }
 
@@ -161,7 +161,7 @@ impl AgainstReport {
     }
 }
 
-fn row(name: &str, found: &Shares) -> Vec<String> {
+fn build_row(name: &str, found: &Shares) -> Vec<String> {
     vec![
         name.to_owned(),
         found.n.to_string(),
@@ -180,16 +180,16 @@ fn ms(ns: f64) -> String {
 }
 
 impl Forms for AgainstReport {
-    fn page(&self) -> ReportPage<'_> {
-        page::page(self)
+    fn build_page(&self) -> ReportPage<'_> {
+        page::build_page(self)
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::json(self, out)
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::write_json(self, out)
     }
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::csv(self, out)
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::write_csv(self, out)
     }
 }
 

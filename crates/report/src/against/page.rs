@@ -1,29 +1,29 @@
 //! A model against a trace as a page.
 
 use super::AgainstReport;
-use super::picture::picture;
+use super::picture::draw_picture;
 use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::text::{count, one_line};
 
 /// Columns of words, which are set left.
 const WORDS: [&str; 3] = ["kind", "number", "ms"];
 
-pub(super) fn page(report: &AgainstReport) -> ReportPage<'_> {
-    let mut page = ReportPage::new(opening(report));
+pub(super) fn build_page(report: &AgainstReport) -> ReportPage<'_> {
+    let mut page = ReportPage::new(build_opening(report));
     for warning in report.warnings() {
         page.add(For::TEXT.and(For::HTML), PageBlock::Paragraph(Text::foreign(&warning)));
     }
     if !report.fitted.is_empty() {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Table(table(report.numbers())));
+        page.add(For::TEXT.and(For::HTML), PageBlock::Table(build_table(report.numbers())));
     }
     for part in &report.parts {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Table(table(report.kinds(part))));
+        page.add(For::TEXT.and(For::HTML), PageBlock::Table(build_table(report.kinds(part))));
     }
     if let Some(part) = report.parts.last() {
-        page.add(For::TEXT, PageBlock::Table(table(report.quantiles(part))));
+        page.add(For::TEXT, PageBlock::Table(build_table(report.quantiles(part))));
         let drawn = vec![
             PageBlock::Lead("How many of the requests took no longer, measured and by the model".into()),
-            PageBlock::picture(move || picture(&part.of, &part.pairs)),
+            PageBlock::picture(move || draw_picture(&part.of, &part.pairs)),
         ];
         page.add(For::HTML, PageBlock::section("picture", "The two distributions", drawn));
     }
@@ -38,16 +38,16 @@ const MEANING: &str = "demerit: root mean square of the horizontal distance betw
                        Wilkes 1994). by request: the mean absolute error of each request; a constant: that of the median, \
                        for somebody who knows nothing of a request. Shares are of the measured mean of their row.";
 
-fn table(of: crate::text_table::TextTable) -> PageTable {
+fn build_table(of: crate::text_table::TextTable) -> PageTable {
     PageTable { words: &WORDS, ..PageTable::plain(of) }
 }
 
-fn opening(report: &AgainstReport) -> Opening {
+fn build_opening(report: &AgainstReport) -> Opening {
     let requests = report.parts.first().map_or(0, |part| part.all.n);
     Opening {
         title: format!("{} against {}", one_line(&report.model), one_line(&report.trace)),
         subtitle: None,
-        sentence: report.sentence(),
+        sentence: report.write_sentence(),
         tone: Some(Tone::Strong),
         top: Top {
             kicker: count(requests, "request"),

@@ -18,17 +18,17 @@ const STEPS: u32 = 200;
 /// Beyond this share of the longer of the two the axis ends, lest one request take most of it.
 const SHOWN: f64 = 0.998;
 
-pub(super) fn picture(of: &str, pairs: &[(f64, f64)]) -> Markup {
+pub(super) fn draw_picture(of: &str, pairs: &[(f64, f64)]) -> Markup {
     let (measured, predicted): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let end = |times: &[f64]| quantile(times, SHOWN).unwrap_or_default();
     let longest = end(&measured).max(end(&predicted)).max(1.0);
     html! { div.requests { figure.requests {
         figcaption { strong { (one_line(of)) } " · measured in cool colour, the model in warm" }
-        (PreEscaped(drawing(&measured, &predicted, longest)))
+        (PreEscaped(draw_svg(&measured, &predicted, longest)))
     } } }
 }
 
-fn drawing(measured: &[f64], predicted: &[f64], longest: f64) -> String {
+fn draw_svg(measured: &[f64], predicted: &[f64], longest: f64) -> String {
     let mut image = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Distributions of the times, measured and predicted\">"
     );

@@ -19,7 +19,7 @@ use super::{Format, ReportError};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::{ALPHA, Comparison, History, MetricChange, RunComparison};
 
-use row::{CompareRow, row};
+use row::{CompareRow, build_row};
 use trend::Trend;
 
 /// Columns of words, which are aligned to the left.
@@ -44,15 +44,15 @@ pub fn write_comparison(
 }
 
 impl Forms for ComparisonReport<'_> {
-    fn page(&self) -> ReportPage<'_> {
-        page::page(self)
+    fn build_page(&self) -> ReportPage<'_> {
+        page::build_page(self)
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         json::render(*self, out)
     }
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
         csv::render(*self, out)
     }
 }
@@ -68,7 +68,7 @@ impl<'a> ComparisonReport<'a> {
     }
 
     /// The outcome in a sentence or two, with names as the plan has them.
-    fn sentence(&self) -> String {
+    fn write_sentence(&self) -> String {
         let whole = outcome(&self.found.whole);
         let (one, other) = (self.before.header.kernel(), self.after.header.kernel());
         let kernels = one.zip(other).filter(|(one, other)| one != other);
@@ -88,7 +88,7 @@ impl<'a> ComparisonReport<'a> {
     }
 
     /// The definitions of "worse" and "better".
-    fn legend(&self) -> String {
+    fn write_legend(&self) -> String {
         let found = &self.found.whole;
         let steps = if self.found.steps.is_empty() {
             String::new()
@@ -116,7 +116,7 @@ impl<'a> ComparisonReport<'a> {
 
     /// The changes that are judged between the first and the last run, with the trend between them where there are more
     /// runs.
-    fn table(&self) -> TextTable {
+    fn build_table(&self) -> TextTable {
         let several = !self.found.steps.is_empty();
         let mut header = vec!["candidate", "phase", "before", "after", "change", "95% interval", "outcome"];
         if several {
@@ -158,7 +158,7 @@ impl<'a> ComparisonReport<'a> {
     }
 
     /// Remarks that a reader must know: a label and a sentence each.
-    fn remarks(&self) -> Vec<(&'static str, String)> {
+    fn write_remarks(&self) -> Vec<(&'static str, String)> {
         let whole = &self.found.whole;
         let mut remarks: Vec<(&str, String)> = Vec::new();
         for (label, entries) in [("Broken", &whole.broken), ("Left out", &whole.left_out)] {
@@ -239,7 +239,7 @@ fn differences(found: &RunComparison) -> Vec<String> {
 }
 
 fn numbers(change: &MetricChange, subject: String) -> Vec<String> {
-    let CompareRow { before, after, change: ratio, interval } = row(change);
+    let CompareRow { before, after, change: ratio, interval } = build_row(change);
     vec![change.candidate.clone(), subject, before, after, ratio, interval]
 }
 
@@ -251,7 +251,7 @@ fn is_apart(change: &MetricChange) -> bool {
 /// A change for use in a sentence: `ext4 write +12%`; `ext4 write appeared (0 → 5 MiB)`.
 fn within_a_sentence(change: &MetricChange) -> String {
     if change.ratio.point.is_infinite() || change.ratio.point == 0.0 {
-        let CompareRow { before, after, change: what, .. } = row(change);
+        let CompareRow { before, after, change: what, .. } = build_row(change);
         return format!("{} {} {what} ({before} → {after})", change.candidate, change.subject());
     }
     format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))

@@ -1,18 +1,19 @@
 //! The comparison as a page: the results of each candidate in each phase, run by run.
 
-use super::picture::picture;
+use super::picture::draw_picture;
 use super::{ComparisonReport, WORDS, differences, outcome, row};
 use crate::page::{
-    FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top, gist,
+    FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
+    build_gist,
 };
 use crate::text::{count, one_line};
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{Run, metric};
 use fsverdict_judgement::verdict::Comparison;
 
-pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
-    let mut page = ReportPage::new(opening(report));
-    let judged = report.table();
+pub(super) fn build_page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
+    let mut page = ReportPage::new(build_opening(report));
+    let judged = report.build_table();
     let is_empty = judged.rows.is_empty();
     let with_table = if is_empty { For::TERMINAL } else { For::TEXT };
     let tones = report.found.whole.judged.iter().map(|change| match change.outcome() {
@@ -21,13 +22,13 @@ pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
         _ => None,
     });
     page.add(with_table, PageBlock::Table(PageTable { changes: Some(tones.collect()), ..changes(judged) }));
-    page.add(with_table, PageBlock::Note(Text::foreign(&report.legend())));
+    page.add(with_table, PageBlock::Note(Text::foreign(&report.write_legend())));
     let costs = report.costs(false);
     if !costs.rows.is_empty() {
         page.add(For::TERMINAL, PageBlock::Table(PageTable { changes: Some(Vec::new()), ..changes(costs) }));
     }
     ends(report).into_iter().for_each(|line| page.add(For::TERMINAL, line));
-    page.add(For::TEXT, remarks(report));
+    page.add(For::TEXT, write_remarks(report));
     let costs = report.costs(true);
     if !costs.rows.is_empty() {
         let title = "CPU, device writes and the steps around the phases (for information, not tested)";
@@ -38,7 +39,7 @@ pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
         );
     }
     page.add(For::MARKDOWN, PageBlock::Paragraph(runs_in_a_line(report)));
-    sections(report).into_iter().for_each(|section| page.add(For::HTML, section));
+    build_sections(report).into_iter().for_each(|section| page.add(For::HTML, section));
     page
 }
 
@@ -50,12 +51,12 @@ fn dated(run: &Run) -> String {
     run.header.started.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-fn opening(report: &ComparisonReport<'_>) -> Opening {
+fn build_opening(report: &ComparisonReport<'_>) -> Opening {
     let (badge, class, tone) = match report.found.has_regression() {
         true => ("regression", "undecided", Tone::Bad),
         false => ("no regression", "decided", Tone::Good),
     };
-    let remarks = report.remarks();
+    let remarks = report.write_remarks();
     let of = |wanted: &'static str| {
         let own = remarks.iter().filter(move |(label, _)| *label == wanted);
         own.map(|(_, text)| text.clone()).collect::<Vec<String>>()
@@ -65,7 +66,7 @@ fn opening(report: &ComparisonReport<'_>) -> Opening {
     Opening {
         title: report.before.header.title.clone(),
         subtitle: Some(if report.found.steps.is_empty() { "before and after" } else { "a history" }),
-        sentence: report.sentence(),
+        sentence: report.write_sentence(),
         tone: Some(tone),
         top: Top {
             kicker: format!(
@@ -79,8 +80,8 @@ fn opening(report: &ComparisonReport<'_>) -> Opening {
             sentence: None,
             basis: of("Broken").iter().map(|text| ("Broken", Text::foreign(text))).collect(),
             folds: Some(vec![
-                gist(None, "caution", of("Caution").into_iter()),
-                gist(None, "difference", of("Differs").into_iter()),
+                build_gist(None, "caution", of("Caution").into_iter()),
+                build_gist(None, "difference", of("Differs").into_iter()),
                 PageBlock::Gist { id: None, what: format!("{} left out", left_out.len()), lines: left_out },
             ]),
         },
@@ -105,12 +106,12 @@ fn ends(report: &ComparisonReport<'_>) -> Vec<PageBlock<'static>> {
     report.runs().enumerate().map(line).collect()
 }
 
-fn remarks(report: &ComparisonReport<'_>) -> PageBlock<'static> {
+fn write_remarks(report: &ComparisonReport<'_>) -> PageBlock<'static> {
     let remark = |(label, text): (&'static str, String)| {
         let tone = (label == "Broken").then_some(Tone::Bad);
         Remark { label, text, tone, is_cut: false }
     };
-    PageBlock::Remarks(report.remarks().into_iter().map(remark).collect())
+    PageBlock::Remarks(report.write_remarks().into_iter().map(remark).collect())
 }
 
 fn runs_in_a_line(report: &ComparisonReport<'_>) -> Text {
@@ -124,7 +125,7 @@ fn runs_in_a_line(report: &ComparisonReport<'_>) -> Text {
     text.plain(".")
 }
 
-fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
+fn build_sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     let found = &report.found.whole;
     let goal = found.goal.metric.as_str();
     let title = metric(goal).map_or(goal, |known| known.title);
@@ -138,8 +139,8 @@ fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
         ],
         has_switch: false,
     };
-    let legend = Text::foreign(&report.legend()).plain(" Every course is drawn to one scale; the band is where differences do not matter, uprights are 95% intervals, full points mark a step that is a change.");
-    let drawn = vec![PageBlock::picture(move || picture(report)), PageBlock::Note(legend)];
+    let legend = Text::foreign(&report.write_legend()).plain(" Every course is drawn to one scale; the band is where differences do not matter, uprights are 95% intervals, full points mark a step that is a change.");
+    let drawn = vec![PageBlock::picture(move || draw_picture(report)), PageBlock::Note(legend)];
     let mut sections =
         vec![PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks: drawn }];
     if !report.found.steps.is_empty() {
@@ -148,7 +149,7 @@ fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     let mut numbers = Vec::new();
     if !found.costs.is_empty() || !found.judged.is_empty() {
         let table = |table| vec![PageBlock::Table(changes(table))];
-        numbers.push(PageBlock::fold(None, "What was judged", table(report.table())));
+        numbers.push(PageBlock::fold(None, "What was judged", table(report.build_table())));
         if !found.costs.is_empty() {
             let title = "Costs, and the steps around the phases";
             numbers.push(PageBlock::fold(None, title, table(report.costs(true))));

@@ -19,7 +19,7 @@ const NARROWEST: f64 = 1.1;
 const WIDEST: f64 = 4.0;
 
 /// Candidates by phases, in the order in which they were judged.
-pub(super) fn picture(report: &ComparisonReport<'_>) -> Markup {
+pub(super) fn draw_picture(report: &ComparisonReport<'_>) -> Markup {
     let judged = &report.found.whole.judged;
     let names = once_each(judged.iter().map(|change| change.candidate.as_str()));
     let phases = once_each(judged.iter().map(MetricChange::subject));
@@ -53,7 +53,7 @@ fn cell(change: &MetricChange, trend: &Trend<'_>, reach: f64) -> Markup {
         Comparison::Same => ("once", "="),
         Comparison::Undecided => ("unclear", "?"),
     };
-    let shown = row::row(change);
+    let shown = row::build_row(change);
     let heat = place(change.ratio.point.max(1.0 / change.ratio.point).min(reach), 1.0, reach);
     let hover = format!("{} → {} ({}), {}", shown.before, shown.after, shown.interval, word(judged));
     html! {

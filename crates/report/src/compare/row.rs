@@ -15,7 +15,7 @@ pub(super) struct CompareRow {
     pub(super) interval: String,
 }
 
-pub(super) fn row(found: &MetricChange) -> CompareRow {
+pub(super) fn build_row(found: &MetricChange) -> CompareRow {
     let scale = NumberScale::suited(found.unit, [found.before.point, found.after.point].into_iter());
     let cell = |estimate: &Estimate| {
         let spread = match (estimate.low, estimate.high) {

@@ -60,11 +60,11 @@ fn row_part<'a>(row: &'a OnDevice, sentence: &'a str) -> RowPart<'a> {
     }
 }
 
-pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+pub(super) fn write_json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let text = serde_json::to_string_pretty(&DevicesDocument {
         schema: SCHEMA,
         title: &report.found.title,
-        sentence: report.sentence(),
+        sentence: report.write_sentence(),
         n: report.found.devices,
         devices: report.rows().map(|(row, sentence)| row_part(row, sentence)).collect(),
         like_these: report.found.sites.as_ref(),
@@ -76,7 +76,7 @@ pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(),
 /// The columns, documented in docs/reference/output-formats.md.
 const COLUMNS: &str = "device,source,identity,kernel,lab,candidate,recommended,behind,low,high,n";
 
-pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+pub(super) fn write_csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
     for row in &report.found.rows {

@@ -5,9 +5,9 @@ mod page;
 
 use std::io;
 
-use super::across::headline;
+use super::across::write_headline;
 use super::forms::{self, Forms};
-use super::groups::{outcome, taken};
+use super::groups::{describe_outcome, list_recommended};
 use super::number::{percent, times, times_with_ends};
 use super::page::ReportPage;
 use super::text::{count, listing};
@@ -33,16 +33,16 @@ pub fn write_devices(
 }
 
 impl Forms for DeviceReport {
-    fn page(&self) -> ReportPage<'_> {
-        page::page(self)
+    fn build_page(&self) -> ReportPage<'_> {
+        page::build_page(self)
     }
 
-    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::json(self, out)
+    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::write_json(self, out)
     }
 
-    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::csv(self, out)
+    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::write_csv(self, out)
     }
 }
 
@@ -56,7 +56,7 @@ impl DeviceReport {
             parts.iter().map(|part| Judgement::of(part.plan, &part.run)).collect();
         let found = DeviceTable::of(&parts, &judged).ok_or_else(Vec::new)?;
         let cautions = limits(&found);
-        Ok(Self { found, sentences: judged.iter().map(outcome).collect(), cautions })
+        Ok(Self { found, sentences: judged.iter().map(describe_outcome).collect(), cautions })
     }
 
     /// Each device with its sentence.
@@ -66,7 +66,7 @@ impl DeviceReport {
 
     /// The conclusion: first that it depends on the device, then which candidate to take on which, then on similar
     /// devices.
-    fn sentence(&self) -> String {
+    fn write_sentence(&self) -> String {
         let found = &self.found;
         let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.turn(found.tie)?)));
         let depends = turn.map_or(String::new(), |(sites, (candidate, device, ratio))| {
@@ -75,7 +75,7 @@ impl DeviceReport {
                 "It depends on the device: on {device}, {candidate} takes {ratio} times as long as {leader}. "
             )
         });
-        format!("{depends}{} {}", headline(&found.across), self.like_these())
+        format!("{depends}{} {}", write_headline(&found.across), self.like_these())
     }
 
     /// The conclusion about similar devices.
@@ -97,12 +97,12 @@ impl DeviceReport {
         }
     }
 
-    fn table(&self) -> TextTable {
+    fn build_table(&self) -> TextTable {
         let found = &self.found;
         let mut header: Vec<String> = ["device", "kernel", "lab", "blocks", "take"].map(str::to_owned).into();
         header.extend(found.candidates.iter().cloned());
         let row = |row: &OnDevice| {
-            let take = taken(&row.verdict);
+            let take = list_recommended(&row.verdict);
             let own = [row.device.clone(), row.kernel.clone(), row.lab.clone(), row.blocks.to_string(), take];
             own.into_iter().chain(found.candidates.iter().map(|name| cell(row, name))).collect()
         };

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::DeviceReport;
-use crate::groups::taken;
+use crate::groups::list_recommended;
 use crate::html::ratio;
 use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::text::{count, one_line};
@@ -12,9 +12,9 @@ use fsverdict_judgement::verdict::Estimate;
 /// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
-pub(super) fn page(report: &DeviceReport) -> ReportPage<'_> {
-    let mut page = ReportPage::new(opening(report));
-    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(report.table()) };
+pub(super) fn build_page(report: &DeviceReport) -> ReportPage<'_> {
+    let mut page = ReportPage::new(build_opening(report));
+    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(report.build_table()) };
     page.add(For::TEXT, PageBlock::Table(table));
     let row = report.rows().map(|(row, sentence)| {
         Text::foreign(&row.device).plain(": ").said(sentence).plain(" (").code(&row.source).plain(")")
@@ -24,7 +24,7 @@ pub(super) fn page(report: &DeviceReport) -> ReportPage<'_> {
     page.add(For::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
     let drawn = vec![
         PageBlock::Lead("Times the best of each device, with the 95% interval".into()),
-        PageBlock::picture(move || picture(report)),
+        PageBlock::picture(move || draw_picture(report)),
     ];
     page.add(For::HTML, PageBlock::section("picture", "Device by device", drawn));
     let all = vec![PageBlock::Facts(facts(report)), PageBlock::Bullets(cautions(), None)];
@@ -32,12 +32,12 @@ pub(super) fn page(report: &DeviceReport) -> ReportPage<'_> {
     page
 }
 
-fn opening(report: &DeviceReport) -> Opening {
+fn build_opening(report: &DeviceReport) -> Opening {
     let is_decided = report.found.across.is_decided();
     Opening {
         title: report.found.title.clone(),
         subtitle: None,
-        sentence: report.sentence(),
+        sentence: report.write_sentence(),
         tone: Some(if is_decided { Tone::Good } else { Tone::Strong }),
         top: Top {
             kicker: count(report.found.devices, "device"),
@@ -67,7 +67,7 @@ fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
     fact.collect()
 }
 
-fn picture(report: &DeviceReport) -> Markup {
+fn draw_picture(report: &DeviceReport) -> Markup {
     html! { div.scroll {
         table.picture {
             caption.unseen { "Devices by candidates" }
@@ -79,7 +79,7 @@ fn picture(report: &DeviceReport) -> Markup {
                 @for row in &report.found.rows { tr {
                     th scope="row" { span.name { (one_line(&row.device)) } }
                     td { (one_line(&row.kernel)) }
-                    td { (one_line(&taken(&row.verdict))) }
+                    td { (one_line(&list_recommended(&row.verdict))) }
                     @for name in &report.found.candidates {
                         (ratio(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
                     }

@@ -3,25 +3,27 @@
 use maud::{Markup, html};
 
 use super::figures::ratio;
-use crate::across::{SideBySide, change, tables};
+use crate::across::{SideBySide, build_tables, describe_changes};
 use crate::page::{PageBlock, PageTable, Text};
 use crate::text::one_line;
 use fsverdict_judgement::verdict::{Across, Estimate};
 
-pub(super) fn section(across: &SideBySide) -> PageBlock<'_> {
+pub(super) fn build_section(across: &SideBySide) -> PageBlock<'_> {
     let found = &across.found;
     let facts = across.columns().map(|(column, said)| (Text::foreign(&column.title), Text::foreign(said)));
     let mut blocks = vec![
-        PageBlock::Lead(Text::foreign(&change(found))),
-        PageBlock::picture(move || picture(found)),
+        PageBlock::Lead(Text::foreign(&describe_changes(found))),
+        PageBlock::picture(move || draw_picture(found)),
         PageBlock::Facts(facts.collect()),
     ];
     // The first table is drawn as a picture.
-    blocks.extend(tables(found).into_iter().skip(1).map(|table| PageBlock::Table(PageTable::plain(table))));
+    blocks.extend(
+        build_tables(found).into_iter().skip(1).map(|table| PageBlock::Table(PageTable::plain(table))),
+    );
     PageBlock::section("across", "Which on what", blocks)
 }
 
-fn picture(found: &Across) -> Markup {
+fn draw_picture(found: &Across) -> Markup {
     html! {
         div.scroll {
             table.picture {

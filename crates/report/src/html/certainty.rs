@@ -8,7 +8,7 @@ use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
-pub(super) fn folded(report: &Report<'_>) -> Option<PageBlock<'static>> {
+pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'static>> {
     let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
     if standings.is_empty() {
         return None;

@@ -11,7 +11,7 @@ use fsverdict_text::quoted;
 const OUTPUT_SHOWN: usize = 2000;
 
 /// The commands, in the report's order of candidates.
-pub(super) fn folded(report: &Report<'_>) -> Markup {
+pub(super) fn build_folded_block(report: &Report<'_>) -> Markup {
     let trials: Vec<&TrialCommands> = report
         .judged
         .candidates

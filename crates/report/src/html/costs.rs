@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use maud::{Markup, html};
 
-use super::figures::{bar, in_scale};
+use super::figures::{draw_bar, in_scale};
 use super::phases::chart;
 use crate::Report;
 use crate::index::Index;
@@ -18,7 +18,7 @@ use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Group;
 use fsverdict_judgement::verdict::{COSTS, Cost, CostColumn, Mark};
 
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
     let mut blocks = Vec::new();
     if report.judged.costs.is_empty() {
         blocks.push(PageBlock::Lead("No costs were measured.".into()));
@@ -29,13 +29,15 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Page
         let lead = "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better.";
         blocks.push(PageBlock::Lead(lead.into()));
         let index = Rc::clone(index);
-        blocks.push(PageBlock::picture(move || html! { div.scroll { (table(&index, &columns(report))) } }));
+        blocks.push(PageBlock::picture(
+            move || html! { div.scroll { (build_table(&index, &list_columns(report))) } },
+        ));
         blocks.extend(by_phase(report));
     }
     PageBlock::section("costs", "What it cost", blocks)
 }
 
-fn columns<'a>(report: &'a Report<'_>) -> Vec<CostsColumn<'a>> {
+fn list_columns<'a>(report: &'a Report<'_>) -> Vec<CostsColumn<'a>> {
     let costs = &report.judged.costs;
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
     // Tool and kernel stand side by side to be added up.
@@ -83,7 +85,7 @@ struct CostsColumn<'a> {
     most: f64,
 }
 
-fn table(index: &Index<'_>, columns: &[CostsColumn<'_>]) -> Markup {
+fn build_table(index: &Index<'_>, columns: &[CostsColumn<'_>]) -> Markup {
     html! {
         table.costs {
             caption.unseen { "Costs of the workload by candidate" }
@@ -110,7 +112,7 @@ fn table(index: &Index<'_>, columns: &[CostsColumn<'_>]) -> Markup {
 fn cell(column: &CostsColumn<'_>, at: usize) -> Markup {
     html! {
         @match column.found.values[at] {
-            Some(value) => { (beside_the_most(value, column)) (bar(value / column.most)) }
+            Some(value) => { (beside_the_most(value, column)) (draw_bar(value / column.most)) }
             None => { "–" }
         }
     }

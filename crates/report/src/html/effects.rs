@@ -23,7 +23,7 @@ fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
 }
 
 /// The section; `None` where no two candidates differ in just one option.
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let rows = &report.judged.effects;
     if rows.is_empty() {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Opti
                     th scope="col" { "from → to" }
                     @for phase in report.judged.headline() { th scope="col" { (one_line(&phase.name)) } }
                 } }
-                tbody { @for effect in rows { (row(report, &index, effect, reach)) } }
+                tbody { @for effect in rows { (build_row(report, &index, effect, reach)) } }
             } }
         }
     };
@@ -105,7 +105,7 @@ fn strips(found: &[FactorEffect], reach: f64) -> Markup {
                     td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
                 }
                 @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
-                    th scope="row" { small { (one_line(&factors::place(one))) ": as against elsewhere" } }
+                    th scope="row" { small { (one_line(&factors::name_level(one))) ": as against elsewhere" } }
                     (cell(&one.ratio, true))
                     td { (times_within(&one.here)) "× there" }
                 } }
@@ -114,7 +114,7 @@ fn strips(found: &[FactorEffect], reach: f64) -> Markup {
     }
 }
 
-fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64) -> Markup {
+fn build_row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64) -> Markup {
     html! {
         tr data-candidate=[index.number(&option.changed)] {
             th scope="row" {

@@ -28,7 +28,7 @@ const SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-pub(super) fn section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> PageBlock<'a> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> PageBlock<'a> {
     let again = Text::default()
         .code("fsverdict run THIS-PAGE.html")
         .plain(" repeats the run; ")
@@ -39,7 +39,7 @@ pub(super) fn section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> 
     blocks.extend([
         PageBlock::fold(None, "Plan: what was asked, to be run again", plan),
         PageBlock::fold(None, "Environment: where it ran", vec![environment(report)]),
-        PageBlock::picture(move || commands::folded(report)),
+        PageBlock::picture(move || commands::build_folded_block(report)),
         PageBlock::fold(
             Some("method"),
             "Method: why these numbers can be trusted, and how far",
@@ -57,7 +57,7 @@ fn downloads<'a>(report: &Report<'_>, thinned: Option<&Thinned>) -> Vec<PageBloc
         } }
     };
     let fewer = |thinned: &Thinned| {
-        format!("The CSV saved here holds the trials that are drawn only. {}", thinned.sentence())
+        format!("The CSV saved here holds the trials that are drawn only. {}", thinned.write_sentence())
     };
     let header = &report.judged.run.header;
     let source = Text::ours("Run ")
@@ -77,7 +77,8 @@ fn environment<'a>(report: &Report<'_>) -> PageBlock<'a> {
     let facts = &report.judged.run.header.environment;
     let fact = |(name, value): (&String, &String)| (Text::default().code(name), Text::foreign(value));
     let harness = report.judged.harness.iter();
-    let harness = harness.map(|found| (Text::default().code("harness"), harness::sentence(found).into()));
+    let harness =
+        harness.map(|found| (Text::default().code("harness"), harness::write_sentence(found).into()));
     PageBlock::Facts(facts.iter().map(fact).chain(harness).collect())
 }
 

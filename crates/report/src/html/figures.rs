@@ -76,7 +76,7 @@ pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: O
 }
 
 /// A bar from zero; `share` is its length, 0 to 1.
-pub(super) fn bar(share: f64) -> Markup {
+pub(super) fn draw_bar(share: f64) -> Markup {
     html! { span.bar aria-hidden="true" { i style=(format!("width:{:.1}%", (share * 100.0).clamp(0.0, 100.0))) {} } }
 }
 

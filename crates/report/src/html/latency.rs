@@ -19,7 +19,7 @@ use fsverdict_judgement::verdict::{LatencyCounts, latencies, latency_at};
 const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
 
 /// The section; nothing where no operation recorded latencies.
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let sums = latencies(&report.judged);
     if sums.is_empty() {
         return None;
@@ -46,14 +46,14 @@ fn curves(report: &Report<'_>, index: &Index<'_>, sums: &Sums<'_>) -> Markup {
                 (chart("latency", Some(phase), call, &format!("Latency of {} in {} by percentile; the table below has the numbers", one_line(call), one_line(name))))
                 details {
                     summary { "Numbers of " (one_line(name)) ": " (one_line(call)) }
-                    (numbers(&table(report, sums, phase, call), Some(index)))
+                    (numbers(&build_table(report, sums, phase, call), Some(index)))
                 }
             }
         } }
     }
 }
 
-fn table(report: &Report<'_>, sums: &Sums<'_>, phase: usize, call: &str) -> TextTable {
+fn build_table(report: &Report<'_>, sums: &Sums<'_>, phase: usize, call: &str) -> TextTable {
     let rows = report.judged.candidates.iter().enumerate().filter_map(|(at_candidate, entry)| {
         let counts = sums.get(&(phase, call, at_candidate))?;
         let shares = SHOWN.map(|shown| shown.0).into_iter().chain([1.0]);

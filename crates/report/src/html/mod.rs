@@ -78,7 +78,7 @@ pub(super) fn written(page: &ReportPage<'_>) -> String {
 
 /// The sections of a run's page: the pictures, each of which is drawn by a file of its own and has a line here, with the
 /// sections `of_topics` between them.
-pub(super) fn sections<'a>(
+pub(super) fn build_sections<'a>(
     report: &'a Report<'a>,
     index: &Rc<Index<'a>>,
     of_topics: impl Iterator<Item = Option<PageBlock<'a>>>,
@@ -89,26 +89,26 @@ pub(super) fn sections<'a>(
     let is_measured =
         judged.with_status(CandidateStatus::Ok).next().is_some() && !judged.estimates.is_empty();
     let mut sections = vec![
-        report.across.as_ref().map(across::section),
-        Some(picture::section(report, index)),
+        report.across.as_ref().map(across::build_section),
+        Some(picture::build_section(report, index)),
         groups::costs(report),
     ];
     sections.extend(of_topics);
     if is_measured {
         sections.extend([
-            Some(phases::section(report, index, thinned)),
-            requests::section(report),
-            Some(costs::section(report, index)),
+            Some(phases::build_section(report, index, thinned)),
+            requests::build_section(report),
+            Some(costs::build_section(report, index)),
             effects::of_factors(report),
-            effects::section(report, index),
+            effects::build_section(report, index),
             phases::steps(report, index),
-            latency::section(report, index),
-            then::section(report),
+            latency::build_section(report, index),
+            then::build_section(report),
             phases::drift(report),
         ]);
     }
     sections.push(groups::guarantees(report));
-    sections.push(Some(evidence::section(report, thinned)));
+    sections.push(Some(evidence::build_section(report, thinned)));
     sections
 }
 

@@ -22,7 +22,7 @@ use fsverdict_judgement::verdict::{PhaseEntry, PhaseEstimate};
 const SHOWN: [&str; 4] = ["durable", "returned", "throughput", "file_rate"];
 
 /// The phases of the plan, and other steps that the goal weighs.
-pub(super) fn section<'a>(
+pub(super) fn build_section<'a>(
     report: &'a Report<'a>,
     index: &Rc<Index<'a>>,
     thinned: Option<&Thinned>,
@@ -44,7 +44,7 @@ pub(super) fn section<'a>(
             (buffered(report))
         }
     };
-    let thinned = thinned.map(|thinned| PageBlock::Note(thinned.sentence().into()));
+    let thinned = thinned.map(|thinned| PageBlock::Note(thinned.write_sentence().into()));
     let blocks = std::iter::once(PageBlock::Lead(lead)).chain(thinned).chain([PageBlock::picture(drawn)]);
     PageBlock::section("phases", "Phase by phase", blocks.collect())
 }
@@ -120,7 +120,7 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
                 p.none { "Not measured for any candidate." }
             } @else {
                 (chart("phase", report.judged.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
-                details { summary { "Numbers of " (name) } (table(report, index, phase)) }
+                details { summary { "Numbers of " (name) } (build_table(report, index, phase)) }
             }
         }
     }
@@ -138,7 +138,7 @@ fn work(phase: &Phase) -> Markup {
     }
 }
 
-fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
+fn build_table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
     let goal = report.judged.plan.goal.metric.as_str();
     let mut metrics: Vec<&str> = vec![goal];
     metrics.extend(SHOWN.into_iter().filter(|shown| *shown != goal));

@@ -31,7 +31,7 @@ fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
     let goal = report.judged.plan.goal.metric.as_str();
     let what = metric(goal).map_or(goal, |known| known.title);
     let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
@@ -54,13 +54,13 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Page
     };
     let mut blocks = {
         let index = Rc::clone(index);
-        vec![PageBlock::picture(move || picture(report, &index, columns, crowned))]
+        vec![PageBlock::picture(move || draw_picture(report, &index, columns, crowned))]
     };
     if report.picture.is_some() {
         if crowned {
-            blocks.push(PageBlock::Note(legend(report).into()));
+            blocks.push(PageBlock::Note(write_legend(report).into()));
         }
-        blocks.extend(certainty::folded(report));
+        blocks.extend(certainty::build_folded_block(report));
         blocks.extend(beside(report));
     }
     PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
@@ -74,14 +74,14 @@ fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
 }
 
-fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
+fn draw_picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
     html! {
         (strip_key(report))
         div.scroll {
             table.picture.cards {
                 caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
                 (head(report, columns, crowned))
-                tbody { @for entry in &report.judged.candidates { (row(report, index, columns, crowned, entry)) } }
+                tbody { @for entry in &report.judged.candidates { (build_row(report, index, columns, crowned, entry)) } }
             }
         }
     }
@@ -126,14 +126,14 @@ fn label(report: &Report<'_>, column: &MatrixColumn) -> String {
 }
 
 /// A candidate, in these phases, and under the goal where anybody is crowned.
-fn row(
+fn build_row(
     report: &Report<'_>,
     index: &Index<'_>,
     columns: &[MatrixColumn],
     crowned: bool,
     entry: &CandidateEntry<'_>,
 ) -> Markup {
-    let cells = report.picture.as_ref().and_then(|matrix| matrix.row(entry.name)).map(|row| &row.cells);
+    let cells = report.picture.as_ref().and_then(|matrix| matrix.find_row(entry.name)).map(|row| &row.cells);
     let farthest = farthest(report);
     html! {
         tr data-candidate=[index.number(entry.name)] {
@@ -164,7 +164,7 @@ fn row(
                 }
             } @else {
                 td.why colspan=(columns.len() + usize::from(crowned)) {
-                    b { (sentence::fared(entry)) } @if !entry.why.is_nothing() { ": " (one_line(&sentence::why(entry))) }
+                    b { (sentence::describe_status(entry)) } @if !entry.why.is_nothing() { ": " (one_line(&sentence::explain_missing_result(entry))) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
             }
@@ -256,7 +256,7 @@ fn strip_key(report: &Report<'_>) -> Markup {
     }
 }
 
-fn legend(report: &Report<'_>) -> String {
+fn write_legend(report: &Report<'_>) -> String {
     let sizes = match report.judged.sample_sizes() {
         Some((few, many)) if few != many => {
             format!("Means over {few} to {many} trials, side by side within blocks. ")

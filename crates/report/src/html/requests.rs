@@ -20,7 +20,7 @@ const STRIP: f64 = 40.0;
 const GAP: f64 = 10.0;
 
 /// The section; `None` where no device was modelled.
-pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     if report.requests.is_empty() {
         return None;
     }
@@ -35,11 +35,11 @@ pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
         ". Below it bytes per second, and requests inside the device. Long lines are sequential work, \
          clouds are seeks; a device that moves an arm is slow in clouds.",
     );
-    let blocks = vec![PageBlock::Lead(lead), PageBlock::picture(move || pictures(report))];
+    let blocks = vec![PageBlock::Lead(lead), PageBlock::picture(move || draw_pictures(report))];
     Some(PageBlock::section("requests", "What the device was asked for", blocks))
 }
 
-fn pictures(report: &Report<'_>) -> Markup {
+fn draw_pictures(report: &Report<'_>) -> Markup {
     let limit = (ALL / report.requests.len().max(1)).min(EACH);
     // Strips have the same scale in every picture.
     let most = |of: fn(&Requests) -> f64| report.requests.iter().map(of).fold(0.0, f64::max);
@@ -56,7 +56,7 @@ fn pictures(report: &Report<'_>) -> Markup {
                     (format!("{:.1}–{:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
                     " · ≤ " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
                 }
-                (PreEscaped(drawing(one, &phases(report, one), &scale, limit)))
+                (PreEscaped(draw_svg(one, &phases(report, one), &scale, limit)))
             }
         } }
     }
@@ -83,7 +83,7 @@ fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
 }
 
 /// The picture as an image that is embedded in the page, within this many bytes.
-fn drawing(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
+fn draw_svg(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
     let mut fitting = one.clone();
     loop {
         let image = image(&fitting, phases, scale);
@@ -162,7 +162,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, ChartScale, drawing, marks};
+    use super::{ALL, ChartScale, draw_svg, marks};
     use crate::Requests;
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         };
         let limit = ALL / 18;
         let drawn =
-            drawing(&noise, &[("write", 0.0), ("a<b", 0.5)], &ChartScale { rate: 1e7, depth: 1.0 }, limit);
+            draw_svg(&noise, &[("write", 0.0), ("a<b", 0.5)], &ChartScale { rate: 1e7, depth: 1.0 }, limit);
         assert!(drawn.len() <= limit && drawn.len() > limit / 16, "{}", drawn.len());
         assert!(drawn.contains("a&lt;b") && drawn.contains("class=\"writes\""));
         assert_eq!(marks(&[(1, 0), (2, 0), (3, 0), (7, 0), (0, 1)]), "M1 0h3M7 0h1M0 1h1");

@@ -15,7 +15,7 @@ pub(super) struct Thinned {
 
 impl Thinned {
     /// The note for the reader about the trials that were left out.
-    pub(super) fn sentence(self) -> String {
+    pub(super) fn write_sentence(self) -> String {
         format!(
             "This run has {}; the charts draw {} of them, those of some blocks. All numbers, intervals, tables and latencies \
              are made from all trials. `fsverdict report RUN --format csv` has every number.",

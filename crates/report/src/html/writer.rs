@@ -12,12 +12,12 @@ use crate::text_table::TextTable;
 pub(super) fn body(page: &ReportPage<'_>) -> Markup {
     let index = page.index.as_deref();
     html! {
-        (opening(&page.opening, index))
+        (build_opening(&page.opening, index))
         @for one in page.blocks(For::HTML) { (block(one, index)) }
     }
 }
 
-fn opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
+fn build_opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
     let top = &opening.top;
     html! {
         header.opening {
@@ -36,7 +36,9 @@ fn opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
 
 fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
     match of {
-        PageBlock::Section { id, title, keys, blocks } => section(id, title, keys.as_ref(), blocks, index),
+        PageBlock::Section { id, title, keys, blocks } => {
+            build_section(id, title, keys.as_ref(), blocks, index)
+        }
         PageBlock::Fold(FoldedPart { id, title, blocks })
         | PageBlock::Folded(FoldedPart { id, title, blocks }) => html! {
             details id=[id] {
@@ -82,7 +84,7 @@ fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
     }
 }
 
-fn section(
+fn build_section(
     id: &str,
     title: &str,
     keys: Option<&Keys>,

@@ -15,7 +15,7 @@ use super::index::Index;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
 
-pub(super) use parts::{gist, in_use, in_words, remarks};
+pub(super) use parts::{build_gist, build_remarks, in_use, in_words};
 pub(super) use text::{Sign, Span, Text};
 
 /// The media that a block is shown on.

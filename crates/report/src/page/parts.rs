@@ -23,7 +23,7 @@ pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
 }
 
 /// The cautions, under this label.
-pub(crate) fn remarks<'a>(
+pub(crate) fn build_remarks<'a>(
     label: &'static str,
     notes: impl Iterator<Item = &'a PageNote>,
 ) -> PageBlock<'static> {
@@ -32,7 +32,7 @@ pub(crate) fn remarks<'a>(
 }
 
 /// A summary with the number of entries, which unfolds to all of them.
-pub(crate) fn gist(
+pub(crate) fn build_gist(
     id: Option<&'static str>,
     what: &str,
     lines: impl Iterator<Item = String>,

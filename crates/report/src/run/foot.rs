@@ -1,6 +1,6 @@
 //! The foot of a run's page: the basis of the verdict, and the next steps.
 
-use crate::page::{For, PageBlock, ReportPage, Text, remarks};
+use crate::page::{For, PageBlock, ReportPage, Text, build_remarks};
 use crate::text::count;
 use crate::{Report, factors, harness, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
@@ -8,29 +8,29 @@ use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
 use fsverdict_text::quoted;
 
-pub(super) fn foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
+pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     let run = report.judged.run;
     let header = &run.header;
     let mut line = |shown: For, label: &'static str, text: String| {
         page.add(shown, PageBlock::Labelled(label, text));
     };
     line(For::TERMINAL, "Trials", trials(report));
-    line(For::MARKDOWN, "Trials", sentence::tally(&report.judged));
+    line(For::MARKDOWN, "Trials", sentence::count_candidates(&report.judged));
     line(For::MARKDOWN, "Lab", header.lab.clone());
     line(For::MARKDOWN, "Fidelity", header.fidelity.clone());
-    let factors = factors::sentence(&report.judged);
+    let factors = factors::write_sentence(&report.judged);
     for (label, text) in [("Ended", &run.finished), ("Noise", &report.noise), ("Options", &factors)] {
         text.iter().for_each(|text| line(For::TEXT, label, text.clone()));
     }
     line(For::TERMINAL, "Lab", join(&header.lab, &header.lab_reason));
     line(For::TERMINAL, "Fidelity", header.fidelity.clone());
     if let Some(harness) = report.judged.harness {
-        line(For::TEXT, "Harness", harness::sentence(&harness));
+        line(For::TEXT, "Harness", harness::write_sentence(&harness));
     }
     let brief = report.notes.iter().filter(|note| !note.detail);
-    page.add(For::BRIEF, remarks("Cautions", brief));
-    page.add(For::DETAIL, remarks("Cautions", report.notes.iter()));
-    page.add(For::MARKDOWN, remarks("Caution", report.notes.iter()));
+    page.add(For::BRIEF, build_remarks("Cautions", brief));
+    page.add(For::DETAIL, build_remarks("Cautions", report.notes.iter()));
+    page.add(For::MARKDOWN, build_remarks("Caution", report.notes.iter()));
     if let Some(folder) = &report.folder {
         page.add(For::TERMINAL, PageBlock::Labelled("Run", folder.display().to_string()));
     }
@@ -48,8 +48,8 @@ fn trials(report: &Report<'_>) -> String {
     let trials = report.judged.run.trials.iter();
     let used = trials.clone().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut text = match report.judged.basis {
-        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(&report.judged)),
-        _ => format!("{used} in {}", sentence::tally(&report.judged)),
+        TrialBasis::Nothing => format!("{used}; {}", sentence::count_candidates(&report.judged)),
+        _ => format!("{used} in {}", sentence::count_candidates(&report.judged)),
     };
     match trials.count() - used {
         0 => {}

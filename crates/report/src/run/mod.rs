@@ -7,7 +7,7 @@ mod opening;
 
 use std::rc::Rc;
 
-use crate::html::sections;
+use crate::html::build_sections;
 use crate::index::Index;
 use crate::page::{
     For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_use, in_words,
@@ -17,11 +17,11 @@ use crate::topics::{ReportTopic, SECTIONS, TOPICS};
 use crate::{Report, across, findings, groups, guarantees, sentence};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
-use opening::opening;
+use opening::build_opening;
 
 pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
-    let mut page = ReportPage::new(opening(report));
-    headline(report, &mut page);
+    let mut page = ReportPage::new(build_opening(report));
+    add_headline(report, &mut page);
     if let Some(sentences) = &report.plain_words {
         page.add(For::TERMINAL, in_words("In plain words", "plain-words", sentences));
     }
@@ -33,11 +33,11 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     if let Some(to_use) = &report.to_use {
         page.add(For::TEXT, PageBlock::Fold(in_use(to_use)));
     }
-    tables(report, &mut page);
-    foot::foot(report, &mut page);
+    add_tables(report, &mut page);
+    foot::add_foot(report, &mut page);
     let index = Rc::new(Index::of(report));
-    let of_topics = SECTIONS.iter().map(|topic| topic.section(report));
-    sections(report, &index, of_topics)
+    let of_topics = SECTIONS.iter().map(|topic| topic.build_section(report));
+    build_sections(report, &index, of_topics)
         .into_iter()
         .flatten()
         .for_each(|section| page.add(For::HTML, section));
@@ -46,12 +46,12 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
 }
 
 /// The goal's metric in the plan's phases, and the candidates that have no numbers.
-fn headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
+fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let missing = missing.map(|entry| Missing {
         name: entry.name,
-        fared: sentence::fared(entry),
-        why: sentence::why(entry),
+        fared: sentence::describe_status(entry),
+        why: sentence::explain_missing_result(entry),
         hint: entry.hint,
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
@@ -75,21 +75,23 @@ fn headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
 
 /// Small tables below the headline, the findings of a study, and with `--all` one for each rate and cost that was
 /// measured.
-fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
+fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let mut add =
         |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
-    let across = report.across.iter().flat_map(|across| across::tables(&across.found));
+    let across = report.across.iter().flat_map(|across| across::build_tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
-    groups::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
-    guarantees::table(&report.guarantees).iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    let of_topic = |topic: &&dyn ReportTopic| topic.tables(report);
+    groups::build_table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    guarantees::build_table(&report.guarantees)
+        .iter()
+        .for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
+    let of_topic = |topic: &&dyn ReportTopic| topic.build_tables(report);
     for (shown, table) in TOPICS.iter().flat_map(of_topic) {
         add(shown, &table);
     }
     report.of_study.iter().for_each(|table| add(For::TEXT, table));
     let found = findings::in_words(&report.judged);
     if !found.is_empty() {
-        let standing = PageBlock::Paragraph(Text::foreign(&findings::standing(&report.judged)));
+        let standing = PageBlock::Paragraph(Text::foreign(&findings::describe_basis(&report.judged)));
         page.add(
             For::TEXT,
             PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(found)]),

@@ -1,14 +1,14 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
 use crate::guarantees::with_drawbacks;
-use crate::page::{Opening, PageBlock, Span, Text, Top, gist, in_use, in_words};
+use crate::page::{Opening, PageBlock, Span, Text, Top, build_gist, in_use, in_words};
 use crate::text::{one_line, shorten};
 use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
 
 /// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
-pub(super) fn opening(report: &Report<'_>) -> Opening {
+pub(super) fn build_opening(report: &Report<'_>) -> Opening {
     let header = &report.judged.run.header;
     let (badge, class) = badge(report);
     let ended = report.judged.run.finished.iter().map(|reason| format!(" Ended: {}.", one_line(reason)));
@@ -21,11 +21,12 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
     );
     let plain = report.plain_words.iter().map(|words| in_words("In plain words", "plain-words", words));
     let detail = report.paragraph.iter().map(|words| in_words("In detail, for a mail", "words", words));
-    let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
-        .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
-        .chain(plain)
-        .chain(detail)
-        .chain(std::iter::once(in_words("What it stands on, in full", "stands-on", &stands_on)));
+    let folds =
+        std::iter::once(build_gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
+            .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
+            .chain(plain)
+            .chain(detail)
+            .chain(std::iter::once(in_words("What it stands on, in full", "stands-on", &stands_on)));
     Opening {
         title: header.title.clone(),
         subtitle: None,
@@ -36,9 +37,9 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
             class,
             tally: Some((
                 badge,
-                format!("{}.{}", sentence::tally(&report.judged), ended.collect::<String>()),
+                format!("{}.{}", sentence::count_candidates(&report.judged), ended.collect::<String>()),
             )),
-            sentence: report.across.as_ref().map(|across| across::headline(&across.found)),
+            sentence: report.across.as_ref().map(|across| across::write_headline(&across.found)),
             basis: vec![("Goal", goal(report)), ("Stands on", in_short(&header.fidelity))],
             folds: Some(folds.collect()),
         },

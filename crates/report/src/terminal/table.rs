@@ -194,7 +194,7 @@ fn goal_columns(rows: &[MatrixRow], longest: usize, signs: Signs) -> Vec<TextCol
     }
     let bars = rows
         .iter()
-        .map(|row| row.behind.map_or(String::new(), |behind| bar(behind.point / worst, longest, signs)));
+        .map(|row| row.behind.map_or(String::new(), |behind| draw_bar(behind.point / worst, longest, signs)));
     let numbers =
         rows.iter().map(|row| row.behind.map_or(signs.none.to_owned(), |behind| times(behind.point)));
     vec![
@@ -203,7 +203,7 @@ fn goal_columns(rows: &[MatrixRow], longest: usize, signs: Signs) -> Vec<TextCol
     ]
 }
 
-fn bar(share: f64, longest: usize, signs: Signs) -> String {
+fn draw_bar(share: f64, longest: usize, signs: Signs) -> String {
     let cells = share * longest as f64;
     // The value is a share of a small constant, so the cast loses nothing.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

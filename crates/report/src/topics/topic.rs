@@ -8,17 +8,17 @@ use fsverdict_judgement::verdict::Judgement;
 /// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.
 pub(crate) trait ReportTopic: Sync {
     /// The tables of text, each with its audience.
-    fn tables(&self, _report: &Report<'_>) -> Vec<(For, TextTable)> {
+    fn build_tables(&self, _report: &Report<'_>) -> Vec<(For, TextTable)> {
         Vec::new()
     }
 
     /// The section of the HTML page, with its picture.
-    fn section<'a>(&self, _report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+    fn build_section<'a>(&self, _report: &'a Report<'a>) -> Option<PageBlock<'a>> {
         None
     }
 
     /// Notes for the reader of the numbers, each a sentence without a full stop.
-    fn notes(&self, _judged: &Judgement<'_>) -> Vec<String> {
+    fn write_notes(&self, _judged: &Judgement<'_>) -> Vec<String> {
         Vec::new()
     }
 }

@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Background, Judgement};
 
 /// One of each candidate, in the order of the ranking, without full stops.
-pub(crate) fn sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String> + 'a {
+pub(crate) fn write_sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String> + 'a {
     let of_one = |one: &Background, next: &Background| one.candidate == next.candidate;
     judged.verdict.background.chunk_by(of_one).filter_map(|all| in_words(judged, all))
 }
@@ -51,7 +51,7 @@ fn in_words(judged: &Judgement<'_>, all: &[Background]) -> Option<String> {
 }
 
 /// Every candidate and phase, one in a row; nothing where there is none.
-pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = &judged.verdict.background;
     if found.is_empty() {
         return None;

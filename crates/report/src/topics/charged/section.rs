@@ -6,10 +6,10 @@ use crate::page::{PageBlock, PageTable};
 use crate::text::capitalize;
 
 /// The section; nothing where computation had no price.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let tables = words::tables(report);
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let tables = words::build_tables(report);
     tables.first()?;
-    let said = words::sentences(&report.judged).into_iter();
+    let said = words::write_sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{}.", capitalize(&what)).into())).collect();
     let tables = tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table)));

@@ -10,7 +10,7 @@ use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, Charged
 const MOST_NAMES: usize = 4;
 
 /// The sentences about charged computation, without full stops; none if computation had no price.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let Some(found) = &judged.verdict.charged else { return Vec::new() };
     [Some(shares(found)), if_free(found)].into_iter().flatten().collect()
 }
@@ -63,15 +63,15 @@ fn if_free(found: &ChargedComputation) -> Option<String> {
 }
 
 /// Every phase of the goal, one in a row, for each processor a table; none where computation had no price.
-pub(crate) fn tables(report: &Report<'_>) -> Vec<TextTable> {
+pub(crate) fn build_tables(report: &Report<'_>) -> Vec<TextTable> {
     let under = report.across.iter().flat_map(|across| &across.found.columns);
     let under =
         under.filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
     let whole = report.judged.verdict.charged.as_ref().map(|found| (String::new(), found));
-    whole.into_iter().chain(under).map(|(under, found)| table(&under, found)).collect()
+    whole.into_iter().chain(under).map(|(under, found)| build_table(&under, found)).collect()
 }
 
-fn table(under: &str, found: &ChargedComputation) -> TextTable {
+fn build_table(under: &str, found: &ChargedComputation) -> TextTable {
     let row = |one: &ChargedPhase| {
         vec![
             one.candidate.clone(),

@@ -3,7 +3,7 @@
 mod section;
 mod words;
 
-pub(crate) use words::sentences;
+pub(crate) use words::write_sentences;
 
 use super::topic::ReportTopic;
 use crate::Report;
@@ -14,15 +14,15 @@ use fsverdict_judgement::verdict::Judgement;
 pub(super) struct ComputingTopic;
 
 impl ReportTopic for ComputingTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        words::table(&report.judged).map(|table| (For::TEXT, table)).into_iter().collect()
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        words::build_table(&report.judged).map(|table| (For::TEXT, table)).into_iter().collect()
     }
 
-    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::section(report)
+    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::build_section(report)
     }
 
-    fn notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::sentences(judged)
+    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
+        words::write_sentences(judged)
     }
 }

@@ -5,9 +5,9 @@ use crate::Report;
 use crate::page::{PageBlock, PageTable};
 
 /// The section; nothing where computing has no price.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let table = words::table(&report.judged)?;
-    let said = words::sentences(&report.judged).into_iter();
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = words::build_table(&report.judged)?;
+    let said = words::write_sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
     blocks.push(PageBlock::Table(PageTable::plain(table)));

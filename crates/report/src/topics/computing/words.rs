@@ -10,7 +10,7 @@ use fsverdict_judgement::verdict::{Computed, Computing, Judgement};
 const MOST_NAMES: usize = 4;
 
 /// The sentences about computing, without full stops; none if computing has no price.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let Some(found) = &judged.verdict.computing else { return Vec::new() };
     let mut said = vec![held(found)];
     said.extend(unpriced(found));
@@ -70,7 +70,7 @@ fn unpriced(found: &Computing) -> Option<String> {
 }
 
 /// The candidates with a price, one in a row; `None` if there are none.
-pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = judged.verdict.computing.as_ref()?;
     let ranking = &judged.verdict.ranking;
     let row = |one: &Computed| {

@@ -59,7 +59,7 @@ fn in_words(one: &Dependence) -> String {
 }
 
 /// One row for every pair and number; `None` where nothing depends on the device.
-pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = &judged.verdict.depends;
     if found.is_empty() {
         return None;

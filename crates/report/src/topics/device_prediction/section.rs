@@ -18,18 +18,18 @@ const ROW: f64 = 22.0;
 const NAMES: f64 = 170.0;
 
 /// The section; `None` where nothing is predicted.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let table = PageTable::plain(words::table(&report.judged)?);
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = PageTable::plain(words::build_table(&report.judged)?);
     let lead = "Each block was tried on another device of the class. A mark is a device: how many times as much the \
                 candidate takes there as the first. The line is where nine further devices of ten will lie. Left of the dashed \
                 line the candidate is better.";
     let found = &report.judged.verdict.predictions;
-    let picture = move || picture(found);
+    let picture = move || draw_picture(found);
     let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(picture), PageBlock::Table(table)];
     Some(PageBlock::section("one-device", "On one device", blocks))
 }
 
-fn picture(found: &[DevicePrediction]) -> Markup {
+fn draw_picture(found: &[DevicePrediction]) -> Markup {
     let shown: Vec<&DevicePrediction> = found.iter().filter(|one| one.low.is_some()).take(MOST).collect();
     let logs = shown
         .iter()

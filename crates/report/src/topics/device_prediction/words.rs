@@ -14,7 +14,7 @@ const MOST_NAMED: usize = 3;
 const READ_BY_CALIBRATION: [&str; 2] = ["platter.through", "platter.on_arrival"];
 
 /// The predicted results of one device of the class, as sentences; empty if every block had the same device.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let found = &judged.verdict.predictions;
     let leaders = once_each(found.iter().map(|one| one.against.as_str()));
     let of = |leader: &str| -> Vec<&DevicePrediction> {
@@ -109,7 +109,7 @@ fn stratum(one: &DeviceStratum) -> String {
 }
 
 /// One row for each rival; `None` where every block had the same device.
-pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let found = &judged.verdict.predictions;
     if found.iter().all(|one| one.low.is_none()) {
         return None;

@@ -19,7 +19,7 @@ pub(super) fn ages(judged: &Judgement<'_>) -> std::ops::Range<usize> {
 }
 
 /// Ages beside candidates; nothing where no file was lost.
-pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(super) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let mut header = vec!["saved before the cut"];
     header.extend(who(judged).map(|cuts| cuts.candidate.as_str()));
     let row = |at: usize| {

@@ -17,15 +17,15 @@ const LEFT: f64 = 40.0;
 const FOOT: f64 = 20.0;
 
 /// A picture of each candidate that lost saved files; `None` where none did.
-pub(super) fn pictures<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+pub(super) fn draw_pictures<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let judged = &report.judged;
     who(judged).next()?;
     Some(PageBlock::picture(move || {
-        html! { div.depends { @for cuts in who(judged) { (picture(cuts, ages(judged))) } } }
+        html! { div.depends { @for cuts in who(judged) { (draw_picture(cuts, ages(judged))) } } }
     }))
 }
 
-fn picture(cuts: &PowerCuts, ages: std::ops::Range<usize>) -> Markup {
+fn draw_picture(cuts: &PowerCuts, ages: std::ops::Range<usize>) -> Markup {
     let step = (WIDTH - LEFT) / ages.len().max(1) as f64;
     let x = |at: usize| LEFT + (at - ages.start) as f64 * step;
     let y = |share: f64| 6.0 + (1.0 - share) * (HEIGHT - FOOT - 12.0);

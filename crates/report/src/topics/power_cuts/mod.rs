@@ -14,17 +14,17 @@ use fsverdict_judgement::verdict::Judgement;
 pub(super) struct PowerCutsTopic;
 
 impl ReportTopic for PowerCutsTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        let text = words::tables(&report.judged).into_iter().map(|table| (For::TEXT, table));
-        let ages = loss_age::table(&report.judged).map(|table| (For::DETAIL.and(For::MARKDOWN), table));
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        let text = words::build_tables(&report.judged).into_iter().map(|table| (For::TEXT, table));
+        let ages = loss_age::build_table(&report.judged).map(|table| (For::DETAIL.and(For::MARKDOWN), table));
         text.chain(ages).collect()
     }
 
-    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::section(report)
+    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::build_section(report)
     }
 
-    fn notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::sentences(judged)
+    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
+        words::write_sentences(judged)
     }
 }

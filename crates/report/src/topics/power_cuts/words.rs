@@ -10,7 +10,7 @@ use fsverdict_judgement::verdict::Judgement;
 const FIRST: usize = 3;
 
 /// Outcomes beside candidates; and the first losses, where there are any.
-pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let cuts = judged.run.power_cuts.as_slice();
     if cuts.is_empty() {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let several = cuts.iter().any(|cuts| cuts.trials > 1);
     header.extend(several.then_some("of trials, %"));
     header.push("back, s");
-    let rows = cuts.iter().map(|cuts| row(cuts, &seen, several)).collect();
+    let rows = cuts.iter().map(|cuts| build_row(cuts, &seen, several)).collect();
     let title = "Power cuts: states of the device, and what became of the filesystem in each; back: device seconds until it was mounted, median and most";
     let mut tables = vec![TextTable::new(title, &header, rows)];
     let first = |cuts: &PowerCuts| -> Vec<Vec<String>> {
@@ -53,7 +53,7 @@ pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     tables
 }
 
-fn row(cuts: &PowerCuts, seen: &[CutOutcome], several: bool) -> Vec<String> {
+fn build_row(cuts: &PowerCuts, seen: &[CutOutcome], several: bool) -> Vec<String> {
     let mut row = vec![cuts.candidate.clone(), cuts.states.to_string()];
     row.extend(seen.iter().map(|outcome| match cuts.count(*outcome) {
         0 => "–".to_owned(),
@@ -108,7 +108,7 @@ fn nothing_lost(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// The sentences about power cuts, without full stops; none if no power was cut.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let cuts = judged.run.power_cuts.as_slice();
     let priced = cuts.iter().filter(|cuts| cuts.losses() > 0 && !cuts.priced.is_empty());
     let mut said: Vec<String> = priced

@@ -5,7 +5,7 @@ use crate::Report;
 use crate::page::{PageBlock, PageTable};
 
 /// The section; `None` where the goal requires no measured number.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let table = PageBlock::Table(PageTable::plain(words::table(&report.judged)?));
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = PageBlock::Table(PageTable::plain(words::build_table(&report.judged)?));
     Some(PageBlock::section("required", "What is required", vec![table]))
 }

@@ -114,7 +114,7 @@ pub(crate) fn alone(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// Every candidate with every requirement; `None` where there are no requirements.
-pub(crate) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let row = |one: &RequirementStanding| {
         let word = match one.relation {
             RequirementRelation::Kept => "kept",

@@ -12,15 +12,15 @@ use fsverdict_judgement::verdict::Judgement;
 pub(super) struct RotTopic;
 
 impl ReportTopic for RotTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        words::tables(&report.judged).into_iter().map(|table| (For::TEXT, table)).collect()
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        words::build_tables(&report.judged).into_iter().map(|table| (For::TEXT, table)).collect()
     }
 
-    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::section(report)
+    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::build_section(report)
     }
 
-    fn notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::sentences(judged)
+    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
+        words::write_sentences(judged)
     }
 }

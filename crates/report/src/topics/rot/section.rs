@@ -9,23 +9,25 @@ use crate::text::one_line;
 use fsverdict_judgement::journal::{BlockUse, RotOutcome, RotTally, RottenBlocks};
 
 /// The section; `None` where no blocks were corrupted.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let all = report.judged.run.rotten.as_slice();
     if all.is_empty() {
         return None;
     }
-    let said = words::sentences(&report.judged).into_iter();
+    let said = words::write_sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
-    blocks.push(PageBlock::picture(move || picture(all)));
+    blocks.push(PageBlock::picture(move || draw_picture(all)));
     blocks.extend(
-        words::tables(&report.judged).into_iter().map(|table| PageBlock::Table(PageTable::plain(table))),
+        words::build_tables(&report.judged)
+            .into_iter()
+            .map(|table| PageBlock::Table(PageTable::plain(table))),
     );
     Some(PageBlock::section("rot", "When blocks rot", blocks))
 }
 
 /// A row for each candidate and a column for each use, with a bar of the outcomes in each cell.
-fn picture(all: &[RottenBlocks]) -> Markup {
+fn draw_picture(all: &[RottenBlocks]) -> Markup {
     let uses: Vec<BlockUse> = BlockUse::ALL
         .into_iter()
         .filter(|held| all.iter().any(|rotten| rotten.held.get(held).is_some_and(|tally| tally.looked > 0)))
@@ -40,13 +42,13 @@ fn picture(all: &[RottenBlocks]) -> Markup {
             thead { tr { th scope="col" { "candidate" } @for held in &uses { th scope="col" { (held.words()) } } } }
             tbody { @for rotten in all { tr {
                 th scope="row" { (one_line(&rotten.candidate)) }
-                @for held in &uses { td { @if let Some(tally) = rotten.held.get(held) { (bar(tally, &shown)) } } }
+                @for held in &uses { td { @if let Some(tally) = rotten.held.get(held) { (draw_bar(tally, &shown)) } } }
             } } }
         } }
     }
 }
 
-fn bar(tally: &RotTally, shown: &[RotOutcome]) -> Markup {
+fn draw_bar(tally: &RotTally, shown: &[RotOutcome]) -> Markup {
     let of = f64::from(tally.looked.max(1));
     let counted = shown.iter().filter(|outcome| tally.count(**outcome) > 0);
     let words: Vec<String> =

@@ -15,7 +15,7 @@ const FIRST: usize = 3;
 const SEEN: usize = 90;
 
 /// The tables by the use of the blocks, by the kind of corruption, and of the first losses, if there are any.
-pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let all = judged.run.rotten.as_slice();
     if all.is_empty() {
         return Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
             .held
             .iter()
             .filter(|(_, tally)| tally.looked > 0)
-            .map(|(held, tally)| row(&rotten.candidate, held.words(), tally, &shown))
+            .map(|(held, tally)| build_row(&rotten.candidate, held.words(), tally, &shown))
     });
     let title = "Rot: single blocks by what they held, and what became of the filesystem; unsaid: wrong content given for right, or a kernel that died";
     let mut tables = vec![TextTable::new(title, &header, by_use.collect())];
@@ -37,7 +37,7 @@ pub(crate) fn tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         *place = "was";
     }
     let by_decay = all.iter().flat_map(|rotten| {
-        rotten.decays.iter().map(|(word, tally)| row(&rotten.candidate, word, tally, &shown))
+        rotten.decays.iter().map(|(word, tally)| build_row(&rotten.candidate, word, tally, &shown))
     });
     let title = "Rot: the same blocks by what was wrong with them, controls left out";
     tables.push(TextTable::new(title, &header, by_decay.collect()));
@@ -96,7 +96,7 @@ pub(crate) fn outcomes(all: &[RottenBlocks]) -> Vec<RotOutcome> {
     RotOutcome::ALL.into_iter().filter(is_shown).collect()
 }
 
-fn row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]) -> Vec<String> {
+fn build_row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]) -> Vec<String> {
     let mut row = vec![candidate.to_owned(), what.to_owned(), tally.looked.to_string()];
     row.extend(shown.iter().map(|outcome| match tally.count(*outcome) {
         0 => "–".to_owned(),
@@ -125,7 +125,7 @@ pub(crate) fn share(hits: u32, cases: u32) -> String {
 }
 
 /// The sentences about corrupted blocks, without full stops; none if no block was corrupted.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let all = judged.run.rotten.as_slice();
     let mut said = Vec::new();
     let controls = |rotten: &RottenBlocks| {

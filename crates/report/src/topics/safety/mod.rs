@@ -11,11 +11,11 @@ use crate::text_table::TextTable;
 pub(super) struct SafetyTopic;
 
 impl ReportTopic for SafetyTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        words::table(&report.safety).map(|table| (For::TEXT, table)).into_iter().collect()
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        words::build_table(&report.safety).map(|table| (For::TEXT, table)).into_iter().collect()
     }
 
-    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::section(report)
+    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::build_section(report)
     }
 }

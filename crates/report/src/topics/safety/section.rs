@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::words::{LossColumn, columns, table};
+use super::words::{LossColumn, build_table, list_columns};
 use crate::page::{PageBlock, PageTable};
 use crate::text::one_line;
 use crate::{Report, number};
@@ -16,13 +16,13 @@ const MARGIN: f64 = 18.0;
 const NAMES: f64 = 110.0;
 
 /// The section; nothing where nothing was looked at, or one candidate alone.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let points = &report.safety;
-    let table = table(points)?;
+    let table = build_table(points)?;
     let lead = "Left and low is best: across, how many times as long as the fastest; up, the share of states in which something was \
                 lost, with its 95% interval. Full: nobody is at once no slower and no worse in any kind of loss, and better in one. Candidates that nobody is to take are drawn too.";
     let pictures = move || {
-        html! { div.depends { @for column in columns(points) { (picture(points, &column)) } } }
+        html! { div.depends { @for column in list_columns(points) { (draw_picture(points, &column)) } } }
     };
     let blocks = vec![
         PageBlock::Lead(lead.into()),
@@ -32,7 +32,7 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     Some(PageBlock::section("safety", "The price of safety", blocks))
 }
 
-fn picture(points: &[SafetyPoint], column: &LossColumn) -> Markup {
+fn draw_picture(points: &[SafetyPoint], column: &LossColumn) -> Markup {
     let most = points.iter().map(|point| libm::log(point.time.point)).fold(0.01, f64::max);
     let x = |point: &SafetyPoint| {
         MARGIN + libm::log(point.time.point).max(0.0) / most * (WIDTH - 2.0 * MARGIN - NAMES)

@@ -5,11 +5,11 @@ use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 
 /// Time and losses side by side; nothing where nothing was looked at, or one candidate alone.
-pub(crate) fn table(points: &[SafetyPoint]) -> Option<TextTable> {
+pub(crate) fn build_table(points: &[SafetyPoint]) -> Option<TextTable> {
     if points.len() < 2 {
         return None;
     }
-    let columns = columns(points);
+    let columns = list_columns(points);
     let mut header = vec!["candidate", "time, ×"];
     header.extend(columns.iter().map(|column| column.title));
     header.push("beaten by");
@@ -36,7 +36,7 @@ pub(crate) struct LossColumn {
 }
 
 /// Those kinds that anybody has.
-pub(crate) fn columns(points: &[SafetyPoint]) -> Vec<LossColumn> {
+pub(crate) fn list_columns(points: &[SafetyPoint]) -> Vec<LossColumn> {
     let all = [
         LossColumn { title: "lost after a cut, %", of: |point| point.cuts },
         LossColumn { title: "lost to rot, %", of: |point| point.rot },

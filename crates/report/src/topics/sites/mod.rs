@@ -11,13 +11,14 @@ use crate::text_table::TextTable;
 pub(super) struct SitesTopic;
 
 impl ReportTopic for SitesTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        let brief = words::table(&report.judged, false).map(|table| (For::BRIEF.and(For::MARKDOWN), table));
-        let whole = words::table(&report.judged, true).map(|table| (For::DETAIL, table));
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+        let brief =
+            words::build_table(&report.judged, false).map(|table| (For::BRIEF.and(For::MARKDOWN), table));
+        let whole = words::build_table(&report.judged, true).map(|table| (For::DETAIL, table));
         brief.into_iter().chain(whole).collect()
     }
 
-    fn section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::section(report)
+    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
+        section::build_section(report)
     }
 }

@@ -20,7 +20,7 @@ struct Places<'a> {
 }
 
 /// The section; `None` where the run has no more than one site.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let sites = report.judged.sites.as_ref()?;
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();
     for place in report.judged.run.prefix().filter_map(|block| block.place.as_ref()) {
@@ -55,15 +55,19 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let Rows { together, shown, all } = Rows::of(sites);
     let places = || Places { sites, blocks: blocks.clone(), devices: devices.clone() };
     let (few, rows) = (places(), together.into_iter().chain(shown).collect::<Vec<SiteRow>>());
-    parts.push(PageBlock::picture(move || picture(&few, &rows)));
+    parts.push(PageBlock::picture(move || draw_picture(&few, &rows)));
     if let Some(all) = all {
         let (title, places) = (format!("All {}", count(all.len(), "site")), places());
-        parts.push(PageBlock::fold(None, title, vec![PageBlock::picture(move || picture(&places, &all))]));
+        parts.push(PageBlock::fold(
+            None,
+            title,
+            vec![PageBlock::picture(move || draw_picture(&places, &all))],
+        ));
     }
     Some(PageBlock::section("sites", "Site by site", parts))
 }
 
-fn picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[SiteRow]) -> Markup {
+fn draw_picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[SiteRow]) -> Markup {
     let differ = !devices.is_empty();
     html! { div.scroll { table.picture {
         caption.unseen { "Sites by candidates, as multiples of " (one_line(&sites.leader)) }

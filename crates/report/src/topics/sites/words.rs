@@ -70,7 +70,7 @@ impl Rows {
 }
 
 /// A text table; `whole` includes every site, however many there are.
-pub(crate) fn table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
+pub(crate) fn build_table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
     let sites = judged.sites.as_ref().filter(|sites| !sites.rivals.is_empty())?;
     let Rows { together, shown, all } = Rows::of(sites);
     let number = all.as_ref().map(Vec::len);

@@ -8,7 +8,7 @@ use crate::text_table::TextTable;
 pub(super) struct TradeoffsTopic;
 
 impl ReportTopic for TradeoffsTopic {
-    fn tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
+    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
         report.beside.iter().map(|table| (For::DETAIL.and(For::MARKDOWN), table.clone())).collect()
     }
 }

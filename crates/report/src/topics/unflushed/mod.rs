@@ -2,7 +2,7 @@
 
 mod words;
 
-pub(crate) use words::sentences;
+pub(crate) use words::write_sentences;
 
 use super::topic::ReportTopic;
 use fsverdict_judgement::verdict::Judgement;
@@ -10,7 +10,7 @@ use fsverdict_judgement::verdict::Judgement;
 pub(super) struct UnflushedTopic;
 
 impl ReportTopic for UnflushedTopic {
-    fn notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::sentences(judged)
+    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
+        words::write_sentences(judged)
     }
 }

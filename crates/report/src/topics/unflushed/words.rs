@@ -13,7 +13,7 @@ const MANY: f64 = 20.0;
 /// A sentence for each candidate, without a full stop. Covers only phases with a known number of fsyncs, because
 /// journals also flush without one, and only modelled devices: these have no FUA writes, which can spare a real device
 /// a flush.
-pub(crate) fn sentences(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     judged.plan.candidates.iter().filter_map(|candidate| of_one(judged, candidate)).collect()
 }
 
