@@ -4,21 +4,21 @@
 //! The names of numbers and layouts come from Virtual I/O Device (VIRTIO) 1.2, 2.7 (split virtqueues) and 5.2 (block
 //! device).
 
+mod completion;
+
 use std::fs::File;
 use std::mem::offset_of;
 use std::time::Duration;
 
 use virtio_bindings::virtio_blk::{
-    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX,
-    VIRTIO_BLK_F_TOPOLOGY, VIRTIO_BLK_F_WRITE_ZEROES, VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK,
-    VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN,
-    VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES, virtio_blk_config as Space,
+    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH,
+    VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES,
     virtio_blk_discard_write_zeroes as Range, virtio_blk_outhdr as Header,
 };
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
-use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
+use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
-use crate::device::trace::{Flags, Submitter, TraceWriter, Traced};
+use crate::device::trace::{Submitter, TraceWriter, Traced};
 use crate::device::{Action, Completion, Device, Limits, Request, Store};
 
 use super::BackendError;
@@ -33,9 +33,9 @@ const HEADER_BYTES: usize = size_of::<Header>();
 /// Bytes of a range of sectors, as discards and writes of zeroes carry it.
 const RANGE_BYTES: usize = size_of::<Range>();
 /// Data buffers of one request; a header and a status are added to them. A guest that is offered no number assumes 1.
-const MAX_SEGMENTS: u32 = 254;
+pub(super) const MAX_SEGMENTS: u32 = 254;
 /// Bytes of a sector.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 /// Largest request in bytes. It exceeds the bound that drivers obey, [`Limits::max_sectors_kb`], and limits the
 /// memory that a request takes in this process.
 const MAX_REQUEST_BYTES: u64 = 64 << 20;
@@ -208,87 +208,6 @@ impl ServedDisk {
         }
     }
 
-    /// Advances the device to `now`, and answers the requests that are done by then; returns true if the guest is to
-    /// be called.
-    pub(super) fn advance_to(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<bool, BackendError> {
-        self.last_used_ns = now;
-        let mut has_answers = !self.immediate.is_empty();
-        for (id, status) in std::mem::take(&mut self.immediate) {
-            self.answer_request(id, status, 0, memory)?;
-        }
-        let mut completions = std::mem::take(&mut self.completions);
-        self.device.advance(now, &mut completions);
-        for completion in completions.drain(..) {
-            let failed = self.complete_request(&completion, memory)?;
-            self.tally.record_lateness(&completion, now);
-            let flags = if failed { Flags::FAILED } else { Flags::default() };
-            let by = self.find_submitter(&completion.request);
-            self.tally.record_request(&Traced { by, ..Traced::done(&completion, flags) });
-            has_answers = true;
-        }
-        self.completions = completions;
-        Ok(has_answers)
-    }
-
-    /// Moves the data of a request that is done, and answers it; returns true if it failed.
-    fn complete_request(
-        &mut self,
-        completion: &Completion,
-        memory: &GuestMemoryMmap,
-    ) -> Result<bool, BackendError> {
-        let id = (completion.request.id & 0xffff) as u16;
-        let Some(slot) = self.pending.get_mut(usize::from(id)) else {
-            return Err(BackendError::Chain("no such slot"));
-        };
-        if self.contents.does_fail(&completion.request) {
-            self.answer_request(id, FAILED, 0, memory)?;
-            return Ok(true);
-        }
-        let mut offset = completion.request.sector * SECTOR;
-        let mut written = 0;
-        let result = match completion.request.operation {
-            Action::Flush => Ok(()),
-            Action::Discard | Action::WriteZeroes => {
-                self.store.discard_bytes(offset, u64::from(completion.request.sectors) * SECTOR)
-            }
-            operation @ (Action::Read | Action::Write) => {
-                // Buffers that are contiguous, as those of large files are, are moved in one piece.
-                let mut result = Ok(());
-                let mut pieces = slot.buffers.iter().copied().peekable();
-                while let (Some((address, mut length)), Ok(())) = (pieces.next(), &result) {
-                    while let Some((_, more)) =
-                        pieces.next_if(|(next, _)| address.checked_add(u64::from(length)) == Some(*next))
-                    {
-                        length += more;
-                    }
-                    self.buffer.resize(length as usize, 0);
-                    result = if operation == Action::Read {
-                        written += length;
-                        let read = self.store.read_at(&mut self.buffer, offset);
-                        memory.write_slice(&self.buffer, address).map_err(BackendError::memory_error)?;
-                        read
-                    } else {
-                        memory.read_slice(&mut self.buffer, address).map_err(BackendError::memory_error)?;
-                        self.contents.take_in(&self.buffer);
-                        self.store.write_at(&self.buffer, offset)
-                    };
-                    offset += u64::from(length);
-                }
-                result
-            }
-        };
-        let result = result.map_err(BackendError::from);
-        let status = match result.and_then(|()| self.contents.record_completion(completion)) {
-            Ok(()) => OK,
-            Err(error) => {
-                self.tally.record_error(&error);
-                FAILED
-            }
-        };
-        self.answer_request(id, status, written, memory)?;
-        Ok(status != OK)
-    }
-
     /// Puts the requests that are still pending into the trace, and finishes trace and log.
     pub(super) fn finish_trace(&mut self) {
         for (submitted_ns, request) in self.device.pending_requests() {
@@ -303,23 +222,6 @@ impl ServedDisk {
         self.tally.finish_trace();
     }
 
-    /// The process that submitted a pending request.
-    fn find_submitter(&self, request: &Request) -> Option<Submitter> {
-        self.pending.get(usize::try_from(request.id).ok()?)?.submitter
-    }
-
-    fn answer_request(
-        &mut self,
-        id: u16,
-        status: u8,
-        written: u32,
-        memory: &GuestMemoryMmap,
-    ) -> Result<(), BackendError> {
-        let address = self.pending.get(usize::from(id)).map(|slot| slot.status).unwrap_or_default();
-        memory.write_obj(status, address).map_err(BackendError::memory_error)?;
-        self.queue.add_used(memory, id, written + 1).map_err(BackendError::ring_error)
-    }
-
     /// Space that the store takes up on the host's disk, in bytes.
     pub(super) fn held_bytes(&self) -> u64 {
         self.store.held_bytes()
@@ -328,47 +230,4 @@ impl ServedDisk {
 
 fn build_request(id: u16, operation: Action, sector: u64, sectors: u64) -> Request {
     Request { id: u64::from(id), operation, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX) }
-}
-
-/// The feature bits that the device offers.
-pub(super) fn offered_features(limits: &Limits) -> u64 {
-    let features = [
-        (VIRTIO_BLK_F_SEG_MAX, true),
-        (VIRTIO_BLK_F_BLK_SIZE, true),
-        (VIRTIO_BLK_F_TOPOLOGY, true),
-        (VIRTIO_BLK_F_FLUSH, limits.volatile_cache),
-        (VIRTIO_BLK_F_DISCARD, limits.discard.is_some()),
-        (VIRTIO_BLK_F_WRITE_ZEROES, limits.write_zeroes),
-    ];
-    features.iter().map(|(bit, is_offered)| u64::from(*is_offered) << bit).sum()
-}
-
-/// Builds the device's configuration space.
-pub(super) fn configuration_space(limits: &Limits) -> [u8; 256] {
-    /// The largest range of zeroes in one request, in sectors: 2 GiB.
-    const MAX_ZEROES_SECTORS: u32 = 1 << 22;
-    let mut space = [0; 256];
-    let mut put = |offset: usize, bytes: &[u8]| {
-        for (slot, byte) in space.iter_mut().skip(offset).zip(bytes) {
-            *slot = *byte;
-        }
-    };
-    put(offset_of!(Space, capacity), &(limits.size_bytes / SECTOR).to_le_bytes());
-    put(offset_of!(Space, seg_max), &MAX_SEGMENTS.to_le_bytes());
-    put(offset_of!(Space, blk_size), &limits.logical_block.to_le_bytes());
-    let exponent = (limits.physical_block / limits.logical_block.max(1)).max(1).ilog2();
-    put(offset_of!(Space, physical_block_exp), &[exponent as u8]);
-    put(offset_of!(Space, num_queues), &1u16.to_le_bytes());
-    if let Some(discard) = limits.discard {
-        put(offset_of!(Space, max_discard_sectors), &discard.max_sectors.to_le_bytes());
-        put(offset_of!(Space, max_discard_seg), &1u32.to_le_bytes());
-        let alignment = discard.granularity / SECTOR as u32;
-        put(offset_of!(Space, discard_sector_alignment), &alignment.to_le_bytes());
-    }
-    if limits.write_zeroes {
-        put(offset_of!(Space, max_write_zeroes_sectors), &MAX_ZEROES_SECTORS.to_le_bytes());
-        put(offset_of!(Space, max_write_zeroes_seg), &1u32.to_le_bytes());
-        put(offset_of!(Space, write_zeroes_may_unmap), &[1]);
-    }
-    space
 }

@@ -12,6 +12,7 @@
 
 use fsverdict_text::Hinted;
 
+mod configuration;
 mod connection;
 mod disk;
 mod lateness;

@@ -16,8 +16,9 @@ use virtio_queue::QueueT;
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
 
 use super::BackendError;
+use super::configuration::{configuration_space, offered_features};
 use super::connection::{Connection, u32_at, u64_at};
-use super::disk::{self, RING, ServedDisk};
+use super::disk::{RING, ServedDisk};
 
 /// Bytes of a message's header.
 const HEADER_BYTES: usize = 12;
@@ -122,7 +123,7 @@ impl GuestSession {
         }
         let answer = match request {
             VHOST_USER_GET_FEATURES => {
-                Some((FEATURES | disk::offered_features(disk.limits())).to_le_bytes().to_vec())
+                Some((FEATURES | offered_features(disk.limits())).to_le_bytes().to_vec())
             }
             VHOST_USER_GET_PROTOCOL_FEATURES => Some(PROTOCOL_FEATURES.to_le_bytes().to_vec()),
             VHOST_USER_GET_CONFIG => Some(build_configuration_reply(&payload, disk)),
@@ -254,7 +255,7 @@ fn build_message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 /// empty, which the protocol defines as an error, if the space is shorter.
 fn build_configuration_reply(payload: &[u8], disk: &ServedDisk) -> Vec<u8> {
     let (offset, size) = (u32_at(payload, 0) as usize, u32_at(payload, 4) as usize);
-    let space = disk::configuration_space(disk.limits());
+    let space = configuration_space(disk.limits());
     let requested = offset.checked_add(size).and_then(|end| space.get(offset..end));
     match (payload.get(..HEADER_BYTES), requested) {
         (Some(head), Some(requested)) => [head, requested].concat(),

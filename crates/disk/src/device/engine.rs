@@ -1,16 +1,18 @@
 //! Runs a modelled device: moves requests through queue, link, cache and medium and back, as events in the order of
 //! time.
 
+mod admission;
+mod write_back;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::cache::{Extent, VolatileCache};
+use super::cache::VolatileCache;
 use super::jobs::{DeviceJob, Jobs};
 use super::link::HostLink;
 use super::medium::{AccessSpan, MediumModel};
 use super::model::ModelParameters;
 use super::parameters;
-use super::planted::{Bug, is_planted};
 use super::request::{Action, Completion, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,38 +162,6 @@ impl DeviceEngine {
         self.events.push(Reverse((at_ns.max(self.now_ns), self.sequence, event)));
     }
 
-    /// Moves waiting requests into the queue as far as it has room.
-    fn admit_requests(&mut self) {
-        while self.admitted < self.queue.depth
-            && !self.blocked_by_flush
-            && let Some((submitted_ns, request)) = self.waiting.front().copied()
-        {
-            if request.operation == Action::Flush && !self.queue.flush_queued {
-                if self.admitted > 0 {
-                    break;
-                }
-                self.blocked_by_flush = true;
-            }
-            self.waiting.pop_front();
-            self.admitted += 1;
-            let slot = self.jobs.add_job(request, submitted_ns, self.sectors);
-            let write = request.operation == Action::Write;
-            let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
-            let (command_ns, all_ns) = self.link.send_command(self.now_ns, sectors_out);
-            let mut received_ns = all_ns + self.link.latency_ns(write);
-            if write && self.cache.is_none() && self.medium.takes_early() {
-                let latency_ns = received_ns - all_ns;
-                self.jobs[slot].data =
-                    Some(AccessSpan { begin_ns: command_ns + latency_ns, end_ns: received_ns });
-                received_ns = command_ns + latency_ns;
-            } else if let Some(cache) = &mut self.cache {
-                let is_on_track = |one, other| self.medium.is_on_track(one, other);
-                received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent, is_on_track);
-            }
-            self.schedule_event(received_ns, EngineEvent::Received(slot));
-        }
-    }
-
     fn handle_event(&mut self, event: EngineEvent) {
         match event {
             EngineEvent::Received(slot) => self.receive_job(slot),
@@ -223,66 +193,11 @@ impl DeviceEngine {
         self.idle_since_ns = self.now_ns;
     }
 
-    /// Handles a request that the device has received.
-    fn receive_job(&mut self, slot: usize) {
-        let DeviceJob { request, extent, .. } = self.jobs[slot];
-        match request.operation {
-            Action::Read => match &self.cache {
-                Some(cache) if cache.is_dirty(extent) => self.send_answer(slot, self.now_ns),
-                _ => self.pending.push(slot),
-            },
-            Action::Write => self.accept_write(slot),
-            Action::WriteZeroes if !self.write_zeroes => self.accept_write(slot),
-            Action::Discard | Action::WriteZeroes => {
-                if let Some(cache) = &mut self.cache {
-                    cache.remove(extent);
-                }
-                let end_ns = self.medium.discard(self.now_ns, extent);
-                self.schedule_event(end_ns, EngineEvent::Finished(slot));
-            }
-            Action::Flush => self.flushes.push(slot),
-        }
-    }
-
-    /// Passes a write to the cache, or to the medium where there is no cache.
-    fn accept_write(&mut self, slot: usize) {
-        if self.cache.is_some() {
-            self.stalled.push_back(slot);
-            self.fill_cache();
-        } else {
-            self.pending.push(slot);
-        }
-    }
-
     /// Sends the answer to a read over the link.
     fn send_answer(&mut self, slot: usize, begin_ns: u64) {
         let sectors = self.jobs[slot].extent.sectors;
         let end_ns = self.link.send_answer(begin_ns, self.now_ns, sectors);
         self.schedule_event(end_ns, EngineEvent::Finished(slot));
-    }
-
-    /// Accepts stalled writes into the cache as far as it has room, in their order; a larger write is accepted in
-    /// pieces.
-    fn fill_cache(&mut self) {
-        // Writes that arrive during a flush wait for its end, because otherwise the flush might never find the cache
-        // empty.
-        if !self.flushes.is_empty() || self.closing_flushes > 0 {
-            return;
-        }
-        while let (Some(cache), Some(&slot)) = (&mut self.cache, self.stalled.front()) {
-            let job = &mut self.jobs[slot];
-            let wanted = job.extent.sectors - job.taken;
-            let sectors = wanted.min(cache.free_sectors());
-            if sectors > 0 {
-                cache.insert(self.now_ns, Extent { sector: job.extent.sector + job.taken, sectors });
-                job.taken += sectors;
-            }
-            if sectors < wanted {
-                break;
-            }
-            self.stalled.pop_front();
-            self.schedule_event(self.now_ns, EngineEvent::Finished(slot));
-        }
     }
 
     /// Completes a request.
@@ -322,22 +237,6 @@ impl DeviceEngine {
         self.close_flushes();
     }
 
-    /// Whether the cache is to be written back now; otherwise a wake-up is scheduled.
-    fn wants_destaging(&mut self, must_make_room: bool) -> bool {
-        let Some(cache) = &self.cache else { return false };
-        if cache.dirty_sectors == 0 {
-            self.draining = false;
-            return false;
-        }
-        let due_ns = cache.dirty_since_ns + cache.parameters.delay_ns;
-        self.draining |= must_make_room || cache.is_half_full() || due_ns <= self.now_ns;
-        if !self.draining && self.wake_ns != due_ns {
-            self.wake_ns = due_ns;
-            self.schedule_event(due_ns, EngineEvent::Wake);
-        }
-        self.draining
-    }
-
     /// Time at which the medium can begin: now, unless it is busy with background work.
     fn access_start_ns(&mut self) -> u64 {
         if self.active_accesses == 0 {
@@ -372,40 +271,5 @@ impl DeviceEngine {
         self.active_accesses += 1;
         self.served_request_last = true;
         self.schedule_event(end_ns, EngineEvent::Accessed(slot));
-    }
-
-    /// Starts to write back a part of the cache; returns whether there is a part that the medium accepts.
-    fn start_destaging(&mut self, must_make_room: bool) -> bool {
-        let at_ns = self.access_start_ns();
-        let Some(cache) = &mut self.cache else { return false };
-        let write_all = !self.flushes.is_empty() || (must_make_room && cache.is_stuck());
-        let Some((sectors, end_ns)) = self.medium.destage(at_ns, cache, write_all) else { return false };
-        self.active_accesses += 1;
-        self.served_request_last = false;
-        self.schedule_event(end_ns, EngineEvent::Destaged(sectors));
-        true
-    }
-
-    /// Starts the last step of the waiting flushes once the cache is clean.
-    fn close_flushes(&mut self) {
-        if self.flushes.is_empty() {
-            return;
-        }
-        let mut end_ns = self.now_ns;
-        if let Some(cache) = &mut self.cache {
-            let can_close =
-                if is_planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
-            let can_close = can_close || cache.parameters.protected;
-            if !can_close {
-                return;
-            }
-            if std::mem::take(&mut cache.flush_is_due) {
-                end_ns += cache.parameters.flush_ns;
-            }
-        }
-        for slot in std::mem::take(&mut self.flushes) {
-            self.closing_flushes += 1;
-            self.schedule_event(end_ns, EngineEvent::Finished(slot));
-        }
     }
 }
