@@ -3,6 +3,7 @@
 //!
 //! Mounts of other mount namespaces are not in these tables; the exclusive open that follows fails for those.
 
+mod system_mounts;
 #[cfg(test)]
 mod tests;
 
@@ -17,15 +18,14 @@ use super::loops::{self, Base, Loop};
 use super::refusal::Refusal;
 use super::writers;
 use crate::host::block_device::{
-    BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed, whole_of,
+    BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed,
 };
 use crate::host::identity::DeviceNameKind;
 use crate::host::procfs::{Mount, read_mounts, unescape};
 use crate::host::root::{Root, names_in};
+use system_mounts::{is_system, numbers_of, stack_below};
 
-/// Mount points of the system's disk: a device mounted at one of them is refused as such.
-const SYSTEM_POINTS: [&str; 11] =
-    ["/", "/boot", "/boot/efi", "/efi", "/usr", "/home", "/var", "/etc", "/opt", "/root", "/srv"];
+pub(super) use system_mounts::system_mount_beside;
 
 /// Refuses a device that is in use, or that shares bytes with something in use.
 ///
@@ -54,17 +54,6 @@ pub(super) fn check_claims(root: &Root, device: &BlockDevice) -> Result<(), Refu
     check_swap(root, device, &parts)?;
     check_holders(root, device, &parts)?;
     check_other_paths(root, device, &mounts)
-}
-
-/// A system mount on another partition of the disk that `device` is a partition of.
-pub(super) fn system_mount_beside(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
-    let whole = device.whole?;
-    let mounts = read_mounts(root).ok()?;
-    mounts.iter().filter(|mount| is_system(mount)).find_map(|mount| {
-        let below = stack_below(root, mount);
-        let beside = below.iter().any(|number| whole_of(root, *number) == Some(whole));
-        beside.then(|| mount.target.clone())
-    })
 }
 
 /// The device, its partitions, and the disk it is a partition of: all the numbers under which its bytes are reached.
@@ -263,55 +252,6 @@ fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Res
         }
     }
     Ok(())
-}
-
-fn is_system(mount: &Mount) -> bool {
-    SYSTEM_POINTS.iter().any(|point| mount.target == Path::new(point))
-}
-
-/// The devices a mount stands on directly: its number, those its source names (btrfs has no number of its own), and
-/// the other members of the same btrfs.
-fn numbers_of(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
-    let mut numbers = BTreeSet::new();
-    if mount.device.0 != 0 {
-        numbers.insert(DeviceNumber { major: mount.device.0, minor: mount.device.1 });
-    }
-    // bcachefs names all its members, with colons between; a device path may hold colons itself.
-    let source = mount.source.to_string_lossy();
-    for source in std::iter::once(&*source).chain(source.split(':')).filter(|source| source.starts_with('/'))
-    {
-        numbers.extend(number_of(root, &root.absolute(Path::new(source))));
-    }
-    if mount.filesystem == "btrfs" {
-        for uuid in names_in(&root.path("sys/fs/btrfs")) {
-            let members: BTreeSet<DeviceNumber> =
-                names_in(&root.path(format!("sys/fs/btrfs/{uuid}/devices")))
-                    .iter()
-                    .filter_map(|name| number_by_name(root, name))
-                    .collect();
-            if !members.is_disjoint(&numbers) {
-                numbers.extend(members);
-            }
-        }
-    }
-    numbers
-}
-
-/// The devices of a mount, with all devices below them (members of dm and md devices).
-fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
-    let mut disks = BTreeSet::new();
-    let mut open: Vec<DeviceNumber> = numbers_of(root, mount).into_iter().collect();
-    while let Some(number) = open.pop() {
-        if !disks.insert(number) {
-            continue;
-        }
-        // A partition has no slaves of its own: they are those of the disk (an md device with partitions).
-        let disk = whole_of(root, number).unwrap_or(number);
-        for slave in names_in(&root.path(format!("sys/dev/block/{disk}/slaves"))) {
-            open.extend(number_by_name(root, &slave));
-        }
-    }
-    disks
 }
 
 fn name_of(root: &Root, number: DeviceNumber) -> String {
