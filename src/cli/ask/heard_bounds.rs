@@ -119,7 +119,7 @@ pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
     let mut found = Vec::new();
     for at in 0..sentence.len() {
         let Some(below) = sentence.phrase(at, BELOW) else { continue };
-        let Some((end, at_most)) = latency(sentence, below.end) else { continue };
+        let Some((end, at_most)) = hear_latency(sentence, below.end) else { continue };
         let Some((metric_at, metric)) = metric_near(sentence, below.start, end) else { continue };
         let range = metric_at.start.min(below.start)..metric_at.end.max(end);
         let between: Vec<usize> = range
@@ -152,11 +152,11 @@ pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
 fn end_of(end: usize, sentence: &Sentence) -> Range<usize> {
     let alone = end >= 2
         && number_called(&sentence.text(end - 2)).is_some()
-        && unit(&sentence.text(end - 1)).is_some();
+        && time_unit(&sentence.text(end - 1)).is_some();
     if alone { end - 2..end } else { end - 1..end }
 }
 
-fn unit(word: &str) -> Option<f64> {
+fn time_unit(word: &str) -> Option<f64> {
     match word {
         "us" | "µs" | "microseconds" => Some(1e-6),
         "ms" | "msec" | "millisecond" | "milliseconds" => Some(1e-3),
@@ -165,17 +165,24 @@ fn unit(word: &str) -> Option<f64> {
     }
 }
 
-/// A latency that is written from here on, and where it ends.
-fn latency(sentence: &Sentence, at: usize) -> Option<(usize, Duration)> {
+/// A number with its unit that is written from here on, in one word or two: where it ends, and its value in the unit
+/// that has the factor 1.
+pub(super) fn number_with_unit(
+    sentence: &Sentence,
+    at: usize,
+    unit: fn(&str) -> Option<f64>,
+) -> Option<(usize, f64)> {
     let word = sentence.text(at);
-    let (end, number, unit) = match (number_called(&word), unit(&sentence.text(at + 1))) {
-        (Some(number), Some(unit)) => (at + 2, number, unit),
-        _ => {
-            let (number, name) = word.split_at(word.find(|one: char| one.is_alphabetic())?);
-            (at + 1, number.parse().ok()?, unit(name)?)
-        }
-    };
-    let seconds = number * unit;
+    if let (Some(number), Some(factor)) = (number_called(&word), unit(&sentence.text(at + 1))) {
+        return Some((at + 2, number * factor));
+    }
+    let (number, name) = word.split_at(word.find(|one: char| one.is_alphabetic())?);
+    Some((at + 1, number.parse::<f64>().ok()? * unit(name)?))
+}
+
+/// A latency that is written from here on, and where it ends.
+fn hear_latency(sentence: &Sentence, at: usize) -> Option<(usize, Duration)> {
+    let (end, seconds) = number_with_unit(sentence, at, time_unit)?;
     (1e-6..1e6).contains(&seconds).then(|| (end, Duration::from_secs_f64(seconds)))
 }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::heard_bounds::number_with_unit;
 use super::sentence::{Said, Sentence};
-use super::vocabulary::number_called;
 
 /// A throughput that must be reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ pub(super) fn hear_throughputs(sentence: &mut Sentence) -> Vec<Said<ThroughputLi
     let mut found = Vec::new();
     for at in 0..sentence.len() {
         let Some(above) = sentence.phrase(at, ABOVE) else { continue };
-        let Some((end, megabytes_per_second)) = throughput(sentence, above.end) else { continue };
+        let Some((end, megabytes_per_second)) = hear_throughput(sentence, above.end) else { continue };
         let near = at.saturating_sub(NEAR)..end + NEAR;
         let is_of_reading = is_near(sentence, &near, "read reads reading")
             && !is_near(sentence, &near, "write writes writing written");
@@ -73,21 +73,12 @@ fn is_near(sentence: &Sentence, near: &Range<usize>, list: &str) -> bool {
 }
 
 /// A throughput that is written from here on, in one word or two, and where it ends.
-fn throughput(sentence: &Sentence, at: usize) -> Option<(usize, f64)> {
-    let word = sentence.text(at);
-    let (end, number, unit) = match (number_called(&word), unit(&sentence.text(at + 1))) {
-        (Some(number), Some(unit)) => (at + 2, number, unit),
-        _ => {
-            let (number, name) = word.split_at(word.find(|one: char| one.is_alphabetic())?);
-            (at + 1, number.parse().ok()?, unit(name)?)
-        }
-    };
-    let megabytes: f64 = number * unit;
-    (1e-3..1e6).contains(&megabytes).then_some((end, megabytes))
+fn hear_throughput(sentence: &Sentence, at: usize) -> Option<(usize, f64)> {
+    number_with_unit(sentence, at, rate_unit).filter(|(_, megabytes)| (1e-3..1e6).contains(megabytes))
 }
 
 /// Megabytes a second.
-fn unit(word: &str) -> Option<f64> {
+fn rate_unit(word: &str) -> Option<f64> {
     match word {
         "kb/s" => Some(1e-3),
         "mb/s" | "mbyte/s" | "mbytes/s" => Some(1.0),
