@@ -71,7 +71,7 @@ pub(crate) fn simulate(
         let mut race = Race::new(rule, candidates);
         let look = loop {
             tally.trials += race.racing().len() as u64;
-            let look = race.block(&world.next_block(&race.racing()));
+            let look = race.add_block(&world.next_block(&race.racing()));
             // A run ends where nobody is left to try, whatever the rule says.
             if look.outcome != Ruling::Continue || race.racing().is_empty() {
                 break look;

@@ -67,8 +67,8 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     }
     let sides: Vec<ComparedSide<'_>> =
         opened.iter().map(|(_, plan, run)| ComparedSide { plan, run }).collect();
-    let found =
-        fsverdict_judgement::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
+    let found = fsverdict_judgement::verdict::compare_runs(&sides, arguments.between_runs)
+        .map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
         return Err(CliError::usage("compare needs at least two runs".to_owned()));
@@ -79,7 +79,7 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     write_to(arguments.output.as_deref(), pager, &mut |out| written(write_comparison(report, format, out)))?;
     Ok(match found.has_regression() {
         true => Exit::Regression,
-        false if arguments.bisect && !found.tells() => Exit::CannotTell,
+        false if arguments.bisect && !found.is_decided() => Exit::CannotTell,
         false => Exit::Done,
     })
 }

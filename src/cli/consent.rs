@@ -155,7 +155,7 @@ fn describe_plan(plan: &Plan, why: &str) -> String {
     }
     for candidate in &plan.candidates {
         for axis in &AXES {
-            let level = axis.given(candidate);
+            let level = axis.set_level(candidate);
             let said = indented(&level.text());
             text += &match level {
                 AxisLevel::Words(_) | AxisLevel::Options(_) if !level.is_nothing() => {
@@ -172,7 +172,7 @@ fn describe_plan(plan: &Plan, why: &str) -> String {
     if let Some(kernel) = &plan.kernel {
         text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
     }
-    for source in plan.device.all() {
+    for source in plan.device.all_sources() {
         let DeviceSource::Path(path) = source else { continue };
         text += &format!("  destroys the content of {}\n", quoted(&path.to_string_lossy()));
     }

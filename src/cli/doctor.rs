@@ -177,8 +177,8 @@ fn in_line(rows: &[Vec<String>]) -> impl Iterator<Item = String> {
 fn everything() -> Result<Plan, CliError> {
     let mut plan = read_plan("quick", &Overrides::default())?;
     let with_layers = |name: &&str| {
-        let plain = Candidate::plain(name);
-        let layered: Vec<Candidate> = usual_layers().map(|layers| plain.on(layers)).collect();
+        let plain = Candidate::with_defaults(name);
+        let layered: Vec<Candidate> = usual_layers().map(|layers| plain.with_layers(layers)).collect();
         [plain].into_iter().chain(layered)
     };
     plan.candidates = fsverdict_stack::filesystem::filesystem_names().iter().flat_map(with_layers).collect();

@@ -26,7 +26,7 @@ pub(super) fn show(dry_run: &DryRun, pager: PagerArguments) -> Result<Exit, CliE
     let hanging = |text: &str, indent: usize| wrap_hanging(text, columns, indent);
     writeln!(out, "{}", hanging(&in_lines(&plan.title), 0))?;
     writeln!(out, "{}", hanging(&format!("lab: {} ({})", choice.lab.name(), choice.reason), 2))?;
-    for (at, source) in plan.device.all().enumerate() {
+    for (at, source) in plan.device.all_sources().enumerate() {
         writeln!(out, "{}", hanging(&in_lines(&describe_device(source, prospect.devices.get(at))), 2))?;
     }
     if let Some(fails) = plan.device.fails {

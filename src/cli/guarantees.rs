@@ -86,9 +86,9 @@ mod tests {
 
     fn candidate(filesystem: &str, layers: &[&str], mount: &str) -> Candidate {
         Candidate {
-            layers: Layers::of(layers.iter().copied()).unwrap(),
+            layers: Layers::from_names(layers.iter().copied()).unwrap(),
             mount: mount.split_whitespace().map(str::to_owned).collect(),
-            ..Candidate::plain(filesystem)
+            ..Candidate::with_defaults(filesystem)
         }
     }
 

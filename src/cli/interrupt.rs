@@ -42,7 +42,7 @@ fn describe_interruption(folder: &RunFolder, plan: &Plan) -> String {
         let identity = fact(name).filter(|_| matches!(source, DeviceSource::Path(_)))?;
         Some(format!(" --erase {}", quoted(&identity)))
     };
-    let erase: String = (1..).zip(plan.device.all()).filter_map(erase).collect();
+    let erase: String = (1..).zip(plan.device.all_sources()).filter_map(erase).collect();
     let kept = match kept {
         0 => "no trial had ended".to_owned(),
         1 => format!("one finished trial is saved in {run}"),

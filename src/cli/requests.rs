@@ -15,7 +15,7 @@ const MOST_RECORDS: usize = 1 << 22;
 /// A successful trial of each candidate: the first with a trace that can be read.
 pub(super) fn requests_of_run(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
     let pictured = |name: &str| {
-        let mut trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);
+        let mut trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == name);
         trials.find_map(|trial| of_trial(folder, plan, trial))
     };
     run.candidates.iter().filter_map(|state| pictured(&state.name)).collect()

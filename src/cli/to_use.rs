@@ -284,7 +284,7 @@ mod tests {
         assert!(luks.contains("'%s %s %s\\n' \"/dev/mapper/$NAME\" \"$MOUNTED\""), "{luks}");
         assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
         let mut stacked = candidate("xfs", "none");
-        stacked.layers = fsverdict_judgement::plan::Layers::of(["luks2", "luks1"]).unwrap();
+        stacked.layers = fsverdict_judgement::plan::Layers::from_names(["luks2", "luks1"]).unwrap();
         let stacked = to_use(&stacked, 1).unwrap();
         let made = [
             "cryptsetup open \"$DEVICE\" \"$NAME\" &&",

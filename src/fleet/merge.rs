@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
-use fsverdict_judgement::journal::{Beginning, Caution, Event, Facts, Fold, Record, Run, first};
+use fsverdict_judgement::journal::{Beginning, Caution, Event, Facts, Fold, Record, Run, read_first_record};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::each_of;
 
@@ -119,8 +119,8 @@ pub fn merge_blocks(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result
 
 /// Fails if the folder holds a run that this machine did alone, which must not be overwritten.
 fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
-    match first(&folder.journal()).ok().flatten().map(|record| record.event) {
-        Some(start) if Beginning::of(&start).is_some_and(|beginning| beginning.sites.is_none()) => {
+    match read_first_record(&folder.journal()).ok().flatten().map(|record| record.event) {
+        Some(start) if Beginning::from_event(&start).is_some_and(|beginning| beginning.sites.is_none()) => {
             Err(FleetError::NotShared(folder.path().to_owned()))
         }
         _ => Ok(()),
@@ -136,7 +136,7 @@ fn merge_shards(
 ) -> Option<Merged> {
     let start = merged_start(folder, plan, &shards, sites)?;
     let mut fold = Fold::new(plan);
-    fold.take(start.clone());
+    fold.add_record(start.clone());
     let places: BTreeSet<(u32, Site)> =
         shards.iter().map(|shard| (shard.block, shard.site.clone())).collect();
     let mut end = Merged {
@@ -165,7 +165,7 @@ fn merge_shards(
         for shard in of_round {
             number += 1;
             let records = renumber_records(shard, number, &mut reported);
-            records.iter().cloned().for_each(|record| fold.take(record));
+            records.iter().cloned().for_each(|record| fold.add_record(record));
             end.records.extend(records);
         }
         end.rounds = round;
@@ -182,7 +182,7 @@ fn merge_shards(
         }
         for event in concluded {
             let record = Record { at, trial: None, event };
-            fold.take(record.clone());
+            fold.add_record(record.clone());
             end.records.push(record);
         }
         if end.settled.is_some() {
@@ -201,7 +201,7 @@ fn merge_shards(
     }
     let beyond = places.iter().filter(|(block, _)| *block > end.rounds).count();
     let cautions = caution_records(&end, beyond, &left);
-    cautions.iter().cloned().for_each(|record| fold.take(record));
+    cautions.iter().cloned().for_each(|record| fold.add_record(record));
     // The cautions go before the end record, if there is one: nothing may follow it.
     let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
     let place = end.records.iter().position(finished).unwrap_or(end.records.len());

@@ -131,10 +131,10 @@ impl FaultExamination<'_> {
             return Ok(());
         }
         let verdict =
-            Judgement::of(self.plan, &Run::read_in_folder(self.plan, &self.folder.journal())?).verdict;
+            Judgement::from_run(self.plan, &Run::read_in_folder(self.plan, &self.folder.journal())?).verdict;
         wanted.sort_by_key(|candidate| {
             let name = &candidate.name;
-            (verdict.is_behind(name), verdict.place(name).unwrap_or(usize::MAX))
+            (verdict.is_behind(name), verdict.place_in_ranking(name).unwrap_or(usize::MAX))
         });
         Ok(())
     }

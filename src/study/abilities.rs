@@ -19,7 +19,9 @@ pub(super) fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reaso
     let hint = match lacked {
         RequiredProperty::Encryption => "encryption = \"luks2\" gives it".to_owned(),
         _ => {
-            let has = |known: &&&filesystem::Filesystem| has_property(&Candidate::plain(known.name), *lacked);
+            let has = |known: &&&filesystem::Filesystem| {
+                has_property(&Candidate::with_defaults(known.name), *lacked)
+            };
             let names: Vec<&str> =
                 filesystem::registry().iter().filter(has).map(|known| known.name).collect();
             format!("{} have it; or take it out of `require`", names.join(", "))

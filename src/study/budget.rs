@@ -35,7 +35,7 @@ pub fn fault_deadline(plan: &Plan, run: &Run) -> Option<Instant> {
 /// Why a run ended in this block: its time was up, and trials of the block have not ended.
 pub(super) fn describe_time_up(plan: &Plan, open: &BlockState) -> Option<String> {
     let budget = trial_budget(plan)?;
-    let remaining = open.remaining().count();
+    let remaining = open.untried_candidates().count();
     (remaining > 0).then(|| {
         let share = if plan.faults.is_some() { " for trials" } else { "" };
         format!(

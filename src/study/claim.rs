@@ -32,7 +32,7 @@ impl Permission<'_> {
     }
 
     fn predict_device(&self, plan: &Plan, at: usize) -> DeviceProspect {
-        match plan.device.all().nth(at) {
+        match plan.device.all_sources().nth(at) {
             Some(DeviceSource::Image(size)) => {
                 let room = image_room(plan, size.0);
                 let space_check = check_space(plan.device.folder.as_deref(), size.0, room);
@@ -85,7 +85,7 @@ impl Permission<'_> {
     }
 
     fn claim_one(&self, plan: &Plan, at: usize, foreign: Option<&str>) -> Result<Attachment, SessionError> {
-        match plan.device.all().nth(at).unwrap_or(&plan.device.source) {
+        match plan.device.all_sources().nth(at).unwrap_or(&plan.device.source) {
             DeviceSource::Image(size) => {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refusal_error)?;
                 // Checks now, and not in the first trial, that there is room and that the folder can be written to.

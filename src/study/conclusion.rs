@@ -4,7 +4,7 @@
 //! the interruption.
 
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
-use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
+use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::{describe_exhaustion, trial_budget};
@@ -56,7 +56,7 @@ impl Conclusion {
     }
 
     pub(super) fn from_contest(plan: &Plan, run: &Run) -> Self {
-        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        let deliberation = is_contest(plan, run).then(|| Deliberation::from_run(plan, run));
         Self::from_deliberation(plan, run, deliberation.as_ref())
     }
 
@@ -97,7 +97,7 @@ impl<'a> Conclusions<'a> {
         }
         match &mut self.deliberation {
             Some(known) => known.go_on(self.plan, run),
-            begun => *begun = Some(Deliberation::of(self.plan, run)),
+            begun => *begun = Some(Deliberation::from_run(self.plan, run)),
         }
         Conclusion::from_deliberation(self.plan, run, self.deliberation.as_ref())
     }
@@ -147,7 +147,7 @@ fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<GroupRun> {
 /// out for it.
 pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     let one = |plan: &Plan, run: &Run| -> Vec<String> {
-        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        let deliberation = is_contest(plan, run).then(|| Deliberation::from_run(plan, run));
         racing_candidates(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
     };
     match split_contests(plan, run) {
@@ -168,7 +168,7 @@ pub(super) fn racing_candidates<'a>(
     deliberation: Option<&Deliberation>,
 ) -> Vec<&'a str> {
     let rests = |name: &&str| {
-        let original = |name| contestants(plan).any(|candidate| candidate.name == name);
+        let original = |name| ranked_candidates(plan).any(|candidate| candidate.name == name);
         let name = name.strip_suffix(CONTROL_SUFFIX).filter(|_| !original(*name)).unwrap_or(name);
         deliberation.is_some_and(|deliberation| deliberation.racing().all(|racing| racing != name))
     };
@@ -190,7 +190,7 @@ pub(super) fn is_contest(plan: &Plan, run: &Run) -> bool {
     let skipped = |name: &str| {
         run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Skipped)
     };
-    contestants(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
+    ranked_candidates(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
 }
 
 /// The candidates to drop, with the reason: those that failed, and twins of originals that are dropped.
@@ -298,7 +298,7 @@ mod tests {
     fn run(plan: &Plan, blocks: u32) -> Run {
         let mut fold = Fold::new(plan);
         let tell = |fold: &mut Fold, trial, event| {
-            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
+            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.add_record(record));
         };
         tell(&mut fold, None, made::started());
         for block in 1..=blocks {
@@ -347,7 +347,7 @@ mod tests {
         plan.candidates.retain(|candidate| candidate.filesystem == "ext4");
         let mut fold = Fold::new(&plan);
         let events = made::journal([(None, made::started())]);
-        events.records.into_iter().for_each(|record| fold.take(record));
+        events.records.into_iter().for_each(|record| fold.add_record(record));
         assert_eq!(next_to_try(&plan, fold.run().unwrap()), ["ext4", "ext4+luks2"]);
     }
 }

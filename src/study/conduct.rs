@@ -65,7 +65,9 @@ impl Study<'_> {
                 return self.record_event(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
             }
             let (block, attempt, names) = match run.resume_point() {
-                Some(state) => (state.block, state.attempt, state.remaining().map(str::to_owned).collect()),
+                Some(state) => {
+                    (state.block, state.attempt, state.untried_candidates().map(str::to_owned).collect())
+                }
                 None => {
                     let (block, attempt) = run.next_block();
                     let seed = order_seed(self.plan, run);

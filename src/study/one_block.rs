@@ -60,7 +60,7 @@ impl OneBlock<'_> {
         let mut plan = self.plan.clone();
         plan.protocol.seed = self.seed;
         if let Some(device) = self.device {
-            plan.device.replace(&[device]);
+            plan.device.replace_sources(&[device]);
         }
         check_datasets(&plan)?;
         let choice = choose(&plan)?;

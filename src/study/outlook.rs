@@ -87,7 +87,7 @@ impl Outlook {
         let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
         let mut outlook = Outlook {
             worked: run.worked,
-            simulated: Harness::of(run).and_then(|harness| harness.simulated),
+            simulated: Harness::from_run(run).and_then(|harness| harness.simulated),
             time_left: budget.map(|budget| (budget.as_secs_f64() - run.worked).max(0.0)),
             times,
             ..Outlook::default()
@@ -109,7 +109,7 @@ impl Outlook {
     }
 
     fn add_contest(&mut self, title: &str, plan: &Plan, run: &Run) {
-        let deliberation = is_contest(plan, run).then(|| Deliberation::of(plan, run));
+        let deliberation = is_contest(plan, run).then(|| Deliberation::from_run(plan, run));
         let look = deliberation.as_ref().and_then(Deliberation::last_look);
         let open = open_rivals(plan, run, look.as_ref());
         if let (Some(deliberation), Some(look)) = (&deliberation, &look)
@@ -122,7 +122,7 @@ impl Outlook {
             return;
         }
         let in_block = run.resume_point();
-        for name in in_block.into_iter().flat_map(BlockState::remaining) {
+        for name in in_block.into_iter().flat_map(BlockState::untried_candidates) {
             let one = self.to_come.entry(name.to_owned()).or_default();
             *one = TrialsToCome { least: 1, likely: Some(1), most: 1 };
         }
@@ -228,7 +228,7 @@ mod tests {
 
     fn run_of(plan: &Plan, records: &[Record]) -> Run {
         let mut fold = Fold::new(plan);
-        records.iter().for_each(|record| fold.take(record.clone()));
+        records.iter().for_each(|record| fold.add_record(record.clone()));
         fold.into_run().unwrap()
     }
 

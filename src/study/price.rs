@@ -127,7 +127,7 @@ fn layer_price(
 
 /// The mean of a metric over a candidate's trials that count; 0 if no trial measured it.
 fn mean_of_metric(run: &Run, candidate: &str, phase: &str, metric: &str) -> f64 {
-    let is_measured = |trial: &&Trial| trial.counts() && trial.id.candidate == candidate;
+    let is_measured = |trial: &&Trial| trial.is_counted() && trial.id.candidate == candidate;
     let values: Vec<f64> =
         run.trials.iter().filter(is_measured).filter_map(|trial| trial.value(phase, metric)).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
         let mut native = plan.clone();
         native.lab = LabChoice::Native;
         native.kernel = None;
-        native.device.replace(&[DeviceSource::Image(Bytes(size))]);
+        native.device.replace_sources(&[DeviceSource::Image(Bytes(size))]);
         native.device.fails = None;
         native.candidates = plan.candidates.iter().map(work_alone).collect();
         check_limits(&native)?;

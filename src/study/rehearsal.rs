@@ -80,7 +80,7 @@ fn options_alone(candidate: &Candidate) -> Candidate {
         mkfs: candidate.mkfs.clone(),
         mount: candidate.mount.clone(),
         under: Environment { kernel, memory, ..Environment::default() },
-        ..Candidate::plain(&candidate.filesystem)
+        ..Candidate::with_defaults(&candidate.filesystem)
     }
 }
 
@@ -89,7 +89,7 @@ fn try_on_image(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) ->
     let candidate = options_alone(candidate);
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
-    bare.device.replace(&[DeviceSource::Image(Bytes(size))]);
+    bare.device.replace_sources(&[DeviceSource::Image(Bytes(size))]);
     bare.device.fails = None;
     bare.phases.clear();
     bare.datasets.clear();

@@ -29,7 +29,7 @@ fn in_service(plan: &Plan, phase: &Phase) -> bool {
 /// The repetitions for trials of the next block. In simulated time, only those that the plan asks for: there the
 /// layout on the device varies, and a repetition does not change it.
 pub(super) fn decide_repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<String, Repeats> {
-    let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !simulated;
+    let counts = |trial: &&Trial| trial.is_counted() && trial.status == Status::Ok && !simulated;
     let first = run.trials.iter().filter(counts).map(|trial| trial.id.block).min();
     let pilot: Vec<&Trial> =
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();

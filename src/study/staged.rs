@@ -12,7 +12,7 @@ pub(super) fn find_mixed_data(run: &Run, block: u32, attempt: u32) -> Option<Str
 
 /// A caution that this block worked on different data than the previous one, with the difference.
 pub(super) fn find_changed_data(run: &Run, block: u32, attempt: u32) -> Option<String> {
-    let before = run.trials.iter().find(|trial| trial.counts() && trial.id.block + 1 == block)?;
+    let before = run.trials.iter().find(|trial| trial.is_counted() && trial.id.block + 1 == block)?;
     let now = run.trials.iter().find(|trial| (trial.id.block, trial.id.attempt) == (block, attempt))?;
     let difference = find_difference(before, now)?;
     Some(format!("from block {block} on, other data than before: {difference}"))

@@ -185,7 +185,7 @@ impl Study<'_> {
         let has_room = !is_image || self.attachments.is_there().is_ok();
         let failed = end.status == Status::Failed;
         if let Some((number, found)) = end.device_error.as_ref().filter(|_| failed && has_room) {
-            let source = number.checked_sub(1).and_then(|at| self.plan.device.all().nth(at));
+            let source = number.checked_sub(1).and_then(|at| self.plan.device.all_sources().nth(at));
             let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(
                 "{device} failed in {}, which says nothing about the candidate: {found}",

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use fsverdict_judgement::statistics::{
-    Evidence, FEWEST, best_of, holm, mean, median, quantile, student_quantile, student_tail, trimmed_mean,
+    Evidence, FEWEST, adjust_by_holm, best_of, mean, median, quantile, student_quantile, student_tail,
+    trimmed_mean,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -82,7 +83,7 @@ struct Several {
 #[test]
 fn holm_is_closed_bonferroni() {
     for case in cases::<Several>("holm") {
-        for (ours, theirs) in holm(&case.p_values).into_iter().zip(&case.adjusted) {
+        for (ours, theirs) in adjust_by_holm(&case.p_values).into_iter().zip(&case.adjusted) {
             close(ours, *theirs, 1e-10, &format!("{:?}", case.p_values));
         }
     }
@@ -102,7 +103,7 @@ struct OneSample {
 #[test]
 fn t_tests_without_outliers() {
     for case in cases::<OneSample>("evidence") {
-        let found = Evidence::of(&case.values).unwrap();
+        let found = Evidence::from_sample(&case.values).unwrap();
         let what = format!("{:?}", case.values);
         close(found.difference, case.difference, 1e-9, &what);
         close(found.error, case.error, 1e-9, &what);
@@ -124,7 +125,7 @@ struct Moderated {
 #[test]
 fn pairs_in_the_light_of_others() {
     for case in cases::<Moderated>("moderated") {
-        for (ours, theirs) in Evidence::among(&case.samples).into_iter().zip(case.p_above) {
+        for (ours, theirs) in Evidence::from_paired_samples(&case.samples).into_iter().zip(case.p_above) {
             close(ours.p_above(0.0), theirs, 1e-8, &format!("{:?}", case.samples));
         }
     }
@@ -143,7 +144,7 @@ struct Welch {
 #[test]
 fn independent_samples() {
     for case in cases::<Welch>("welch") {
-        let found = Evidence::between(&case.ours, &case.theirs).unwrap();
+        let found = Evidence::from_unpaired_samples(&case.ours, &case.theirs).unwrap();
         let what = format!("{:?} against {:?}", case.ours, case.theirs);
         close(found.difference, case.mean, 1e-9, &what);
         close(found.estimate().low.unwrap(), case.low, 1e-7, &what);

@@ -159,7 +159,7 @@ targets! {
     recorded_plan: vec![RECORDED.as_bytes().to_vec()], |bytes: &[u8]| {
         if let Ok(plan) = serde_json::from_slice::<Plan>(bytes) {
             assert!(digest(&plan).len() < 100);
-            let _ = Deliberation::of(&plan, &RUN).outcome();
+            let _ = Deliberation::from_run(&plan, &RUN).outcome();
         }
     };
     bonnie: vec![
@@ -244,7 +244,7 @@ targets! {
     trace_of_calls: vec![CALLS.into()], |bytes: &[u8]| {
         match String::from_utf8_lossy(bytes).parse::<CallTrace>() {
             Ok(trace) => {
-                trace.end().unwrap();
+                trace.final_state().unwrap();
                 assert_eq!(trace.to_string().parse::<CallTrace>().unwrap(), trace);
             }
             Err(reason) => assert!(reason.what.len() < 300, "{}", reason.what),

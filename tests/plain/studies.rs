@@ -234,7 +234,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
                 )),
                 _ => {}
             }
-            wanted.extend(finding.claim.of().map(|of| {
+            wanted.extend(finding.claim.denominator().map(|of| {
                 (
                     of.of_phase.clone().unwrap_or_else(|| finding.phase.clone()),
                     of.of_metric.clone().unwrap_or_else(|| finding.metric.clone()),

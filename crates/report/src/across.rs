@@ -5,7 +5,7 @@ use super::kernels;
 use super::number::{percent, times, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
-use fsverdict_judgement::plan::grouped;
+use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
 
 /// The results in each environment, with a sentence about each.
@@ -21,9 +21,9 @@ impl SideBySide {
         let environments = environment_runs(whole.plan, whole.run);
         let judged: Vec<Judgement<'_>> = environments
             .iter()
-            .map(|environment| Judgement::of(&environment.plan, &environment.run))
+            .map(|environment| Judgement::from_run(&environment.plan, &environment.run))
             .collect();
-        let found = Across::of(whole, &environments, &judged)?;
+        let found = Across::from_environments(whole, &environments, &judged)?;
         Some(Self { found, sentences: judged.iter().map(describe_outcome).collect() })
     }
 
@@ -37,7 +37,7 @@ impl SideBySide {
         let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
         let (each, change) = (each.collect::<Vec<_>>().join(" "), describe_changes(&self.found));
         // An order that is not known answers no question, so it comes after the verdicts.
-        match self.found.order() {
+        match self.found.compare_order() {
             Order::Turns { .. } | Order::Same => format!("{change} {each}"),
             Order::NotCompared | Order::Untold => format!("{each} {change}"),
         }
@@ -55,12 +55,13 @@ enum ColumnChoice {
 
 /// Which candidate to take in which environment, and where the order changes.
 pub(super) fn write_headline(across: &Across) -> String {
-    let choice = |column: &AcrossColumn| match column.taken() {
+    let choice = |column: &AcrossColumn| match column.recommended_name() {
         Some(taken) => ColumnChoice::Taken(taken),
         None if column.verdict.nobody_is_left() => ColumnChoice::Nobody,
         None => ColumnChoice::Undecided,
     };
-    let mut choices = grouped(across.columns.iter().map(|column| (choice(column), column.title.as_str())));
+    let mut choices =
+        group_by_key(across.columns.iter().map(|column| (choice(column), column.title.as_str())));
     // Undecided columns come last.
     choices.sort_by_key(|(choice, _)| match choice {
         ColumnChoice::Taken(_) => 0,
@@ -87,7 +88,7 @@ pub(super) fn describe_changes(across: &Across) -> String {
 
 fn describe_order(across: &Across) -> String {
     let what = across.what;
-    match across.order() {
+    match across.compare_order() {
         Order::NotCompared => format!(
             "There is no order to compare by {what}: no two candidates were measured under two or more."
         ),

@@ -5,7 +5,7 @@ use std::io;
 use super::text::one_line;
 use super::{Report, ReportError};
 use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
-use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, columns};
+use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, csv_columns};
 
 /// The columns before those of the tried options; all are documented in docs/reference/output-formats.md.
 const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
@@ -25,7 +25,7 @@ pub(super) fn rows(
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
-    let columns = columns();
+    let columns = csv_columns();
     let header = WHO.into_iter().chain(columns.iter().map(|axis| axis.key)).chain(WHAT);
     rows.write_record(header).map_err(unwrapped)?;
     let run = cell(&run.header.id);
@@ -70,7 +70,7 @@ pub(super) fn cell(text: &str) -> String {
 /// The value that was tried on an axis, with sizes in bytes: the candidate's own, or the plan's; empty if there is
 /// none.
 fn tried(axis: &Axis, plan: &Plan, candidate: &Candidate) -> String {
-    match axis.tried(plan, candidate) {
+    match axis.tested_level(plan, candidate) {
         AxisLevel::Size(bytes) => bytes.0.to_string(),
         level => cell(&level.text()),
     }
@@ -127,7 +127,7 @@ mod tests {
         let first = &mut story.plan.candidates[0];
         first.mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
         first.mount = vec!["noatime".to_owned(), "nodiratime".to_owned()];
-        first.layers = Layers::of(["luks1", "luks2"]).unwrap();
+        first.layers = Layers::from_names(["luks1", "luks2"]).unwrap();
         first.scheduler = Some("none".to_owned());
         first.under.kernel = Some("/boot/vmlinuz".into());
         first.under.memory = Some(Bytes(4096));

@@ -2,7 +2,7 @@
 
 use super::number::{fine_percent, plain_number, times_within};
 use super::text_table::TextTable;
-use fsverdict_judgement::plan::axis;
+use fsverdict_judgement::plan::find_axis;
 use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
 /// The effects that are certain, in a sentence without a full stop; the effect of filesystems is the ranking, and that
@@ -72,7 +72,8 @@ fn strongest_interaction(effect: &FactorEffect) -> Option<&Interaction> {
 
 pub(super) fn name_level(interaction: &Interaction) -> String {
     let level = name(&interaction.level);
-    axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(interaction.factor, level))
+    find_axis(interaction.factor)
+        .map_or_else(|| level.to_owned(), |axis| axis.describe_level(interaction.factor, level))
 }
 
 /// The default of an option is not named in a plan.

@@ -98,7 +98,7 @@ fn explain_status(judged: &ThenAndNow) -> String {
                 (one.as_str(), other.clone())
             };
             let ratio = times(*ratio);
-            if judged.published.claim.of().is_some_and(|of| !of.is_none()) {
+            if judged.published.claim.denominator().is_some_and(|of| !of.is_none()) {
                 format!("{other}'s multiple is {ratio} times that of {one} ({range}{asked})")
             } else if judged.measured.iter().all(|found| found.unit == Unit::Seconds) {
                 format!("{other} takes {ratio} times as long as {one} ({range}{asked})")

@@ -34,19 +34,19 @@ pub(super) fn answer_by_group(
 
 /// The recommended candidates, or `undecided`.
 pub(super) fn list_recommended(verdict: &Verdict) -> String {
-    match verdict.taken().as_slice() {
+    match verdict.recommended_names().as_slice() {
         [] => "undecided".to_owned(),
         some => some.join(" or "),
     }
 }
 
 fn of_group(group: &GroupRun) -> Judgement<'_> {
-    Judgement::of(&group.plan, &group.run)
+    Judgement::from_run(&group.plan, &group.run)
 }
 
 /// The sentence on a candidate that has no rival of its protection level.
 fn describe_sole_candidate(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
-    let only = &group.alone()?.candidate;
+    let only = &group.sole_candidate()?.candidate;
     let total = goal_words::describe_total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
     Some(format!("{only}{total}; nothing else with this protection was tried."))
@@ -55,7 +55,7 @@ fn describe_sole_candidate(judged: &Judgement<'_>, group: &GroupVerdict) -> Opti
 /// The cost of each protection, a sentence for each; for the recommended candidates first.
 fn describe_protection_costs(judged: &Judgement<'_>) -> Vec<String> {
     let verdict = &judged.verdict;
-    let taken = verdict.taken();
+    let taken = verdict.recommended_names();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
     features.dedup();
     let is_known = |cost: &ProtectionCost| {

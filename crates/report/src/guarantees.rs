@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::goal_words;
 use super::text::{capitalize, listing};
 use super::text_table::TextTable;
-use fsverdict_judgement::plan::{grouped, once_each};
+use fsverdict_judgement::plan::{group_by_key, once_each};
 use fsverdict_judgement::verdict::Judgement;
 
 /// The most candidates that are named for a guarantee.
@@ -36,13 +36,13 @@ pub struct Guarantees {
 /// The drawbacks of the recommended candidates: the guarantees that each lacks and a measured one has, and the meaning
 /// of its state in the kernel. `None` where nothing is recommended, or nothing is lacking.
 pub(super) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
-    let taken = judged.verdict.taken();
+    let taken = judged.verdict.recommended_names();
     let of = |name: &&str| {
         let own = all.iter().find(|one| one.candidate == **name)?;
         let drawbacks = of_one(judged, own, all);
         (!drawbacks.is_empty()).then(|| (drawbacks, (*name).to_owned()))
     };
-    let each = grouped(taken.iter().filter_map(of));
+    let each = group_by_key(taken.iter().filter_map(of));
     let sentences = each.into_iter().map(|(drawbacks, names)| {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         format!("Drawbacks of {}: {}.", listing(&names, MOST_NAMES), drawbacks)
@@ -68,7 +68,7 @@ fn of_one(judged: &Judgement<'_>, own: &Guarantees, all: &[Guarantees]) -> Strin
         format!("{}{by}", lacking.join(", "))
     };
     let status = own.drawback.iter().cloned();
-    grouped(lacking).into_iter().map(together).chain(status).collect::<Vec<_>>().join("; ")
+    group_by_key(lacking).into_iter().map(together).chain(status).collect::<Vec<_>>().join("; ")
 }
 
 /// `btrfs has it, +3%, −1% to +5%`: the nearest of those that have it, or their names.

@@ -12,7 +12,8 @@ pub(super) fn write_sentence(harness: &Harness) -> String {
     if let Some(simulated) = harness.simulated {
         return format!("{} of disk time in {}", round_seconds(simulated), round_seconds(harness.worked));
     }
-    let parts = harness.parts().into_iter().map(|(part, share)| format!("{part} {}", percent(share)));
+    let parts =
+        harness.overhead_parts().into_iter().map(|(part, share)| format!("{part} {}", percent(share)));
     let rest = match parts.collect::<Vec<_>>().join(", ") {
         empty if empty.is_empty() && harness.settle < 0.005 => empty,
         empty if empty.is_empty() => {

@@ -95,10 +95,10 @@ struct ChosenOptions<'a>(Option<&'a Candidate>);
 
 impl Serialize for ChosenOptions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unnamed = Candidate::plain("");
+        let unnamed = Candidate::with_defaults("");
         let level = |axis: &Axis| match self.0 {
             Some(candidate) => axis.level(candidate),
-            None => axis.level(&unnamed).unsaid(),
+            None => axis.level(&unnamed).default_level(),
         };
         let chosen = AXES.iter().filter(|axis| axis.is_chosen());
         serializer.collect_map(chosen.map(|axis| {
@@ -146,7 +146,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
             None => environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share)),
         };
         environment.insert("harness.settle".to_owned(), format!("{:.4}", harness.settle));
-        for (part, share) in harness.parts() {
+        for (part, share) in harness.overhead_parts() {
             environment.insert(format!("harness.{part}"), format!("{share:.4}"));
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
             .phases
             .iter()
             .filter_map(|phase| {
-                let time = phase.change(TIME).filter(|change| change.outcome == outcome)?;
+                let time = phase.find_change(TIME).filter(|change| change.outcome == outcome)?;
                 Some((time.size(), format!("{} {}", phase_title(phase), describe_change_share(time))))
             })
             .collect();
@@ -32,7 +32,7 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
     let (slower, faster) = (timed(ChangeOutcome::Regression), timed(ChangeOutcome::Gain));
     let all = kernels.phases.len();
     let of = |outcome: ChangeOutcome, changed: bool| {
-        let is = |phase: &&KernelPhase| phase.time() == outcome && phase.has_changed() == changed;
+        let is = |phase: &&KernelPhase| phase.time_outcome() == outcome && phase.has_changed() == changed;
         kernels.phases.iter().filter(is).count()
     };
     let untold = of(ChangeOutcome::Untold, false) + of(ChangeOutcome::Untold, true);
@@ -62,7 +62,8 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
 
 pub(super) fn build_table(kernels: &KernelPair) -> TextTable {
     let rows = kernels.phases.iter().filter(|phase| phase.has_changed()).map(|phase| {
-        let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), describe_change));
+        let cells =
+            MEASURES.map(|(title, ..)| phase.find_change(title).map_or("–".to_owned(), describe_change));
         [phase_title(phase), describe_outcome(phase)].into_iter().chain(cells).collect()
     });
     let title = format!("{}: what changed by more than {:.0}%", write_title(kernels), kernels.tie * 100.0);
@@ -129,7 +130,7 @@ mod tests {
     fn what_became_slower_and_faster_under_each_next_kernel_is_named() {
         let story = under_kernels();
         let run = story.run();
-        let found = KernelPair::of(&Judgement::of(&story.plan, &run));
+        let found = KernelPair::from_judgement(&Judgement::from_run(&story.plan, &run));
         let cases = [
             (
                 "Linux 6.12 against 6.1",
@@ -174,7 +175,7 @@ mod tests {
         }
         story.finish();
         let run = story.run();
-        write_sentence(&KernelPair::of(&Judgement::of(&story.plan, &run))[0])
+        write_sentence(&KernelPair::from_judgement(&Judgement::from_run(&story.plan, &run))[0])
     }
 
     #[test]

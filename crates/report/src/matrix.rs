@@ -90,7 +90,7 @@ impl Matrix {
             .phases
             .iter()
             .filter(|phase| wanted(phase))
-            .map(|phase| (phase, Field::of(judged, metric, &phase.name)))
+            .map(|phase| (phase, Field::from_judgement(judged, metric, &phase.name)))
             .filter(|(_, field)| !field.all.is_empty())
             .collect();
         let shown = || fields.iter().flat_map(|(_, field)| &field.all);
@@ -124,7 +124,7 @@ impl Matrix {
                     let value = own.estimate.point / scale.divisor;
                     MatrixCell {
                         at: *at,
-                        times: field.times(own),
+                        times: field.times_worse_than_best(own),
                         value,
                         decimals: decimals(value, typical),
                         // The spread of every other candidate is that of its ratio to the leader.

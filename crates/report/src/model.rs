@@ -57,7 +57,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Builds the report; `folder` is the folder of the run.
     pub fn new(plan: &'a Plan, run: &'a Run, folder: Option<PathBuf>) -> Self {
-        let judged = Judgement::of(plan, run);
+        let judged = Judgement::from_run(plan, run);
         let goal = plan.goal.metric.as_str();
         let across = SideBySide::of(&judged);
         let found = across.as_ref().map(|across| &across.found);

@@ -4,7 +4,7 @@ use super::from_memory;
 use super::text::{count, listing};
 use super::topics::TOPICS;
 use fsverdict_judgement::journal::TrialStanding;
-use fsverdict_judgement::plan::grouped;
+use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, TrialBasis};
 
@@ -54,7 +54,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let mut notes: Vec<PageNote> =
         from_memory::write_sentences(judged).into_iter().map(about_the_run).collect();
     notes.extend(judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())));
-    notes.extend(TOPICS.iter().flat_map(|topic| topic.write_notes(judged)).map(about_the_run));
+    notes.extend(TOPICS.iter().flat_map(|topic| (topic.write_notes)(judged)).map(about_the_run));
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {
@@ -119,7 +119,7 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
             ))
         }
     };
-    grouped(said).into_iter().map(note).collect()
+    group_by_key(said).into_iter().map(note).collect()
 }
 
 fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {

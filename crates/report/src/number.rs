@@ -1,6 +1,7 @@
 //! Formats numbers for people: one unit for a whole column, and no more digits than the data justify.
 
 use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::statistics::wilson_interval;
 use fsverdict_judgement::verdict::Estimate;
 
 /// A unit chosen for a set of numbers shown together.
@@ -79,6 +80,14 @@ pub(super) fn percent(share: f64) -> String {
         exact if exact > 0.0 && exact < 0.95 => "<1%".to_owned(),
         near => format!("{near:.0}%"),
     }
+}
+
+/// The share of cases in per cent, with its interval: `6 (2.8–12.5)`.
+pub(super) fn percent_of_cases(hits: u32, cases: u32) -> String {
+    let per_cent = |share: f64| plain_number(share * 100.0);
+    let within = wilson_interval(hits, cases)
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
+    format!("{}{within}", per_cent(f64::from(hits) / f64::from(cases.max(1))))
 }
 
 /// A share as a percentage with two digits: `12%`, `2.1%`, `0.34%`.

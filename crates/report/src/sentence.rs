@@ -117,7 +117,8 @@ fn in_short(reason: &str) -> &str {
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.
 fn describe_dependence(judged: &Judgement<'_>) -> String {
-    let turn = judged.sites.as_ref().and_then(|sites| Some((sites, sites.turn(judged.plan.protocol.tie)?)));
+    let turn =
+        judged.sites.as_ref().and_then(|sites| Some((sites, sites.clearest_turn(judged.plan.protocol.tie)?)));
     let depends = match turn {
         Some((sites, (candidate, site, ratio))) => Some(format!(
             "on the device: at {site}, {candidate} takes {} times as long as {}",
@@ -148,8 +149,8 @@ fn describe_left_out_phases(judged: &Judgement<'_>) -> String {
 
 /// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
 pub(super) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String> {
-    let pair = judged.verdict.pressing()?;
-    if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {
+    let pair = judged.verdict.first_to_settle()?;
+    if let Some(alike) = judged.verdict.inseparable_candidates(judged.plan.protocol.tie) {
         return Some(format!(
             "differences between {} are too small to see here: take any of these",
             listing(&alike, 4)

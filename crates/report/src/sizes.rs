@@ -98,7 +98,7 @@ impl Forms for SizeReport {
 impl SizeReport {
     /// Of these runs, the smallest first; `ended` is why there is no larger one.
     pub fn of(runs: &[SizeRun], ended: Option<String>) -> Option<Self> {
-        Some(SizeReport { found: SizeTable::of(runs)?, ended })
+        Some(SizeReport { found: SizeTable::from_runs(runs)?, ended })
     }
 
     /// Whether the last two sizes agree.
@@ -181,7 +181,7 @@ impl SizeReport {
                 let names: Vec<&str> = step.unknown.iter().map(String::as_str).collect();
                 told.push(format!("{between}: {} cannot be compared", listing(&names, 6)));
             }
-            if step.agrees() && step.hidden > 0.0 {
+            if step.is_settled() && step.hidden > 0.0 {
                 told.push(format!(
                     "{between}: ratios differ by up to {}, which their intervals leave open; more blocks would tell",
                     percent(step.hidden)

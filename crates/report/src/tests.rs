@@ -186,23 +186,26 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     story.open_block(1, 1, &["ext4"]);
     // The fixture lets a trial take a tenth longer than its steps, and settle for 2% of each.
     story.trial(&id(1, "ext4"), &[("mkfs", 4.0), ("write", 6.0)]);
-    let harness = fsverdict_judgement::verdict::Harness::of(&story.run()).unwrap();
+    let harness = fsverdict_judgement::verdict::Harness::from_run(&story.run()).unwrap();
     assert!((harness.share - 1.0 / 11.0).abs() < 1e-9, "{harness:?}");
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
-    assert_eq!(fsverdict_judgement::verdict::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
+    assert_eq!(
+        fsverdict_judgement::verdict::Harness::from_run(&Story::new(&["ext4"], &["write"]).run()),
+        None
+    );
     let mut run = story.run();
     // Whatever the stamps of the steps say, the parts add up to the whole: more than the wall, less, all of it before a step.
     for (boot, work, teardown) in [(0.5, 10.6, 0.4), (0.1, 10.3, 0.2), (0.0, 9.0, 3.0), (4.0, 10.0, 0.0)] {
         run.trials[0].spent = Some(Spent { boot, staging: 0.0, work, teardown });
-        let harness = fsverdict_judgement::verdict::Harness::of(&run).unwrap();
-        let all: f64 = harness.parts().iter().map(|(_, share)| share).sum();
-        assert!((all - harness.share).abs() < 1e-9, "{harness:?}: {:?}", harness.parts());
+        let harness = fsverdict_judgement::verdict::Harness::from_run(&run).unwrap();
+        let all: f64 = harness.overhead_parts().iter().map(|(_, share)| share).sum();
+        assert!((all - harness.share).abs() < 1e-9, "{harness:?}: {:?}", harness.overhead_parts());
     }
     // In simulated time none of it is.
     run.trials[0].learnt.device_seconds = Some(2460.04);
     run.worked = 118.2;
     assert_eq!(
-        super::harness::write_sentence(&fsverdict_judgement::verdict::Harness::of(&run).unwrap()),
+        super::harness::write_sentence(&fsverdict_judgement::verdict::Harness::from_run(&run).unwrap()),
         "41m of disk time in 1m58s"
     );
 }

@@ -68,11 +68,11 @@ fn describe_losses(judged: &Judgement<'_>, candidate: &str) -> String {
         .power_cuts
         .iter()
         .filter(|cuts| cuts.candidate == candidate)
-        .map(|cuts| format!("in {} of {} states after a power cut", cuts.losses(), cuts.states));
+        .map(|cuts| format!("in {} of {} states after a power cut", cuts.count_losses(), cuts.states));
     let rot = judged.run.rotten.iter().filter(|rotten| rotten.candidate == candidate).map(|rotten| {
-        match rotten.losses() {
+        match rotten.count_losses() {
             0 => format!("to none of {} rotten blocks", rotten.looked),
-            lost => format!("to {lost} of {} rotten blocks, {}", rotten.looked, silent(rotten.grave())),
+            lost => format!("to {lost} of {} rotten blocks, {}", rotten.looked, silent(rotten.count_grave())),
         }
     });
     let each: Vec<String> = cuts.chain(rot).collect();

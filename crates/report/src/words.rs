@@ -66,7 +66,7 @@ pub(super) fn write_paragraph(
 pub(super) fn list_limits(judged: &Judgement<'_>) -> Vec<String> {
     let cautions = judged.run.held_cautions();
     let compared = list_measured(judged);
-    let tilted = cautions.iter().filter_map(|caution| Some(caution.tilts(&compared)?.to_owned()));
+    let tilted = cautions.iter().filter_map(|caution| Some(caution.free_work_of_some(&compared)?.to_owned()));
     let fast_by_that = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
     let limits = judged.verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS);
     from_memory::write_sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()

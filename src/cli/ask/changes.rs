@@ -50,7 +50,7 @@ impl QuestionChanges {
         let mut candidates = plan.candidates.clone();
         if question.device.is_some() {
             // Models that candidates are tried on one after the other give way to the one device that was named.
-            candidates = candidates.iter().map(|one| one.changed(|one| one.under.model = None)).collect();
+            candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
         }
         let must = question.properties();
         let heard = &question.candidates;
@@ -207,8 +207,8 @@ fn who_has_each(must: &[RequiredProperty]) -> String {
 /// All filesystems with the required properties, for plans that name none of them.
 fn others(must: &[RequiredProperty]) -> Vec<Candidate> {
     let encrypted = must.contains(&RequiredProperty::Encryption);
-    let luks = Layers::of(["luks2"]).unwrap_or_default();
-    let plain = filesystem::registry().iter().map(|known| Candidate::plain(known.name));
-    let all = plain.map(|one| if encrypted { one.on(luks.clone()) } else { one });
+    let luks = Layers::from_names(["luks2"]).unwrap_or_default();
+    let plain = filesystem::registry().iter().map(|known| Candidate::with_defaults(known.name));
+    let all = plain.map(|one| if encrypted { one.with_layers(luks.clone()) } else { one });
     all.filter(|one| must.iter().all(|property| has_property(one, *property))).collect()
 }

@@ -54,7 +54,8 @@ pub(super) fn chosen(
 fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
     let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
     let layered = candidates.iter().any(|one| !one.layers.is_empty());
-    let new: Vec<Candidate> = named.iter().filter(|one| !has(one)).map(|one| Candidate::plain(one)).collect();
+    let new: Vec<Candidate> =
+        named.iter().filter(|one| !has(one)).map(|one| Candidate::with_defaults(one)).collect();
     if let (Some(first), true) = (new.first(), layered) {
         return Err(Reason::new(
             format!("no candidate of `{name}` is on {}, and all have layers of their own", first.name),
@@ -81,7 +82,7 @@ fn with_options(
         let base = match of_it().find(|one| one.mkfs.is_empty() && one.mount.is_empty()) {
             Some(plain) => plain.clone(),
             None if layered => return Err(only_layered(filesystem.name, name)),
-            None => Candidate::plain(filesystem.name),
+            None => Candidate::with_defaults(filesystem.name),
         };
         all.push(given(&base, options));
     }
@@ -103,7 +104,7 @@ fn given(candidate: &Candidate, options: &HeardOptions) -> Candidate {
             words.extend(more.iter().cloned());
         }
     };
-    candidate.changed(|one| {
+    candidate.with_change(|one| {
         add(&mut one.mkfs, &options.mkfs);
         add(&mut one.mount, &options.mount);
     })
@@ -192,9 +193,9 @@ pub(super) fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Cand
             ),
         ));
     }
-    let luks = Layers::of(["luks2"])?;
+    let luks = Layers::from_names(["luks2"])?;
     let on_luks = |one: &Candidate| match one.layers.is_empty() {
-        true => one.on(luks.clone()),
+        true => one.with_layers(luks.clone()),
         false => one.clone(),
     };
     Ok(candidates.iter().map(on_luks).filter(is_encrypted).collect())

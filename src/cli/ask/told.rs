@@ -1,7 +1,7 @@
 //! Shows as a table how a question was understood: each entry with its value and the user's words for it.
 
 use fsverdict_disk::device::Model;
-use fsverdict_judgement::plan::{DeviceSource, Plan, contestants};
+use fsverdict_judgement::plan::{DeviceSource, Plan, ranked_candidates};
 use fsverdict_report::{listing, wrap};
 use fsverdict_text::{Bytes, duration_text, join_names, quoted};
 
@@ -125,7 +125,7 @@ fn fewer_devices(question: &Question, plan: &Plan) -> Option<TableEntry> {
 
 fn candidates(question: &Question, asked: &AskedPlan) -> TableEntry {
     let heard = &question.candidates;
-    let names: Vec<&str> = contestants(&asked.plan).map(|candidate| candidate.name.as_str()).collect();
+    let names: Vec<&str> = ranked_candidates(&asked.plan).map(|candidate| candidate.name.as_str()).collect();
     let named = heard.named.iter().map(|said| said.words.clone());
     let options = heard.options.iter().map(|said| said.words.clone());
     let excluded = heard.excluded.iter().map(|said| said.words.clone());

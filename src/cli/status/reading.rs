@@ -121,7 +121,7 @@ impl StatusReader {
         let Some(journal) = &mut self.journal else { return Ok(nothing_recorded) };
         // If the lock's holder cannot be found, no process counts as working on the run.
         let holder = lock_holder(&Root::default(), journal.file()).unwrap_or_default();
-        let underway = journal.underway();
+        let underway = journal.trials_underway();
         let Some(run) = journal.run() else { return Ok(nothing_recorded) };
         if grown {
             self.outlook = Outlook::of(&self.plan, run);

@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::DATASET_FACT;
 use super::hidden_kind::HiddenKind;
 use super::name_patterns::is_public;
 use super::names::NameReplacer;
-use fsverdict_judgement::plan::{Tells, axis};
+use fsverdict_judgement::plan::{Tells, find_axis};
 
 /// Words of the schemas besides those of axes: fixed words, which no user chose.
 const OURS: [&str; 16] = [
@@ -75,7 +75,7 @@ fn named_by(fact: &str) -> Option<HiddenKind> {
 
 /// The kind of information that a candidate's axis of this key gives.
 fn told_by(key: &str) -> Option<Tells> {
-    axis(key).map(|axis| axis.tells)
+    find_axis(key).map(|axis| axis.tells)
 }
 
 /// Registers the names that a plan or a record gives explicitly.

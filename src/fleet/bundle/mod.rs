@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Record, Run, read_in_folder};
-use fsverdict_judgement::plan::{Dataset, Plan, digest, grouped};
+use fsverdict_judgement::plan::{Dataset, Plan, digest, group_by_key};
 use fsverdict_linux::host::root::Root;
 
 use hidden_kind::HiddenKind;
@@ -107,7 +107,7 @@ pub fn bundle_run(
             let (one, several) = kind.noun_forms();
             (format!("{} {}", different.len(), if different.len() == 1 { one } else { several }), *places)
         };
-    let left_out = grouped(left_out).into_iter().map(|(what, all)| (what, all.len())).collect();
+    let left_out = group_by_key(left_out).into_iter().map(|(what, all)| (what, all.len())).collect();
     Ok(Bundled { size, replaced: names.found.iter().map(describe_count).collect(), left_out, unstable })
 }
 

@@ -100,7 +100,7 @@ impl NativeHalf {
         };
         let mut plan = plan.clone();
         plan.lab = LabChoice::Native;
-        plan.device.replace(&[DeviceSource::Image(size)]);
+        plan.device.replace_sources(&[DeviceSource::Image(size)]);
         check_limits(&plan)?;
         let lab = choose_lab(&plan, LabChoice::Native)?.lab;
         let room = image_room(&plan, size.0);

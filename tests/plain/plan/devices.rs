@@ -33,7 +33,7 @@ fn devices_are_counted_or_listed_and_written_as_they_are_read() {
         ("path = [\"/dev/sdx\", \"/dev/sdy\"]", vec![path("/dev/sdx"), path("/dev/sdy")]),
     ] {
         let found = plan(device, EXT4).unwrap();
-        assert_eq!(found.device.all().cloned().collect::<Vec<_>>(), wanted, "{device}");
+        assert_eq!(found.device.all_sources().cloned().collect::<Vec<_>>(), wanted, "{device}");
         assert_eq!(read(&write(&found), "written").unwrap(), found, "{}", write(&found));
         // One device is stored as it was before there could be several.
         let stored = serde_json::to_value(&found.device).unwrap();
@@ -116,7 +116,9 @@ fn a_device_of_the_command_line_takes_the_place_of_each() {
     let text = write(&plan(TWO, "filesystem = \"ext4\"\nlayers = [\"md:raid1\"]").unwrap());
     let with = |device: Vec<DeviceSource>| {
         let found = read_with(&text, "plan.toml", &Overrides { device, ..Overrides::default() });
-        found.map(|plan| plan.device.all().cloned().collect::<Vec<_>>()).map_err(|error| error.to_string())
+        found
+            .map(|plan| plan.device.all_sources().cloned().collect::<Vec<_>>())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(with(vec![model("ideal")]).unwrap(), [model("ideal"), model("ideal")]);
     assert_eq!(with(vec![model("ideal"), model("nvme-ssd")]).unwrap(), [model("ideal"), model("nvme-ssd")]);

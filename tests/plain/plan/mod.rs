@@ -12,8 +12,8 @@ use std::path::Path;
 use fsverdict::cli::with_vocabulary;
 use fsverdict_judgement::plan;
 use fsverdict_judgement::plan::{
-    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, TreeShape, Twice, contestants, digest,
-    image_room, keys, preset, presets,
+    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, TreeShape, Twice, digest, image_room,
+    keys_by_table, preset, presets, ranked_candidates,
 };
 use fsverdict_text::{Bytes, TextError};
 
@@ -177,14 +177,14 @@ fn a_candidate_can_be_entered_twice() {
     };
     let plan = aa(Twice::First, &["xfs"]).unwrap();
     assert_eq!(names(&plan).last(), Some(&"xfs~twin"));
-    assert_eq!(contestants(&plan).count(), plan.candidates.len() - 1);
+    assert_eq!(ranked_candidates(&plan).count(), plan.candidates.len() - 1);
     let (first, twin) = (&plan.candidates[0], plan.candidates.last().unwrap());
     assert_eq!((&first.filesystem, &first.mkfs, &first.mount), (&twin.filesystem, &twin.mkfs, &twin.mount));
     let named = aa(Twice::Named("btrfs-zstd".to_owned()), &[]).unwrap();
     assert_eq!(names(&named).last(), Some(&"btrfs-zstd~twin"));
     // Alone, a candidate has its twin to be compared with.
     let alone = aa(Twice::First, &["btrfs-zstd"]).unwrap();
-    assert_eq!(contestants(&alone).count(), 2);
+    assert_eq!(ranked_candidates(&alone).count(), 2);
     let in_the_plan = changed(&set(&["protocol.aa=btrfs-zstd"])).unwrap();
     assert_eq!(names(&in_the_plan), names(&named));
     assert!(
@@ -336,7 +336,7 @@ fn examples_are_right() {
 #[test]
 fn the_reference_covers_every_key_and_its_plans_are_right() {
     let reference = include_str!("../../../docs/reference/plan-format.md");
-    for (section, keys) in keys() {
+    for (section, keys) in keys_by_table() {
         for key in keys {
             let row = format!("| `{key}` |");
             assert!(

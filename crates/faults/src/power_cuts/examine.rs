@@ -101,7 +101,7 @@ impl PowerCutting<'_> {
                 Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
                 // One finding too many shows that the guest reports too many; keeping more would only take memory.
                 Event::AfterCut(finding) if reported.len() <= remaining.len() => {
-                    reported.push(finding.bounded());
+                    reported.push(finding.with_bounded_text());
                 }
                 _ => {}
             };

@@ -180,7 +180,7 @@ mod tests {
             back_s: 0.0,
             ages: LossAges::default(),
         };
-        kept.add_findings((0..60).map(|number| hostile(number).bounded()).collect()).unwrap();
+        kept.add_findings((0..60).map(|number| hostile(number).with_bounded_text()).collect()).unwrap();
         let length = std::fs::metadata(file.path()).unwrap().len();
         assert!(length <= (1 << 20) + 60 * 200, "{length} bytes");
         let findings = KeptFindings::open_file(&file, false).unwrap().findings();

@@ -77,7 +77,7 @@ impl PowerCutting<'_> {
                 Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
                 // One finding too many shows that the guest reports too many; keeping more would only take memory.
                 Event::AfterRot(finding) if reported.len() <= states.len() => {
-                    reported.push(finding.bounded());
+                    reported.push(finding.with_bounded_text());
                 }
                 _ => {}
             };

@@ -51,7 +51,7 @@ pub struct Beginning {
 
 impl Beginning {
     /// The facts in the first record of a run; `None` if the record is another event.
-    pub fn of(first: &Event) -> Option<Self> {
+    pub fn from_event(first: &Event) -> Option<Self> {
         match first {
             Event::RunStarted { beginning, environment, .. } => Some(beginning.clone().or_told(environment)),
             _ => None,
@@ -198,6 +198,6 @@ mod tests {
         let text = serde_json::to_string(&started).unwrap();
         assert!(!text.contains("beginning"), "{text}");
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), started);
-        assert_eq!(Beginning::of(&started), Some(Beginning::default()));
+        assert_eq!(Beginning::from_event(&started), Some(Beginning::default()));
     }
 }

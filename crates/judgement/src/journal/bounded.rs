@@ -16,7 +16,7 @@ impl StateFinding {
     pub const LONGEST: usize = 6 * (SEEN + 200 + NAME + NAMES * (NAME + 4)) + 40 * LossAges::BINS + 200;
 
     /// The finding with texts and lists of bounded length; it says how much was cut.
-    pub fn bounded(mut self) -> StateFinding {
+    pub fn with_bounded_text(mut self) -> StateFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);
         self.ages.truncate();
@@ -39,7 +39,7 @@ impl StateFinding {
 
 impl RotFinding {
     /// The finding with texts and lists of bounded length; it says how much was cut.
-    pub fn bounded(mut self) -> RotFinding {
+    pub fn with_bounded_text(mut self) -> RotFinding {
         bound_text(&mut self.state, NAME);
         bound_texts(&mut self.broken, &mut self.seen);
         self.noticed.truncate(WITNESSES);
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn whatever_a_guest_reports_of_a_state_is_kept_in_bounded_room() {
         for field in 0..5 {
-            let bounded = hostile(field).bounded();
+            let bounded = hostile(field).with_bounded_text();
             let text = serde_json::to_string(&bounded).unwrap();
             assert!(text.len() <= StateFinding::LONGEST, "field {field}: {} bytes", text.len());
             assert_eq!(text.contains("not kept: "), field < 3, "field {field}");
@@ -103,7 +103,8 @@ mod tests {
             let StateFinding { state, broken, seen, .. } = hostile(field);
             let noticed = vec![RotWitness::Mount; if field == 3 { 1_000_000 } else { 1 }];
             let outcome = RotOutcome::SilentLoss;
-            let finding = RotFinding { state, outcome, noticed, broken, seen, sync: None }.bounded();
+            let finding =
+                RotFinding { state, outcome, noticed, broken, seen, sync: None }.with_bounded_text();
             let text = serde_json::to_string(&finding).unwrap();
             assert!(text.len() <= StateFinding::LONGEST, "field {field}: {} bytes", text.len());
         }
@@ -112,6 +113,6 @@ mod tests {
     #[test]
     fn what_is_short_stays_as_it_is() {
         let short = hostile(99);
-        assert_eq!(short.clone().bounded(), short);
+        assert_eq!(short.clone().with_bounded_text(), short);
     }
 }

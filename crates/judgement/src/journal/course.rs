@@ -34,7 +34,7 @@ impl WorkCourse {
 
     /// The same series with at most as many rates as a chart shows, each the mean of equally many.
     #[must_use]
-    pub fn thinned(self) -> Self {
+    pub fn thin_out(self) -> Self {
         let together = self.rates.len().div_ceil(KEPT).max(1);
         let rates = self.rates.chunks(together);
         let rates = rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64).collect();
@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn thinned_it_has_the_same_mean() {
         let whole = course(0.1, (0..960).map(f64::from).collect());
-        let thin = whole.clone().thinned();
+        let thin = whole.clone().thin_out();
         assert_eq!((thin.rates.len(), thin.every), (96, 1.0));
         let mean = |course: &WorkCourse| course.rates.iter().sum::<f64>() / course.rates.len() as f64;
         assert!((mean(&whole) - mean(&thin)).abs() < 1e-9);
-        assert_eq!(course(1.0, vec![1.0]).thinned(), course(1.0, vec![1.0]));
+        assert_eq!(course(1.0, vec![1.0]).thin_out(), course(1.0, vec![1.0]));
     }
 }

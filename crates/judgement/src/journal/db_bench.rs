@@ -52,7 +52,7 @@ benchmarks! {
 }
 
 /// The metrics of the benchmark of this name.
-pub fn of(name: &str) -> Option<&'static [MetricInfo; 5]> {
+pub fn benchmark_metrics(name: &str) -> Option<&'static [MetricInfo; 5]> {
     OF_EACH.get(NAMES.iter().position(|known| *known == name)?)
 }
 

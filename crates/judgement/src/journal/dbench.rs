@@ -1,44 +1,35 @@
 //! The metrics of dbench, as a journal names them.
 
-use super::{Better, MetricInfo, Unit};
-use crate::plan::Flow;
-
-const fn rate(name: &'static str, meaning: &'static str) -> MetricInfo {
-    MetricInfo::adapter(name, Unit::BytesPerSecond, Better::Higher, Flow::Neither, meaning)
-}
+use super::{MetricInfo, Unit};
 
 /// The mean and the longest latency of a call.
 macro_rules! call {
     ($name:literal, $doing:literal) => {
         [
-            MetricInfo::adapter(
+            MetricInfo::adapter_time(
                 concat!("dbench_", $name, "_latency_mean"),
-                Unit::Seconds,
-                Better::Lower,
-                Flow::Neither,
                 concat!("dbench: mean latency of ", $doing),
             ),
-            MetricInfo::adapter(
+            MetricInfo::adapter_time(
                 concat!("dbench_", $name, "_latency_max"),
-                Unit::Seconds,
-                Better::Lower,
-                Flow::Neither,
                 concat!("dbench: longest latency of ", $doing),
             ),
         ]
     };
 }
 
-pub const THROUGHPUT: MetricInfo =
-    rate("dbench_throughput", "dbench: bytes per second that its clients read and wrote");
-pub const SLOWEST: MetricInfo = rate("dbench_slowest_second", "dbench: the same in the slowest second");
-pub const LATENCY_MAX: MetricInfo = MetricInfo::adapter(
-    "dbench_latency_max",
-    Unit::Seconds,
-    Better::Lower,
-    Flow::Neither,
-    "dbench: longest latency of any call",
+pub const THROUGHPUT: MetricInfo = MetricInfo::adapter_rate(
+    "dbench_throughput",
+    Unit::BytesPerSecond,
+    "dbench: bytes per second that its clients read and wrote",
 );
+pub const SLOWEST: MetricInfo = MetricInfo::adapter_rate(
+    "dbench_slowest_second",
+    Unit::BytesPerSecond,
+    "dbench: the same in the slowest second",
+);
+pub const LATENCY_MAX: MetricInfo =
+    MetricInfo::adapter_time("dbench_latency_max", "dbench: longest latency of any call");
 
 /// In the order in which the adapter names them.
 pub const CALLS: [[MetricInfo; 2]; 8] = [
@@ -52,15 +43,4 @@ pub const CALLS: [[MetricInfo; 2]; 8] = [
     call!("stat", "looking at a file by its path (Qpathinfo)"),
 ];
 
-pub const METRICS: &[MetricInfo] = &{
-    let mut all = [THROUGHPUT; 19];
-    all[1] = SLOWEST;
-    all[2] = LATENCY_MAX;
-    let mut at = 0;
-    while at < CALLS.len() {
-        all[3 + 2 * at] = CALLS[at][0];
-        all[4 + 2 * at] = CALLS[at][1];
-        at += 1;
-    }
-    all
-};
+pub const METRICS: &[MetricInfo] = &MetricInfo::with_calls::<19>(&[THROUGHPUT, SLOWEST, LATENCY_MAX], &CALLS);

@@ -13,8 +13,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::open_trial::{OpenTrial, OpenTrials, find_open};
-use super::reader::{opened_in_folder, read_each, scan};
-use super::run::{BlockState, CandidateState, CandidateStatus, Latencies, Run, Trial, TrialCommands};
+use super::reader::{opened_in_folder, read_each, scan_lines};
+use super::run::{BlockState, CandidateState, CandidateStatus, Latencies, Run};
+use super::trial::{Trial, TrialCommands};
 use super::{
     Caution, CommandRecord, DeviceEvent, Event, Journal, JournalError, Observation, Record, Status, TrialId,
 };
@@ -32,9 +33,9 @@ impl Run {
     pub fn derive(plan: &Plan, journal: &Journal) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         for record in &journal.records {
-            fold.take(record.clone());
+            fold.add_record(record.clone());
         }
-        fold.end(&journal.path, journal.torn)
+        fold.finish_run(&journal.path, journal.torn)
     }
 
     /// Derives the run from the journal in its folder, record by record, so that a long journal need not fit into
@@ -47,16 +48,16 @@ impl Run {
     /// As [`read_in_folder`](Self::read_in_folder), for the journal at `path`, which the caller named.
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
-        let torn = read_each(path, |record| fold.take(record))?;
-        fold.end(path, torn)
+        let torn = read_each(path, |record| fold.add_record(record))?;
+        fold.finish_run(path, torn)
     }
 
     /// As [`read_in_folder`](Self::read_in_folder), for a journal from any source of lines; `path` only appears in
     /// errors.
     pub fn read_from(plan: &Plan, path: &Path, lines: impl BufRead) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
-        let torn = scan(path, lines, |record| fold.take(record))?.torn;
-        fold.end(path, torn)
+        let torn = scan_lines(path, lines, |record| fold.add_record(record))?.torn;
+        fold.finish_run(path, torn)
     }
 
     fn apply_record(&mut self, record: Record, open: &mut OpenTrials, places: &mut LatencyPlaces) {
@@ -118,7 +119,7 @@ impl Run {
             }
             Event::BlockFinished { block, attempt, invalid } => {
                 self.add_latencies(block, attempt, invalid.is_none(), places);
-                if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is(block, attempt)) {
+                if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is_attempt(block, attempt)) {
                     found.finished = true;
                     found.invalid = invalid;
                 }
@@ -253,7 +254,7 @@ impl Run {
     fn add_ended_trial(&mut self, mut trial: Trial) {
         trial.observations.shrink_to_fit();
         let id = &trial.id;
-        if let Some(block) = self.blocks.iter_mut().rfind(|state| state.is(id.block, id.attempt))
+        if let Some(block) = self.blocks.iter_mut().rfind(|state| state.is_attempt(id.block, id.attempt))
             && !block.done.contains(&id.candidate)
         {
             block.done.push(id.candidate.clone());
@@ -264,7 +265,7 @@ impl Run {
     /// The state of a candidate; adds one if the plan does not name it, as after an edit of the plan.
     fn candidate(&mut self, name: &str) -> &mut CandidateState {
         let at = self.candidates.iter().position(|state| state.name == name).unwrap_or_else(|| {
-            self.candidates.push(untried(name));
+            self.candidates.push(untried_candidate(name));
             self.candidates.len() - 1
         });
         &mut self.candidates[at]
@@ -279,7 +280,7 @@ fn add_observation(trial: &mut Trial, observation: Observation) {
     }
 }
 
-fn untried(name: &str) -> CandidateState {
+fn untried_candidate(name: &str) -> CandidateState {
     CandidateState {
         name: name.to_owned(),
         status: CandidateStatus::Untried,

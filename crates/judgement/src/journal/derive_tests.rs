@@ -84,8 +84,8 @@ fn only_complete_and_valid_blocks_count() {
         vec![close(1, 2, None), open(2, 1)],
         trial(id(2, 1, "b"), 5.0, Status::Ok),
     ]);
-    assert_eq!(run.sample("b", "write", "durable"), [(1, 1.0)]);
-    assert_eq!(run.sample("a", "write", "durable"), [(1, 2.0)]);
+    assert_eq!(run.counted_values("b", "write", "durable"), [(1, 1.0)]);
+    assert_eq!(run.counted_values("a", "write", "durable"), [(1, 2.0)]);
     assert_eq!(run.complete_blocks(), 1);
     assert_eq!(
         run.invalid_blocks().map(|(block, rule)| (block.attempt, rule)).collect::<Vec<_>>(),
@@ -102,7 +102,7 @@ fn only_complete_and_valid_blocks_count() {
     assert_eq!(standings, expected);
     let point = run.resume_point().unwrap();
     assert_eq!((point.block, point.attempt), (2, 1));
-    assert_eq!(point.remaining().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(point.untried_candidates().collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_trial_begun_again_after_an_interruption_counts_once() {
         trial(id(1, 1, "a"), 2.0, Status::Ok),
         vec![close(1, 1, None)],
     ]);
-    assert_eq!(run.sample("a", "write", "durable"), [(1, 2.0)]);
+    assert_eq!(run.counted_values("a", "write", "durable"), [(1, 2.0)]);
     assert_eq!(run.trials.len(), 2);
     assert_eq!((run.resumed, run.interrupted.len()), (1, 0));
     assert!(run.resume_point().is_none());
@@ -138,12 +138,12 @@ fn trials_may_overlap_and_blocks_end_out_of_order() {
     parts.push(vec![close(2, 1, None)]);
     // The second block has ended, and yet nothing is concluded from it before the first has.
     let run = story(&parts);
-    assert_eq!((run.complete_blocks(), run.sample("a", "write", "durable")), (0, Vec::new()));
+    assert_eq!((run.complete_blocks(), run.counted_values("a", "write", "durable")), (0, Vec::new()));
     assert_eq!(run.resume_point().map(|block| block.block), Some(1));
     assert_eq!(run.next_block(), (3, 1));
     parts.extend([ended(1), vec![close(1, 1, None)]]);
     let run = story(&parts);
-    let mut sample = run.sample("a", "write", "durable");
+    let mut sample = run.counted_values("a", "write", "durable");
     sample.sort_by_key(|(block, _)| *block);
     assert_eq!((run.complete_blocks(), sample), (2, vec![(1, 2.0), (2, 4.0)]));
     parts.push(vec![close(1, 1, Some("steal"))]);
@@ -182,7 +182,7 @@ fn candidates_are_ok_skipped_or_failed_with_the_reason() {
         (CandidateStatus::Skipped, "no driver"),
     ];
     assert_eq!(shown, expected);
-    assert_eq!(run.sample("b", "write", "durable"), [(2, 1.0)]);
+    assert_eq!(run.counted_values("b", "write", "durable"), [(2, 1.0)]);
 }
 
 #[test]
@@ -216,12 +216,12 @@ fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
         vec![close(1, 1, None)],
     ];
     let run = story(&[beginning(), vec![(None, Event::RunResumed { more: None })]]);
-    assert_eq!(run.resume_point().unwrap().remaining().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(run.resume_point().unwrap().untried_candidates().collect::<Vec<_>>(), ["b"]);
     let run = story(&[vec![beginning()], again.into()].concat());
     assert_eq!(run.resume_point(), None);
     assert_eq!((run.candidates[1].status, &run.candidates[1].dropped), (CandidateStatus::Ok, &None));
     assert_eq!(
-        (run.sample("b", "write", "durable"), run.sample("a", "write", "durable")),
+        (run.counted_values("b", "write", "durable"), run.counted_values("a", "write", "durable")),
         (vec![(1, 3.0)], vec![(1, 2.0)])
     );
     let run = story(&[beginning(), vec![open(2, 1), (None, Event::RunResumed { more: None })]]);
@@ -245,7 +245,7 @@ fn a_trial_that_was_ended_from_outside_judges_nobody_and_is_tried_again_on_resum
     let resumed = vec![(None, Event::RunResumed { more: None })];
     // It is among those to be tried, and not skipped while it is.
     let run = story(&[beginning(true), resumed.clone()]);
-    assert_eq!(run.resume_point().unwrap().remaining().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(run.resume_point().unwrap().untried_candidates().collect::<Vec<_>>(), ["b"]);
     assert_eq!(run.candidates[1].status, CandidateStatus::Untried);
     let again = [trial(id(1, 1, "b"), 3.0, Status::Ok), vec![close(1, 1, None)]].concat();
     assert_eq!(story(&[beginning(true), resumed.clone(), again]).candidates[1].status, CandidateStatus::Ok);
@@ -299,7 +299,7 @@ fn computing_that_some_are_spared_tilts_a_comparison_with_others() {
         (known("the data fit in memory", &["b"]), &["a", "b"], None),
     ];
     for (caution, compared, wanted) in cases {
-        assert_eq!(caution.tilts(compared), wanted, "{caution:?} among {compared:?}");
+        assert_eq!(caution.free_work_of_some(compared), wanted, "{caution:?} among {compared:?}");
     }
 }
 

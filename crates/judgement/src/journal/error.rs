@@ -71,7 +71,7 @@ impl Hinted for JournalError {
                     .to_owned()
             }
             JournalError::Closed { .. } => "free some space, then `fsverdict resume`".to_owned(),
-            JournalError::Io { path, source, .. } => return unwritable(path, source),
+            JournalError::Io { path, source, .. } => return unwritable_hint(path, source),
             JournalError::Unbounded { .. } => {
                 "this is far more than any plan has: begin a run of its own for what is to come".to_owned()
             }
@@ -82,7 +82,7 @@ impl Hinted for JournalError {
 
 impl JournalError {
     /// Converts an error of opening: a missing journal is reported as no run.
-    pub(super) fn opening(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
+    pub(super) fn from_open(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NoRun { path: path.to_path_buf() },
             _ => Self::io(action, path, source),
@@ -95,7 +95,7 @@ impl JournalError {
 }
 
 /// A hint about a file that cannot be used.
-fn unwritable(path: &Path, error: &io::Error) -> Option<String> {
+fn unwritable_hint(path: &Path, error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
             "`lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()

@@ -16,7 +16,7 @@ macro_rules! direction {
             "latency_max" Seconds "longest latency")
     };
     ($name:literal, $flow:ident, $doing:literal; $($what:literal $unit:ident $meaning:literal),*) => {
-        [$(info(
+        [$(fio_metric(
             concat!("fio_", $name, "_", $what),
             Unit::$unit,
             Flow::$flow,
@@ -25,7 +25,7 @@ macro_rules! direction {
     };
 }
 
-const fn info(name: &'static str, unit: Unit, flow: Flow, meaning: &'static str) -> MetricInfo {
+const fn fio_metric(name: &'static str, unit: Unit, flow: Flow, meaning: &'static str) -> MetricInfo {
     let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
     MetricInfo::adapter(name, unit, better, flow, meaning)
 }
@@ -38,11 +38,15 @@ pub const SYNC: [MetricInfo; 8] = direction!("sync", Neither, "syncing");
 pub const MIXED: [MetricInfo; 8] =
     direction!("mixed", Neither, "reading, writing and discarding taken as one");
 pub const USER: MetricInfo =
-    info("fio_cpu_user", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in user mode");
-pub const SYSTEM: MetricInfo =
-    info("fio_cpu_system", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in the kernel");
+    fio_metric("fio_cpu_user", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in user mode");
+pub const SYSTEM: MetricInfo = fio_metric(
+    "fio_cpu_system",
+    Unit::Ratio,
+    Flow::Neither,
+    "fio: share of a CPU its jobs used in the kernel",
+);
 
-pub const SLOWEST: MetricInfo = info(
+pub const SLOWEST: MetricInfo = fio_metric(
     "fio_slowest_second",
     Unit::BytesPerSecond,
     Flow::Neither,

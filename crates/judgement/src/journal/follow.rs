@@ -50,8 +50,9 @@ impl JournalFollower {
         self.file.seek(SeekFrom::Start(before)).map_err(failed)?;
         let lines = BufReader::with_capacity(1 << 17, &self.file);
         let fold = &mut self.fold;
-        self.scanned =
-            scan_further(&self.path, lines, std::mem::take(&mut self.scanned), |record| fold.take(record))?;
+        self.scanned = scan_further(&self.path, lines, std::mem::take(&mut self.scanned), |record| {
+            fold.add_record(record)
+        })?;
         Ok(self.scanned.intact_bytes > before)
     }
 
@@ -61,7 +62,7 @@ impl JournalFollower {
     }
 
     /// The trials that have begun and not ended.
-    pub fn underway(&self) -> Vec<UnderwayTrial> {
+    pub fn trials_underway(&self) -> Vec<UnderwayTrial> {
         self.fold.underway()
     }
 
@@ -103,7 +104,7 @@ mod tests {
             append(&path, piece);
             follower.read_new().unwrap();
             assert!(!follower.read_new().unwrap(), "nothing is read twice");
-            underway += follower.underway().len();
+            underway += follower.trials_underway().len();
         }
         assert!(underway > 0);
         assert_eq!(*follower.run().unwrap(), Run::read_in_folder(&plan, &place).unwrap());

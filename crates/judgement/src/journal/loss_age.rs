@@ -76,7 +76,7 @@ impl LossAges {
     }
 
     /// The bin with this index; 0 is the youngest.
-    pub fn bin(&self, at: usize) -> AgeBin {
+    pub fn bin_at(&self, at: usize) -> AgeBin {
         self.bins.get(at).copied().filter(|_| at < Self::BINS).unwrap_or_default()
     }
 
@@ -99,17 +99,17 @@ mod tests {
             ages.count(age_ns, is_lost);
         }
         ages.count(u64::MAX, true);
-        assert_eq!(ages.bin(0), AgeBin { looked: 2, lost: 1 });
-        assert_eq!(ages.bin(1), AgeBin { looked: 1, lost: 1 });
+        assert_eq!(ages.bin_at(0), AgeBin { looked: 2, lost: 1 });
+        assert_eq!(ages.bin_at(1), AgeBin { looked: 1, lost: 1 });
         assert_eq!((LossAges::seconds(0), LossAges::seconds(1)), ((0.0, Some(0.001)), (0.001, Some(0.002))));
         let of_2_s = (0..LossAges::BINS).find(|at| LossAges::seconds(*at).0 == 2.0).unwrap();
-        assert_eq!((LossAges::seconds(of_2_s).1, ages.bin(of_2_s).looked), (Some(5.0), 1));
+        assert_eq!((LossAges::seconds(of_2_s).1, ages.bin_at(of_2_s).looked), (Some(5.0), 1));
         assert_eq!(LossAges::seconds(LossAges::BINS - 1), (1000.0, None));
-        assert_eq!(ages.bin(LossAges::BINS - 1).lost, 1);
+        assert_eq!(ages.bin_at(LossAges::BINS - 1).lost, 1);
         let text = format!("[{}]", vec![r#"{"looked":1,"lost":0}"#; 1000].join(","));
         let strange: LossAges = serde_json::from_str(&text).unwrap();
         ages.merge(&strange);
-        assert_eq!(ages.bin(0), AgeBin { looked: 3, lost: 1 });
-        assert_eq!((ages.bins.len(), strange.bin(LossAges::BINS)), (LossAges::BINS, AgeBin::default()));
+        assert_eq!(ages.bin_at(0), AgeBin { looked: 3, lost: 1 });
+        assert_eq!((ages.bins.len(), strange.bin_at(LossAges::BINS)), (LossAges::BINS, AgeBin::default()));
     }
 }

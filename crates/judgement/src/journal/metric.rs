@@ -46,6 +46,32 @@ impl MetricInfo {
     ) -> Self {
         Self { name, unit, better, group: Group::Rate, flow, title: name, meaning }
     }
+
+    /// A time that an adapter reads, in seconds.
+    pub(super) const fn adapter_time(name: &'static str, meaning: &'static str) -> Self {
+        Self::adapter(name, Unit::Seconds, Better::Lower, Flow::Neither, meaning)
+    }
+
+    /// A rate that an adapter reads, in this unit.
+    pub(super) const fn adapter_rate(name: &'static str, unit: Unit, meaning: &'static str) -> Self {
+        Self::adapter(name, unit, Better::Higher, Flow::Neither, meaning)
+    }
+
+    /// The metrics of a program as a whole, then the two of each of its calls.
+    pub(super) const fn with_calls<const ALL: usize>(whole: &[Self], calls: &[[Self; 2]]) -> [Self; ALL] {
+        assert!(ALL == whole.len() + 2 * calls.len());
+        let mut all = [whole[0]; ALL];
+        let mut at = 0;
+        while at < ALL {
+            all[at] = if at < whole.len() {
+                whole[at]
+            } else {
+                calls[(at - whole.len()) / 2][(at - whole.len()) % 2]
+            };
+            at += 1;
+        }
+        all
+    }
 }
 
 /// A row: unit, direction, name; group and title if reports show the metric; meaning.

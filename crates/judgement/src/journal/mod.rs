@@ -18,6 +18,7 @@ pub mod fio;
 mod follow;
 pub mod fs_mark;
 pub mod git;
+mod held_caution;
 mod loss_age;
 #[cfg(test)]
 pub mod made;
@@ -35,6 +36,7 @@ mod rot;
 mod run;
 pub mod sqlite;
 mod surroundings;
+mod trial;
 mod writer;
 
 pub use beginning::{BackgroundWork, Beginning, Learnt};
@@ -48,6 +50,7 @@ pub use event::{
     MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
 };
 pub use follow::JournalFollower;
+pub use held_caution::HeldCaution;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{
     Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, busy_kind, busy_metric, is_of_cpu,
@@ -61,14 +64,12 @@ pub use power_cut::{
 };
 pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use processor::{CountedComputation, ProcessorModel};
-pub use reader::{Journal, first, read, read_in_folder, read_open};
+pub use reader::{Journal, read, read_first_record, read_in_folder, read_open};
 pub use reading::{ReadingStopped, StopReason};
 pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};
-pub use run::{
-    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
-    TrialCommands, TrialStanding, kernel_release,
-};
+pub use run::{BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, kernel_release};
 pub use surroundings::{Sentinel, Surroundings};
+pub use trial::{Spent, Trial, TrialCommands, TrialStanding};
 pub use writer::Writer;
 
 /// The version of the journal's schema that this program writes, and the latest it can read.

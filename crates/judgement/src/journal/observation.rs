@@ -32,7 +32,7 @@ pub struct Observation {
 impl Observation {
     /// The value of a metric, if it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
-        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved)
+        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved_value)
     }
 
     /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
@@ -79,7 +79,7 @@ pub const FINEST_TIME: f64 = 1e-9;
 
 impl Measurement {
     /// The value, and 0 for a time below the resolution of any clock.
-    pub(crate) fn resolved(&self) -> f64 {
+    pub(crate) fn resolved_value(&self) -> f64 {
         match self.unit {
             Unit::Seconds if self.value.abs() < FINEST_TIME => 0.0,
             _ => self.value,

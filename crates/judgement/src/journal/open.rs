@@ -21,7 +21,7 @@ impl OpenJournal {
     /// Goes on with a journal; a torn last line is cut off.
     pub fn resume(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
-        let writer = Writer::append_to(place, |record| fold.take(record))?;
+        let writer = Writer::append_to(place, |record| fold.add_record(record))?;
         let mut journal = OpenJournal { writer, fold };
         journal.run()?;
         Ok(journal)
@@ -30,7 +30,7 @@ impl OpenJournal {
     /// Appends an event and takes it into the run.
     pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
         let record = self.writer.append(trial, event)?;
-        self.fold.take(record.clone());
+        self.fold.add_record(record.clone());
         Ok(record)
     }
 

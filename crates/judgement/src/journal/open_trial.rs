@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::run::{Trial, TrialStanding};
+use super::trial::{Trial, TrialStanding};
 use super::{CLAIM, CommandRecord, Facts, Learnt, STAGE, Status, TEAR_DOWN, TrialId};
 
 /// A trial that has begun and not ended.
@@ -27,7 +27,7 @@ pub struct UnderwayTrial {
 }
 
 impl OpenTrial {
-    pub(super) fn underway(&self) -> UnderwayTrial {
+    pub(super) fn underway_trial(&self) -> UnderwayTrial {
         let (step, step_started) = self.step.clone();
         UnderwayTrial { id: self.trial.id.clone(), started: self.trial.started, step, step_started }
     }

@@ -211,7 +211,7 @@ impl PowerCuts {
     }
 
     /// How many states lost some or all data.
-    pub fn losses(&self) -> u32 {
+    pub fn count_losses(&self) -> u32 {
         CutOutcome::ALL
             .into_iter()
             .filter(|outcome| outcome.is_loss())

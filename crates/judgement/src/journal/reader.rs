@@ -35,7 +35,7 @@ pub struct Journal {
 /// Reads the journal at `path`, which the caller named. A torn last line is left out and reported in [`Journal::torn`].
 /// Use [`read_in_folder`] for the journal in a run's folder.
 pub fn read(path: &Path) -> Result<Journal, JournalError> {
-    read_open(path, opened(path)?)
+    read_open(path, open_journal(path)?)
 }
 
 /// Reads the journal in the folder of a run, as [`read`] does.
@@ -46,31 +46,31 @@ pub fn read_in_folder(place: &FolderFile) -> Result<Journal, JournalError> {
 /// Reads a journal from an open file, as [`read`] does; `path` only appears in errors.
 pub fn read_open(path: &Path, file: impl Read) -> Result<Journal, JournalError> {
     let mut records = Vec::new();
-    let torn = scan(path, BufReader::with_capacity(1 << 17, file), |record| records.push(record))?.torn;
+    let torn = scan_lines(path, BufReader::with_capacity(1 << 17, file), |record| records.push(record))?.torn;
     Ok(Journal { path: path.to_path_buf(), records, torn })
 }
 
-fn opened(path: &Path) -> Result<fs::File, JournalError> {
+fn open_journal(path: &Path) -> Result<fs::File, JournalError> {
     open_regular(CWD, path, OFlags::RDONLY, Links::Follow)
-        .map_err(|error| JournalError::opening("read", path, error))
+        .map_err(|error| JournalError::from_open("read", path, error))
 }
 
 pub(super) fn opened_in_folder(place: &FolderFile) -> Result<fs::File, JournalError> {
-    place.open().map_err(|error| JournalError::opening("read", &place.path(), error))
+    place.open().map_err(|error| JournalError::from_open("read", &place.path(), error))
 }
 
 /// Passes each record of the journal at `path` to `take`, without holding all of them in memory. Returns whether the
 /// last line was torn.
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    Ok(scan(path, BufReader::with_capacity(1 << 17, opened(path)?), take)?.torn)
+    Ok(scan_lines(path, BufReader::with_capacity(1 << 17, open_journal(path)?), take)?.torn)
 }
 
 /// The first record of the journal in the folder of a run, if it is a valid record.
-pub fn first(place: &FolderFile) -> Result<Option<Record>, JournalError> {
+pub fn read_first_record(place: &FolderFile) -> Result<Option<Record>, JournalError> {
     let mut line = Vec::new();
     let read = BufReader::new(opened_in_folder(place)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
     read.map_err(|error| JournalError::io("read", &place.path(), error))?;
-    Ok(record(&line).ok())
+    Ok(parse_record(&line).ok())
 }
 
 /// How far a journal could be read.
@@ -86,7 +86,7 @@ pub(super) struct Scanned {
     pub(super) bounds: JournalBounds,
 }
 
-pub(super) fn scan(
+pub(super) fn scan_lines(
     path: &Path,
     lines: impl BufRead,
     take: impl FnMut(Record),
@@ -108,15 +108,15 @@ pub(super) fn scan_further(
     // The first of the invalid lines at the end.
     let mut damage: Option<JournalError> = None;
     loop {
-        let piece = piece(&mut lines).map_err(failed)?;
+        let piece = read_piece(&mut lines).map_err(failed)?;
         if piece.is_empty() {
             return Ok(Scanned { lines: intact_lines, torn: damage.is_some(), intact_bytes, bounds });
         }
         // Parsing a short piece takes less time than starting a thread.
         let together: usize = piece.iter().map(Vec::len).sum();
         let records = match together < LEAST_TO_SHARE {
-            true => piece.iter().map(|line| record(line)).collect(),
-            false => each_of(&piece, |line| record(line)),
+            true => piece.iter().map(|line| parse_record(line)).collect(),
+            false => each_of(&piece, |line| parse_record(line)),
         };
         let last = piece.len() - 1;
         for (at, (line, record)) in piece.iter().zip(records).enumerate() {
@@ -165,7 +165,7 @@ pub(super) fn scan_further(
 
 /// The next lines, about [`PIECE`] bytes; none at the end. The last line lacks its line feed if that is missing or the
 /// line is too long.
-fn piece(lines: &mut impl BufRead) -> io::Result<Vec<Vec<u8>>> {
+fn read_piece(lines: &mut impl BufRead) -> io::Result<Vec<Vec<u8>>> {
     let (mut piece, mut bytes) = (Vec::new(), 0);
     while bytes < PIECE {
         let mut line = Vec::new();
@@ -193,7 +193,7 @@ struct EventHead<'a> {
 
 /// Parses a line as a record. The two most frequent kinds of event are parsed with their own types: serde buffers an
 /// internally tagged enum in pieces first, which takes several times as long.
-fn record(line: &[u8]) -> serde_json::Result<Record> {
+fn parse_record(line: &[u8]) -> serde_json::Result<Record> {
     let EventHead { at, trial, event } = serde_json::from_slice(line)?;
     let event = match event.as_ref() {
         "observation" => Event::Observation(serde_json::from_slice(line)?),
@@ -232,7 +232,7 @@ fn reason(error: &serde_json::Error) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{record, scan};
+    use super::{parse_record, scan_lines};
     use crate::journal::JournalError;
 
     const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
@@ -240,7 +240,7 @@ mod tests {
     /// The number of records, and whether the last line is torn.
     fn parsed(text: &str) -> Result<(usize, bool), JournalError> {
         let mut records = 0;
-        let scanned = scan(Path::new("runs/x/journal.jsonl"), text.as_bytes(), |_| records += 1)?;
+        let scanned = scan_lines(Path::new("runs/x/journal.jsonl"), text.as_bytes(), |_| records += 1)?;
         Ok((records, scanned.torn))
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let recorded = include_str!("../../../../tests/runs/demo/journal.jsonl");
         for line in recorded.lines() {
             let general: crate::journal::Record = serde_json::from_str(line).unwrap();
-            assert_eq!(record(line.as_bytes()).unwrap(), general);
+            assert_eq!(parse_record(line.as_bytes()).unwrap(), general);
         }
     }
 
@@ -299,7 +299,7 @@ mod tests {
         for noise in noise {
             let scan = |bytes: &[u8]| {
                 let mut records = 0;
-                let scanned = scan(Path::new("j"), bytes, |_| records += 1)?;
+                let scanned = scan_lines(Path::new("j"), bytes, |_| records += 1)?;
                 Ok::<_, JournalError>((records, scanned.torn, scanned.intact_bytes))
             };
             let whole = format!("{RESUMED}\n{RESUMED}\n");

@@ -75,7 +75,7 @@ impl ReadingStopped {
     }
 
     /// The same, with a field's name of bounded length and without terminal control characters.
-    pub fn bounded(mut self) -> ReadingStopped {
+    pub fn with_bounded_text(mut self) -> ReadingStopped {
         if let StopReason::Implausible { field, .. } = &mut self.reason {
             field.retain(|letter| letter.is_ascii_graphic());
             field.truncate(LONGEST_FIELD);
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_name_of_a_field_is_short_and_steers_no_terminal() {
-        let hostile = ReadingStopped::implausible(1, &"\u{1b}[2J\u{202e}x".repeat(1000), 2).bounded();
+        let hostile =
+            ReadingStopped::implausible(1, &"\u{1b}[2J\u{202e}x".repeat(1000), 2).with_bounded_text();
         let StopReason::Implausible { field, .. } = hostile.reason else { panic!("another reason") };
         assert!(field.len() <= 40 && field.chars().all(|letter| letter.is_ascii_graphic()));
     }

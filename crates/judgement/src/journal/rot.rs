@@ -256,18 +256,18 @@ impl RotTally {
         self.outcomes.get(&outcome).copied().unwrap_or(0)
     }
 
-    fn sum(&self, is: impl Fn(RotOutcome) -> bool) -> u32 {
+    fn count_outcomes(&self, is: impl Fn(RotOutcome) -> bool) -> u32 {
         self.outcomes.iter().filter(|(outcome, _)| is(**outcome)).map(|(_, count)| count).sum()
     }
 
     /// In how many cases the user lost some or all data.
-    pub fn losses(&self) -> u32 {
-        self.sum(RotOutcome::is_loss)
+    pub fn count_losses(&self) -> u32 {
+        self.count_outcomes(RotOutcome::is_loss)
     }
 
     /// In how many cases a program read wrong data without an error, or the kernel did not survive.
-    pub fn grave(&self) -> u32 {
-        self.sum(RotOutcome::is_grave)
+    pub fn count_grave(&self) -> u32 {
+        self.count_outcomes(RotOutcome::is_grave)
     }
 }
 
@@ -301,13 +301,13 @@ impl RottenBlocks {
     }
 
     /// In how many cases the user lost some or all data.
-    pub fn losses(&self) -> u32 {
-        self.held.values().map(RotTally::losses).sum()
+    pub fn count_losses(&self) -> u32 {
+        self.held.values().map(RotTally::count_losses).sum()
     }
 
     /// In how many cases a program read wrong data without an error, or the kernel did not survive.
-    pub fn grave(&self) -> u32 {
-        self.held.values().map(RotTally::grave).sum()
+    pub fn count_grave(&self) -> u32 {
+        self.held.values().map(RotTally::count_grave).sum()
     }
 
     /// Why the candidate is excluded from recommendation: it returned wrong data without an error, or its kernel did

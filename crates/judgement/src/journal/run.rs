@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 
 use super::BlockSite;
-use super::{
-    Beginning, Caution, CommandRecord, CpuPrices, Ending, Facts, Learnt, Observation, PowerCuts,
-    RottenBlocks, Status, Surroundings, TrialId,
-};
+use super::trial::{Trial, TrialCommands};
+use super::{Beginning, Caution, CpuPrices, Ending, Facts, PowerCuts, RottenBlocks, TrialId};
 
 /// A run, reconstructed from its journal up to the last record.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -125,7 +123,7 @@ pub struct BlockState {
 
 impl BlockState {
     /// The candidates that this block has still to test, in its order.
-    pub fn remaining(&self) -> impl Iterator<Item = &str> {
+    pub fn untried_candidates(&self) -> impl Iterator<Item = &str> {
         self.order.iter().filter(|name| !self.done.contains(name)).map(String::as_str)
     }
 
@@ -135,54 +133,9 @@ impl BlockState {
         round(self).is_some() && round(self) == round(other)
     }
 
-    pub(super) fn is(&self, block: u32, attempt: u32) -> bool {
+    pub(super) fn is_attempt(&self, block: u32, attempt: u32) -> bool {
         self.block == block && self.attempt == attempt
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrialStanding {
-    /// The trial's block is complete and valid, and so is every block before it.
-    Counted,
-    /// The trial's block, or a block before it, has not ended yet.
-    Open,
-    /// The trial's block is invalid or was repeated.
-    Discarded,
-}
-
-/// A trial that ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
-    pub id: TrialId,
-    pub started: Timestamp,
-    pub status: Status,
-    pub reason: String,
-    /// Advice about a failure; empty if none is known.
-    pub hint: String,
-    /// Seconds of wall time.
-    pub wall: f64,
-    /// How the wall time is divided; `None` if the steps were not recorded.
-    pub spent: Option<Spent>,
-    pub standing: TrialStanding,
-    /// The measurements of the phases, in order. Once the block has ended, the histograms are in [`Run::latencies`]
-    /// only.
-    pub observations: Vec<Observation>,
-    pub facts: Facts,
-    /// Facts about the trial that the program itself uses.
-    pub learnt: Learnt,
-    pub cautions: Vec<Caution>,
-    pub surroundings: Option<Surroundings>,
-}
-
-/// How the wall time of a trial is divided, in seconds, from the times at which its steps began.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spent {
-    /// Until the trial claimed the device; includes the start of a guest.
-    pub boot: f64,
-    pub staging: f64,
-    /// The steps of the workload: measurement, verification and settling.
-    pub work: f64,
-    pub teardown: f64,
 }
 
 /// The latencies of one kind of call, of one candidate in one phase.
@@ -193,67 +146,6 @@ pub struct Latencies {
     pub call: String,
     /// The number of calls by their latency in nanoseconds.
     pub counts: BTreeMap<u64, u64>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrialCommands {
-    pub trial: TrialId,
-    pub status: Status,
-    pub commands: Vec<CommandRecord>,
-}
-
-impl Trial {
-    /// Whether statistics may use the trial: it succeeded, in a block that is complete and valid.
-    pub fn counts(&self) -> bool {
-        self.status == Status::Ok && self.standing == TrialStanding::Counted
-    }
-
-    /// Whether the trial failed because of its candidate.
-    pub fn is_failure(&self) -> bool {
-        self.status == Status::Failed && !self.is_from_outside()
-    }
-
-    /// Whether something outside ended the trial at every attempt, so that the failure says nothing about the
-    /// candidate.
-    pub fn is_from_outside(&self) -> bool {
-        self.status == Status::Failed && self.surroundings.is_some_and(|seen| seen.from_outside)
-    }
-
-    /// The content of each of the user's folders when it was staged: the dataset's name, and the number of files, bytes
-    /// and digest.
-    pub fn datasets(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.learnt.held.iter().map(|(name, held)| (name.as_str(), held.as_str()))
-    }
-
-    pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
-        self.observations.iter().find(|observation| observation.phase == phase)?.value(metric)
-    }
-}
-
-/// The prefix of the caution about times without computation, when computation takes no simulated time.
-const FREE_CPU: &str = "CPU is taken as free: ";
-
-/// A caution with the number of trials that raised it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeldCaution {
-    pub text: String,
-    /// The phases it concerns; empty for the whole trial, or the run.
-    pub phases: Vec<String>,
-    /// How many trials raised it; 0 when it is about the run.
-    pub trials: usize,
-    /// Candidates that the caution concerns, in the plan's order; empty when it is about the run.
-    pub candidates: Vec<String>,
-}
-
-impl HeldCaution {
-    /// The part of the work that the measured times leave out for some of these candidates but not for others. Such an
-    /// omission biases a comparison, so reports say more about it than about other limits.
-    pub fn tilts(&self, candidates: &[&str]) -> Option<&str> {
-        let concerned =
-            candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
-        let left_out = self.text.strip_prefix(FREE_CPU)?;
-        (0 < concerned && concerned < candidates.len()).then_some(left_out)
-    }
 }
 
 impl Run {
@@ -279,7 +171,8 @@ impl Run {
     /// tests them again.
     pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
         let last = self.blocks.last().filter(|block| block.invalid.is_none());
-        let own = |trial: &&Trial| last.is_some_and(|block| block.is(trial.id.block, trial.id.attempt));
+        let own =
+            |trial: &&Trial| last.is_some_and(|block| block.is_attempt(trial.id.block, trial.id.attempt));
         // Of several trials of a candidate, the map keeps the last one.
         let latest: HashMap<&str, &Trial> =
             self.trials.iter().filter(own).map(|trial| (trial.id.candidate.as_str(), trial)).collect();
@@ -302,7 +195,7 @@ impl Run {
 
     /// The blocks that count, by number: each is complete and valid, and so is every block before it. Parallel blocks
     /// end in any order; conclusions use this prefix, so that a replay of the journal reaches the same conclusions.
-    pub fn prefix(&self) -> impl Iterator<Item = &BlockState> {
+    pub fn counted_blocks(&self) -> impl Iterator<Item = &BlockState> {
         let ended = self.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
         let ended: BTreeMap<u32, &BlockState> = ended.map(|block| (block.block, block)).collect();
         (1..).map_while(move |number| ended.get(&number).copied())
@@ -310,7 +203,7 @@ impl Run {
 
     /// How many blocks count.
     pub fn complete_blocks(&self) -> usize {
-        self.prefix().count()
+        self.counted_blocks().count()
     }
 
     /// Blocks that were discarded, with the rule that they broke.
@@ -330,54 +223,12 @@ impl Run {
     }
 
     /// The values of a metric that count, by block: the sample that statistics are made from.
-    pub fn sample(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
-        let trials = self.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+    pub fn counted_values(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
+        let trials = self.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
         let values = trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?)));
         let mut sample: Vec<(u32, f64)> = values.collect();
         // Parallel trials end in any order.
         sample.sort_by_key(|(block, _)| *block);
         sample
     }
-
-    /// Cautions of the run and of every trial that is not discarded, each once, with the phases that raised it.
-    pub fn held_cautions(&self) -> Vec<HeldCaution> {
-        let (mut held, mut places) = (Vec::new(), HashMap::new());
-        for caution in &self.cautions {
-            hold_caution(&mut held, &mut places, caution);
-        }
-        for trial in self.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded) {
-            let mut own: Vec<usize> =
-                trial.cautions.iter().map(|caution| hold_caution(&mut held, &mut places, caution)).collect();
-            own.sort_unstable();
-            own.dedup();
-            for at in own {
-                held[at].trials += 1;
-                if !held[at].candidates.contains(&trial.id.candidate) {
-                    held[at].candidates.push(trial.id.candidate.clone());
-                }
-            }
-        }
-        let place = |name: &String| self.candidates.iter().position(|state| state.name == *name);
-        for caution in &mut held {
-            caution.candidates.sort_by_key(place);
-        }
-        held
-    }
-}
-
-/// Adds a caution to `held`, where `places` gives the index of each text; returns the caution's index.
-fn hold_caution<'a>(
-    held: &mut Vec<HeldCaution>,
-    places: &mut HashMap<&'a str, usize>,
-    caution: &'a Caution,
-) -> usize {
-    let at = *places.entry(caution.text.as_str()).or_insert_with(|| {
-        held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });
-        held.len() - 1
-    });
-    let phases = &mut held[at].phases;
-    if !caution.phase.is_empty() && !phases.contains(&caution.phase) {
-        phases.push(caution.phase.clone());
-    }
-    at
 }

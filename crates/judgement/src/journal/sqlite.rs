@@ -3,19 +3,31 @@
 use super::{Better, MetricInfo, Unit};
 use crate::plan::Flow;
 
-const fn rate(name: &'static str, flow: Flow, meaning: &'static str) -> MetricInfo {
+const fn rate_metric(name: &'static str, flow: Flow, meaning: &'static str) -> MetricInfo {
     MetricInfo::adapter(name, Unit::PerSecond, Better::Higher, flow, meaning)
 }
 
 /// In the order of the script.
 pub const METRICS: &[MetricInfo] = &[
-    rate(
+    rate_metric(
         "sqlite_insert",
         Flow::Writes,
         "sqlite3: rows inserted per second, each in a transaction of its own",
     ),
-    rate("sqlite_update", Flow::Writes, "sqlite3: rows changed per second, each in a transaction of its own"),
-    rate("sqlite_bulk", Flow::Writes, "sqlite3: rows inserted per second, 20 000 in one transaction"),
-    rate("sqlite_read", Flow::Reads, "sqlite3: rows read per second, by their keys, which are scattered"),
-    rate("sqlite_delete", Flow::Writes, "sqlite3: rows deleted per second, each in a transaction of its own"),
+    rate_metric(
+        "sqlite_update",
+        Flow::Writes,
+        "sqlite3: rows changed per second, each in a transaction of its own",
+    ),
+    rate_metric("sqlite_bulk", Flow::Writes, "sqlite3: rows inserted per second, 20 000 in one transaction"),
+    rate_metric(
+        "sqlite_read",
+        Flow::Reads,
+        "sqlite3: rows read per second, by their keys, which are scattered",
+    ),
+    rate_metric(
+        "sqlite_delete",
+        Flow::Writes,
+        "sqlite3: rows deleted per second, each in a transaction of its own",
+    ),
 ];

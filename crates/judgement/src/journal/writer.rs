@@ -32,7 +32,7 @@ impl Writer {
             io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.clone() },
             _ => JournalError::io("create", &path, error),
         })?;
-        let writer = Self::locked(place, file)?;
+        let writer = Self::with_lock(place, file)?;
         // The directory entry must survive a crash too, or the records are lost.
         place.folder().sync().map_err(|error| JournalError::io("sync the folder of", &path, error))?;
         Ok(writer)
@@ -41,20 +41,22 @@ impl Writer {
     /// Opens an existing journal for appending, and passes its records to `take`. A torn last line is removed first.
     pub fn append_to(place: &FolderFile, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         let path = place.path();
-        let file = place.open_to_append().map_err(|error| JournalError::opening("open", &path, error))?;
-        let mut writer = Self::locked(place, file)?;
+        let file = place.open_to_append().map_err(|error| JournalError::from_open("open", &path, error))?;
+        let mut writer = Self::with_lock(place, file)?;
         let reader::Scanned { torn, intact_bytes, bounds, .. } =
-            reader::scan(&path, BufReader::new(&writer.file), take)?;
+            reader::scan_lines(&path, BufReader::new(&writer.file), take)?;
         (writer.acknowledged, writer.bounds) = (intact_bytes, bounds);
         if torn {
-            writer.cut().map_err(|error| JournalError::io("cut the torn end of", &path, error))?;
+            writer
+                .truncate_unacknowledged()
+                .map_err(|error| JournalError::io("cut the torn end of", &path, error))?;
         }
         Ok(writer)
     }
 
-    fn locked(place: &FolderFile, file: File) -> Result<Self, JournalError> {
+    fn with_lock(place: &FolderFile, file: File) -> Result<Self, JournalError> {
         let path = place.path();
-        lock(&file, &path)?;
+        lock_file(&file, &path)?;
         let bounds = JournalBounds::default();
         Ok(Self { place: place.clone(), path, file, acknowledged: 0, bounds, closed: false })
     }
@@ -91,7 +93,7 @@ impl Writer {
         }
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
             // A complete line must not follow a partial one.
-            self.closed = self.cut().is_err();
+            self.closed = self.truncate_unacknowledged().is_err();
             return Err(JournalError::io("write to", &self.path, error));
         }
         self.acknowledged += line.len() as u64;
@@ -103,7 +105,7 @@ impl Writer {
     }
 
     /// Truncates everything after the last acknowledged record.
-    fn cut(&mut self) -> io::Result<()> {
+    fn truncate_unacknowledged(&mut self) -> io::Result<()> {
         self.file.set_len(self.acknowledged)?;
         self.file.sync_data()
     }
@@ -123,7 +125,7 @@ impl Drop for Writer {
     }
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+fn lock_file(file: &File, path: &Path) -> Result<(), JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Locked { path: path.to_path_buf() }),

@@ -6,16 +6,16 @@ use std::path::Path;
 use fsverdict_text::Reason;
 
 use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, ListKey, Read, Setting, Tells};
-use super::environment::memory;
+use super::environment::read_memory;
 use super::layers::{self, Layers};
-use super::value::{kernel, name};
+use super::value::{name, read_kernel};
 use super::{Candidate, DeviceSource, FREE_CPU};
 use fsverdict_text::value::{absolute_path, filled_text, text};
 use fsverdict_text::{Node, TomlValue, split_words};
 
 /// The default row: an option that is shown as it is, may identify a person, and has one key and no list of accepted
 /// values.
-const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
+const fn default_axis(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
     Axis {
         key,
         role: AxisRole::Option,
@@ -38,9 +38,9 @@ pub static AXES: [Axis; 10] = [
         preposition: Some("on"),
         column: 0,
         tells: Tells::Nobody,
-        ..row(
+        ..default_axis(
             "filesystem",
-            |node| to(filled_text(node), |one, value| one.filesystem = value),
+            |node| setting_of(filled_text(node), |one, value| one.filesystem = value),
             |one| AxisLevel::Word(&one.filesystem),
         )
     },
@@ -51,26 +51,26 @@ pub static AXES: [Axis; 10] = [
             if in_full { path.trim_start_matches('/').to_owned() } else { last_part(&path) }
         },
         tells: Tells::Path,
-        ..row(
+        ..default_axis(
             "path",
-            |node| to(absolute_path(node), |one, value| one.path = Some(value)),
+            |node| setting_of(absolute_path(node), |one, value| one.path = Some(value)),
             |one| one.path.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
     Axis {
         mark: ":",
         in_name: telling_words,
-        ..row(
+        ..default_axis(
             "mkfs",
-            |node| to(words(node), |one, value| one.mkfs = value),
+            |node| setting_of(read_words(node), |one, value| one.mkfs = value),
             |one| AxisLevel::Words(&one.mkfs),
         )
     },
     Axis {
         mark: ":",
-        ..row(
+        ..default_axis(
             "mount",
-            |node| to(options(node), |one, value| one.mount = value),
+            |node| setting_of(read_mount_options(node), |one, value| one.mount = value),
             |one| AxisLevel::Options(&one.mount),
         )
     },
@@ -79,25 +79,25 @@ pub static AXES: [Axis; 10] = [
         list: Some(ListKey {
             key: layers::LIST,
             noun: "layer",
-            read: |node| to(Layers::read_list(node), |one, value| one.layers = value),
+            read: |node| setting_of(Layers::read_list(node), |one, value| one.layers = value),
             known: |vocabulary| vocabulary.layers.to_vec(),
             needed: layers::need_the_list,
         }),
         mark: "+",
         column: 1,
         tells: Tells::Nobody,
-        ..row(
+        ..default_axis(
             layers::SHORT,
-            |node| to(Layers::read_short(node), |one, value| one.layers = value),
+            |node| setting_of(Layers::read_short(node), |one, value| one.layers = value),
             |one| AxisLevel::Layers(&one.layers),
         )
     },
     Axis {
         mark: "@",
         tells: Tells::Nobody,
-        ..row(
+        ..default_axis(
             "scheduler",
-            |node| to(scheduler(node), |one, value| one.scheduler = value),
+            |node| setting_of(read_scheduler(node), |one, value| one.scheduler = value),
             |one| one.scheduler.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
@@ -113,9 +113,9 @@ pub static AXES: [Axis; 10] = [
         mark: "-on-",
         in_name: model_name,
         preposition: Some("on the device"),
-        ..row(
+        ..default_axis(
             "model",
-            |node| to(filled_text(node), |one, value| one.under.model = Some(value)),
+            |node| setting_of(filled_text(node), |one, value| one.under.model = Some(value)),
             |one| one.under.model.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
@@ -128,9 +128,9 @@ pub static AXES: [Axis; 10] = [
         mark: "-under-",
         in_name: kernel_name,
         tells: Tells::Path,
-        ..row(
+        ..default_axis(
             "kernel",
-            |node| to(kernel(node), |one, value| one.under.kernel = Some(value)),
+            |node| setting_of(read_kernel(node), |one, value| one.under.kernel = Some(value)),
             |one| one.under.kernel.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
@@ -142,9 +142,9 @@ pub static AXES: [Axis; 10] = [
         }),
         mark: "-with-",
         in_name: |level, _| level.text().replace(' ', ""),
-        ..row(
+        ..default_axis(
             "memory",
-            |node| to(memory(node), |one, value| one.under.memory = Some(value)),
+            |node| setting_of(read_memory(node), |one, value| one.under.memory = Some(value)),
             |one| one.under.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
         )
     },
@@ -159,28 +159,31 @@ pub static AXES: [Axis; 10] = [
         }),
         mark: "-cpu-",
         in_name: model_name,
-        ..row(
+        ..default_axis(
             "cpu",
-            |node| to(filled_text(node), |one, value| one.under.cpu = Some(value)),
+            |node| setting_of(filled_text(node), |one, value| one.under.cpu = Some(value)),
             |one| one.under.cpu.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
 ];
 
 /// The axis of this key, or with it as its other one.
-pub fn axis(key: &str) -> Option<&'static Axis> {
+pub fn find_axis(key: &str) -> Option<&'static Axis> {
     AXES.iter().find(|axis| axis.spellings().any(|spelling| spelling.key == key))
 }
 
 /// The axes that have a column in the CSV, in the order of these.
-pub fn columns() -> Vec<&'static Axis> {
+pub fn csv_columns() -> Vec<&'static Axis> {
     let mut columns: Vec<&Axis> = AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Place)).collect();
     columns.sort_by_key(|axis| axis.column);
     columns
 }
 
 /// Turns the value that was read into a function that sets it in a candidate.
-fn to<T: Clone + 'static>(read: Result<T, Reason>, set: fn(&mut Candidate, T)) -> Result<Setting, Reason> {
+fn setting_of<T: Clone + 'static>(
+    read: Result<T, Reason>,
+    set: fn(&mut Candidate, T),
+) -> Result<Setting, Reason> {
     read.map(|value| -> Setting { Box::new(move |candidate| set(candidate, value.clone())) })
 }
 
@@ -211,7 +214,7 @@ fn kernel_name(level: &AxisLevel<'_>, in_full: bool) -> String {
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.
-fn words(node: &Node) -> Result<Vec<String>, Reason> {
+fn read_words(node: &Node) -> Result<Vec<String>, Reason> {
     let words = match &node.value {
         TomlValue::Text(line) => split_words(line),
         TomlValue::Array(nodes) => nodes.iter().map(text).collect(),
@@ -236,7 +239,7 @@ fn no_other_device(words: Vec<String>) -> Result<Vec<String>, Reason> {
 }
 
 /// Mount options, separated by commas.
-fn options(node: &Node) -> Result<Vec<String>, Reason> {
+fn read_mount_options(node: &Node) -> Result<Vec<String>, Reason> {
     let line = text(node)?;
     if line.trim().is_empty() {
         return Ok(Vec::new());
@@ -252,7 +255,7 @@ fn options(node: &Node) -> Result<Vec<String>, Reason> {
 }
 
 /// An I/O scheduler; the empty string leaves the device's own.
-fn scheduler(node: &Node) -> Result<Option<String>, Reason> {
+fn read_scheduler(node: &Node) -> Result<Option<String>, Reason> {
     match text(node)? {
         empty if empty.is_empty() => Ok(None),
         _ => name(node).map(Some),
@@ -264,23 +267,23 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::axis::AxisRole;
-    use super::{AXES, Axis, Candidate, Layers, columns};
+    use super::{AXES, Axis, Candidate, Layers, csv_columns};
     use fsverdict_text::{Node, TextSpan, TomlValue};
 
     fn read(axis: &Axis, text: &str) -> Candidate {
         let at = TextSpan { text: 0, start: 0, end: 0 };
-        let mut one = Candidate::plain("");
+        let mut one = Candidate::with_defaults("");
         (axis.read)(&Node { at, value: TomlValue::Text(text.to_owned()) }).unwrap()(&mut one);
         one
     }
 
     #[test]
     fn what_is_read_on_an_axis_is_said_on_that_alone() {
-        let plain = Candidate::plain("");
+        let plain = Candidate::with_defaults("");
         for axis in &AXES {
             // A path must be absolute, and a size have a unit; all else takes any word.
             let one = read(axis, if matches!(axis.role, AxisRole::Place) { "/mnt/64MiB" } else { "64MiB" });
-            let differs = |other: &&Axis| other.given(&one) != other.given(&plain);
+            let differs = |other: &&Axis| other.set_level(&one) != other.set_level(&plain);
             let found: Vec<&str> = AXES.iter().filter(differs).map(|axis| axis.key).collect();
             assert_eq!(found, [axis.key]);
         }
@@ -304,19 +307,19 @@ mod tests {
             (&["thin"], "layers", r#"["thin"]"#),
             (&["luks2", "thin"], "layers", r#"["luks2","thin"]"#),
         ] {
-            let layers = Layers::of(names.iter().copied()).unwrap();
-            let candidate = Candidate { layers, ..Candidate::plain("ext4") };
-            let axis = super::axis("layers").unwrap();
+            let layers = Layers::from_names(names.iter().copied()).unwrap();
+            let candidate = Candidate { layers, ..Candidate::with_defaults("ext4") };
+            let axis = super::find_axis("layers").unwrap();
             let level = axis.level(&candidate);
             assert_eq!(axis.key_of(&level.text()), key);
             assert_eq!(serde_json::to_string(&level).unwrap(), json);
-            assert_eq!(axis.given(&candidate).is_nothing(), names.is_empty());
+            assert_eq!(axis.set_level(&candidate).is_nothing(), names.is_empty());
         }
     }
 
     #[test]
     fn columns_keep_their_order() {
-        let keys: Vec<&str> = columns().into_iter().map(|axis| axis.key).collect();
+        let keys: Vec<&str> = csv_columns().into_iter().map(|axis| axis.key).collect();
         assert_eq!(keys[..4], ["filesystem", "encryption", "mkfs", "mount"]);
         assert!(!keys.contains(&"path") && keys.len() == AXES.len() - 1);
     }

@@ -133,7 +133,7 @@ impl<'a> AxisLevel<'a> {
     }
 
     /// The level when nothing is set: for lists, the empty list.
-    pub fn unsaid(self) -> Self {
+    pub fn default_level(self) -> Self {
         match self {
             AxisLevel::Words(_) => AxisLevel::Words(&[]),
             AxisLevel::Options(_) => AxisLevel::Options(&[]),
@@ -143,12 +143,12 @@ impl<'a> AxisLevel<'a> {
 
     /// The words of this level in addition to those of `base`; `None` if one of the words of `base` is missing, or if
     /// there are no others. Lists are compared word by word, all other levels as a whole.
-    pub fn besides(&self, base: &AxisLevel<'a>) -> Option<String> {
+    pub fn words_beyond(&self, base: &AxisLevel<'a>) -> Option<String> {
         let (between, all, base) = match (self, base) {
             (AxisLevel::Words(words), AxisLevel::Words(base)) => (" ", *words, *base),
             (AxisLevel::Options(options), AxisLevel::Options(base)) => (",", *options, *base),
             (AxisLevel::Layers(layers), AxisLevel::Layers(base)) => {
-                return layers.besides(base).map(|added| added.to_string());
+                return layers.layers_beyond(base).map(|added| added.to_string());
             }
             _ => return base.is_nothing().then(|| self.text()),
         };
@@ -201,7 +201,7 @@ impl Axis {
     }
 
     /// The candidate's level, or `Nothing` if it is empty.
-    pub fn given<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
+    pub fn set_level<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
         match self.level(candidate) {
             level if level.is_nothing() => AxisLevel::Nothing,
             level => level,
@@ -209,7 +209,7 @@ impl Axis {
     }
 
     /// The level with which the candidate is tested: its own, or else the plan's.
-    pub fn tried<'a>(&self, plan: &'a Plan, candidate: &'a Candidate) -> AxisLevel<'a> {
+    pub fn tested_level<'a>(&self, plan: &'a Plan, candidate: &'a Candidate) -> AxisLevel<'a> {
         match (self.level(candidate), &self.role) {
             (AxisLevel::Nothing, AxisRole::Circumstance(under)) => (under.of_plan)(plan),
             (level, _) => level,
@@ -217,7 +217,7 @@ impl Axis {
     }
 
     /// The phrase for an effect that depends on this key and level: `on xfs`, `with mount noatime`.
-    pub fn phrase(&self, key: &str, level: &str) -> String {
+    pub fn describe_level(&self, key: &str, level: &str) -> String {
         match self.preposition {
             Some(preposition) => format!("{preposition} {level}"),
             None => format!("with {key} {level}"),

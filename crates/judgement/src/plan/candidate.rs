@@ -69,7 +69,7 @@ pub struct Environment {
 
 impl Candidate {
     /// A filesystem with default options and no layers, named after the filesystem.
-    pub fn plain(filesystem: &str) -> Self {
+    pub fn with_defaults(filesystem: &str) -> Self {
         Self {
             name: filesystem.to_owned(),
             filesystem: filesystem.to_owned(),
@@ -84,8 +84,8 @@ impl Candidate {
 
     /// The same candidate on these layers, which its name then includes.
     #[must_use]
-    pub fn on(&self, layers: Layers) -> Self {
-        self.changed(|one| one.layers = layers)
+    pub fn with_layers(&self, layers: Layers) -> Self {
+        self.with_change(|one| one.layers = layers)
     }
 }
 

@@ -12,7 +12,7 @@ use fsverdict_text::{Placed, Problems};
 /// Names every draft that has none, and notes names that occur twice.
 pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
     let given: Vec<String> = drafts.iter().map(|draft| draft.value.name.clone()).collect();
-    let short: Vec<String> = drafts.iter().map(|draft| derive(&draft.value, false)).collect();
+    let short: Vec<String> = drafts.iter().map(|draft| derive_name(&draft.value, false)).collect();
     for index in 0..drafts.len() {
         if !given[index].is_empty() {
             continue;
@@ -22,7 +22,7 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
                 && (given[other] == short[index] || (given[other].is_empty() && short[other] == short[index]))
         });
         drafts[index].value.name =
-            if shared { derive(&drafts[index].value, true) } else { short[index].clone() };
+            if shared { derive_name(&drafts[index].value, true) } else { short[index].clone() };
     }
     for index in 1..drafts.len() {
         let (earlier, rest) = drafts.split_at(index);
@@ -36,25 +36,27 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
 }
 
 /// The name; in full it also holds the letters of the mkfs options.
-fn derive(candidate: &Candidate, in_full: bool) -> String {
-    let place = marks(candidate, in_full, |axis| matches!(axis.role, AxisRole::Place));
+fn derive_name(candidate: &Candidate, in_full: bool) -> String {
+    let place = axis_marks(candidate, in_full, |axis| matches!(axis.role, AxisRole::Place));
     let name = if place.is_empty() { candidate.filesystem.clone() } else { place };
-    name + &marks(candidate, in_full, |axis| !matches!(axis.role, AxisRole::Filesystem | AxisRole::Place))
+    name + &axis_marks(candidate, in_full, |axis| {
+        !matches!(axis.role, AxisRole::Filesystem | AxisRole::Place)
+    })
 }
 
 impl Candidate {
     /// A copy of the candidate with this change. A derived name is derived again; a name that the user gave gets the
     /// change appended.
     #[must_use]
-    pub fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
+    pub fn with_change(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut changed = self.clone();
         change(&mut changed);
-        let in_full = [false, true].into_iter().find(|in_full| derive(self, *in_full) == self.name);
+        let in_full = [false, true].into_iter().find(|in_full| derive_name(self, *in_full) == self.name);
         changed.name = match in_full {
-            Some(in_full) => derive(&changed, in_full),
+            Some(in_full) => derive_name(&changed, in_full),
             None => {
-                let differs = |axis: &Axis| axis.given(&changed) != axis.given(self);
-                format!("{}{}", self.name, marks(&changed, false, differs))
+                let differs = |axis: &Axis| axis.set_level(&changed) != axis.set_level(self);
+                format!("{}{}", self.name, axis_marks(&changed, false, differs))
             }
         };
         changed
@@ -62,16 +64,16 @@ impl Candidate {
 }
 
 /// The candidate's values on these axes, each behind its mark.
-fn marks(candidate: &Candidate, in_full: bool, wanted: impl Fn(&Axis) -> bool) -> String {
-    let mark = |axis: &Axis| match axis.given(candidate) {
+fn axis_marks(candidate: &Candidate, in_full: bool, wanted: impl Fn(&Axis) -> bool) -> String {
+    let mark = |axis: &Axis| match axis.set_level(candidate) {
         level if level.is_nothing() => String::new(),
         level => format!("{}{}", axis.mark, (axis.in_name)(&level, in_full)),
     };
-    AXES.iter().filter(|axis| wanted(axis)).map(mark).collect::<String>().chars().map(plain).collect()
+    AXES.iter().filter(|axis| wanted(axis)).map(mark).collect::<String>().chars().map(safe_in_names).collect()
 }
 
 /// Commas would split a name in `--fs`, slashes and white space do not belong into a file's name.
-fn plain(letter: char) -> char {
+fn safe_in_names(letter: char) -> char {
     match letter {
         ',' => ':',
         '/' => '_',
@@ -83,8 +85,8 @@ fn plain(letter: char) -> char {
 impl Environment {
     /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
     pub fn title(&self) -> String {
-        let bearer = self.bearer();
-        let titles = AXES.iter().filter_map(|axis| match (&axis.role, axis.given(&bearer)) {
+        let bearer = self.as_candidate();
+        let titles = AXES.iter().filter_map(|axis| match (&axis.role, axis.set_level(&bearer)) {
             (AxisRole::Circumstance(under), level) if !level.is_nothing() => Some((under.title)(&level)),
             _ => None,
         });
@@ -92,18 +94,18 @@ impl Environment {
     }
 
     /// A candidate's name without its environment: that of the configuration alone.
-    pub fn without(&self, name: &str) -> String {
+    pub fn strip_from_name(&self, name: &str) -> String {
         let (name, twin) =
             name.strip_suffix(CONTROL_SUFFIX).map_or((name, ""), |name| (name, CONTROL_SUFFIX));
-        let bearer = self.bearer();
-        let suffixes = [false, true].map(|in_full| marks(&bearer, in_full, Axis::is_circumstance));
+        let bearer = self.as_candidate();
+        let suffixes = [false, true].map(|in_full| axis_marks(&bearer, in_full, Axis::is_circumstance));
         let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
         format!("{}{twin}", bare.unwrap_or(name))
     }
 
     /// A candidate of which nothing is known but these: axes are asked of candidates.
-    fn bearer(&self) -> Candidate {
-        Candidate { under: self.clone(), ..Candidate::plain("") }
+    fn as_candidate(&self) -> Candidate {
+        Candidate { under: self.clone(), ..Candidate::with_defaults("") }
     }
 }
 
@@ -122,8 +124,8 @@ mod tests {
             name: String::new(),
             mkfs: owned(mkfs),
             mount: owned(mount),
-            layers: Layers::of(layers.iter().copied()).unwrap(),
-            ..Candidate::plain(filesystem)
+            layers: Layers::from_names(layers.iter().copied()).unwrap(),
+            ..Candidate::with_defaults(filesystem)
         };
         Placed { at: TextSpan { text: 0, start: 0, end: 0 }, value }
     }
@@ -136,17 +138,17 @@ mod tests {
 
     #[test]
     fn what_is_changed_of_a_candidate_stands_in_its_name() {
-        let on_luks = |one: &mut Candidate| one.layers = Layers::of(["luks2"]).unwrap();
-        let named = |name: &str| Candidate { name: name.to_owned(), ..Candidate::plain("btrfs") };
-        assert_eq!(named("btrfs").changed(on_luks).name, "btrfs+luks2");
-        assert_eq!(named("btrfs-zstd").changed(on_luks).name, "btrfs-zstd+luks2");
+        let on_luks = |one: &mut Candidate| one.layers = Layers::from_names(["luks2"]).unwrap();
+        let named = |name: &str| Candidate { name: name.to_owned(), ..Candidate::with_defaults("btrfs") };
+        assert_eq!(named("btrfs").with_change(on_luks).name, "btrfs+luks2");
+        assert_eq!(named("btrfs-zstd").with_change(on_luks).name, "btrfs-zstd+luks2");
         // A name that was derived keeps its order, so that what stands at its end can still be taken off.
         let model = Environment { model: Some("hdd-7200".to_owned()), ..Environment::default() };
-        let modelled = named("btrfs").changed(|one| one.under = model.clone());
+        let modelled = named("btrfs").with_change(|one| one.under = model.clone());
         assert_eq!(modelled.name, "btrfs-on-hdd-7200");
-        let both = modelled.changed(on_luks);
+        let both = modelled.with_change(on_luks);
         assert_eq!(both.name, "btrfs+luks2-on-hdd-7200");
-        assert_eq!(both.changed(|one| one.under.model = None).name, "btrfs+luks2");
+        assert_eq!(both.with_change(|one| one.under.model = None).name, "btrfs+luks2");
     }
 
     #[test]

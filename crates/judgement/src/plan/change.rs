@@ -36,10 +36,11 @@ pub struct Overrides {
 }
 
 /// Applies every `KEY=VALUE` to the tree, and reports those that cannot be applied.
-pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
+pub(super) fn apply_settings(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
     for setting in settings {
         let text = texts.add_text("--set", setting);
-        let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, "", change, texts));
+        let result =
+            parse_setting(setting, text, texts).and_then(|change| merge_tables(tree, "", change, texts));
         if let Err(problem) = result {
             problems.push(problem);
         }
@@ -115,7 +116,7 @@ fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
 
 /// Merges a change into the tree: tables key by key, members of the list called `key` by name or number; all other
 /// values are replaced.
-fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
+fn merge_tables(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
     match &mut node.value {
         TomlValue::Table(table) => merge_table(table, change, texts),
         TomlValue::Array(members)
@@ -125,7 +126,7 @@ fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result
                 let member = find_member(members, key, &member, key_at)?;
                 match value.value {
                     TomlValue::Table(inner) if !texts.is_inline_table(value.at) => {
-                        merge(member, "", inner, texts)?;
+                        merge_tables(member, "", inner, texts)?;
                     }
                     other => *member = Node { at: value.at, value: other },
                 }
@@ -147,7 +148,7 @@ fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Resul
                 if !texts.is_inline_table(at)
                     && matches!(old.node.value, TomlValue::Table(_) | TomlValue::Array(_)) =>
             {
-                merge(&mut old.node, &key, inner, texts)?;
+                merge_tables(&mut old.node, &key, inner, texts)?;
             }
             (Some(old), new) => *old = new,
             (None, TomlEntry { key, key_at, node: Node { value: TomlValue::Table(_), .. } })
@@ -221,7 +222,7 @@ pub(super) fn apply(
             plan.device.folder = None;
             plan.device.fails = None;
         }
-        plan.device.replace(&overrides.device);
+        plan.device.replace_sources(&overrides.device);
         let given: Vec<String> = overrides.device.iter().map(as_given).collect();
         texts.add_option("--device", &given.join(" --device "))
     });
@@ -250,7 +251,7 @@ fn drop_cpu_in_real_time(plan: &mut Plan, overrides: &Overrides) {
     let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
     let is_real = !plan.device.source.is_modelled()
         || plan.clock == ClockChoice::Real
-        || plan.lab.offer().against_simulation.is_some();
+        || plan.lab.lab_offer().against_simulation.is_some();
     if is_real && (is_moved || ["device", "lab", "clock"].into_iter().any(sets)) && !sets("cpu") {
         plan.cpu = None;
     }
@@ -288,10 +289,10 @@ fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), Reason> {
 }
 
 fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), Reason> {
-    if let (KernelOwner::Machine, Some(kernel)) = (lab.offer().kernel, &plan.kernel) {
+    if let (KernelOwner::Machine, Some(kernel)) = (lab.lab_offer().kernel, &plan.kernel) {
         return Err(Reason::new(
             format!("the plan names the kernel {}, but {lab} is this machine's own", kernel.display()),
-            format!("choose {}, or take `kernel` out of the plan", LabChoice::guests(["--lab ", ""])),
+            format!("choose {}, or take `kernel` out of the plan", LabChoice::guest_labs(["--lab ", ""])),
         ));
     }
     plan.lab = lab;

@@ -31,7 +31,7 @@ const ALWAYS: &[&str] = &[
 const SETTING: &[&str] = &["for", "read", "getopts", "export", "local", "readonly"];
 
 /// The first variable that the line reads, that nothing sets, and that has no default (`${x:-…}`) where it is read.
-pub(super) fn unknown(line: &str, known: &[String]) -> Option<String> {
+pub(super) fn first_unknown(line: &str, known: &[String]) -> Option<String> {
     let set = set_by(line);
     read_by(line).into_iter().find(|name| {
         !ALWAYS.contains(&name.as_str()) && !known.contains(name) && !set.iter().any(|other| other == name)
@@ -39,7 +39,7 @@ pub(super) fn unknown(line: &str, known: &[String]) -> Option<String> {
 }
 
 /// The names that the line could have meant, for a hint.
-pub(super) fn offered(known: &[String]) -> Vec<&str> {
+pub(super) fn known_variables(known: &[String]) -> Vec<&str> {
     known.iter().map(String::as_str).chain(["MOUNT", "DEVICE", "SCRATCH"]).collect()
 }
 
@@ -98,7 +98,7 @@ fn set_by(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::unknown;
+    use super::first_unknown;
 
     #[test]
     fn a_variable_that_nobody_sets_is_found() {
@@ -115,7 +115,7 @@ mod tests {
             (r#"echo \$etc ${etc:-none} ${etc+x} $? $# $1 $$"#, None),
             (r#"x=$(stat -c %s "$ETC"); echo $x"#, None),
         ] {
-            assert_eq!(unknown(line, &known).as_deref(), wanted, "{line}");
+            assert_eq!(first_unknown(line, &known).as_deref(), wanted, "{line}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn is_twin(name: &str) -> bool {
 }
 
 /// The candidates that a plan asks about: all but twins, unless there is nothing else to compare with.
-pub fn contestants(plan: &Plan) -> impl Iterator<Item = &Candidate> {
+pub fn ranked_candidates(plan: &Plan) -> impl Iterator<Item = &Candidate> {
     let only_twins = plan.candidates.iter().filter(|candidate| !is_twin(&candidate.name)).count() < 2;
     plan.candidates.iter().filter(move |candidate| only_twins || !is_twin(&candidate.name))
 }
@@ -39,7 +39,7 @@ impl Twice {
     }
 
     /// Adds the twin to the plan, behind all other candidates. Its order within blocks is drawn like theirs.
-    pub(super) fn enter(&self, plan: &mut Plan) -> Result<(), Reason> {
+    pub(super) fn add_twin(&self, plan: &mut Plan) -> Result<(), Reason> {
         let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
         let at = match self {
             Self::First => 0,

@@ -72,7 +72,7 @@ impl DeviceSource {
 
 impl PlannedDevice {
     /// A single device with default settings.
-    pub fn of(source: DeviceSource) -> Self {
+    pub fn from_source(source: DeviceSource) -> Self {
         PlannedDevice {
             source,
             further: Vec::new(),
@@ -83,7 +83,7 @@ impl PlannedDevice {
     }
 
     /// Every device in order.
-    pub fn all(&self) -> impl Iterator<Item = &DeviceSource> {
+    pub fn all_sources(&self) -> impl Iterator<Item = &DeviceSource> {
         std::iter::once(&self.source).chain(&self.further)
     }
 
@@ -94,7 +94,7 @@ impl PlannedDevice {
 
     /// Replaces the devices with these. A single device that is created for the run replaces every device, since they
     /// may be identical; a block device exists only once.
-    pub fn replace(&mut self, sources: &[DeviceSource]) {
+    pub fn replace_sources(&mut self, sources: &[DeviceSource]) {
         let Some((first, rest)) = sources.split_first() else { return };
         self.further = match (first, rest) {
             (DeviceSource::Image(_) | DeviceSource::Model { .. }, []) => {

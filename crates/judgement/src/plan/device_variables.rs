@@ -62,7 +62,7 @@ mod tests {
         let candidate = |mkfs: &[&str], mount: &[&str]| Candidate {
             mkfs: words(mkfs),
             mount: words(mount),
-            ..Candidate::plain("xfs")
+            ..Candidate::with_defaults("xfs")
         };
         let both = candidate(&["-l", "logdev={device.3},size=64m"], &["rtdev={device.2}"]);
         assert_eq!(devices_named(&both).unwrap(), [2, 3]);

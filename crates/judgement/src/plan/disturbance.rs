@@ -42,7 +42,7 @@ pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Distu
                 foreign_cpu: section.get("foreign_cpu", share).unwrap_or(default.foreign_cpu),
                 steal: section.get("steal", share).unwrap_or(default.steal),
                 foreign_bytes: section.get("foreign_bytes", number).unwrap_or(default.foreign_bytes),
-                drift: section.get("drift", drift).unwrap_or(default.drift),
+                drift: section.get("drift", read_drift).unwrap_or(default.drift),
             })
         }
         other => {
@@ -56,7 +56,7 @@ pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Distu
     }
 }
 
-fn drift(node: &Node) -> Result<f64, Reason> {
+fn read_drift(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         factor if factor > 1.0 => Ok(factor),
         other => Err(Reason::new(

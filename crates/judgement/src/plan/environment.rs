@@ -40,7 +40,7 @@ impl Plan {
             }
             _ => None,
         };
-        self.device.all().filter_map(of).collect()
+        self.device.all_sources().filter_map(of).collect()
     }
 
     pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
@@ -89,11 +89,11 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "write `[device] size = \"16GB\"`; on the command line, --device model:NAME@SIZE replaces the device",
         ));
     }
-    let (lab, offer) = (plan.lab, plan.lab.offer());
+    let (lab, offer) = (plan.lab, plan.lab.lab_offer());
     if let (KernelOwner::Machine, Some(key)) = (offer.kernel, plan.wants_guest()) {
         return Err(Reason::new(
             format!("`{key}` does not go with lab = \"{lab}\", which is this machine as it is"),
-            format!("take `{key}` out, or let lab be {}", LabChoice::guests(["\""; 2])),
+            format!("take `{key}` out, or let lab be {}", LabChoice::guest_labs(["\""; 2])),
         ));
     }
     if !offer.has_models && plan.device.source.is_modelled() {
@@ -130,7 +130,7 @@ pub(super) fn check_cpus(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(),
     if plan.clock == ClockChoice::Real {
         return Err(against("clock = \"real\" takes this machine's time".to_owned()));
     }
-    if let Some(why) = plan.lab.offer().against_simulation {
+    if let Some(why) = plan.lab.lab_offer().against_simulation {
         return Err(against(format!("lab = \"{}\" has none: {why}", plan.lab)));
     }
     check_charged_goal(plan)
@@ -150,7 +150,7 @@ fn check_charged_goal(plan: &Plan) -> Result<(), Reason> {
 
 /// Rejects phases that need the network in a guest: guests have no access to this machine's network.
 pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
-    let guest = match plan.lab.offer().kernel {
+    let guest = match plan.lab.lab_offer().kernel {
         KernelOwner::Guest => format!("lab = \"{}\"", plan.lab),
         KernelOwner::Open if plan.device.source.is_modelled() => "a modelled device".to_owned(),
         KernelOwner::Open | KernelOwner::Machine => return Ok(()),
@@ -189,7 +189,7 @@ pub(super) fn known_cpu(known: fn(&str) -> Result<(), Reason>) -> impl Fn(&Node)
 }
 
 /// Reads the memory of a guest, in addition to its datasets.
-pub(super) fn memory(node: &Node) -> Result<Bytes, Reason> {
+pub(super) fn read_memory(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {
         least if least < LEAST_MEMORY => Err(Reason::new(
             format!("a guest with {least} of memory does not start"),

@@ -56,12 +56,12 @@ const fn is_one(number: &u32) -> bool {
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner_table("faults", "[faults]", FAULTS)?;
-    let asked = |key| section.get(key, cuts).unwrap_or(0);
+    let asked = |key| section.get(key, read_cuts).unwrap_or(0);
     let (power_cuts, rot) = (asked("power_cuts"), asked("rot"));
     if power_cuts == 0 && rot == 0 {
-        section.need("power_cuts", "power_cuts = 500, or rot = 200", cuts)?;
+        section.need("power_cuts", "power_cuts = 500, or rot = 200", read_cuts)?;
     }
-    let trials = section.get("trials", trials).unwrap_or(1);
+    let trials = section.get("trials", read_trials).unwrap_or(1);
     if power_cuts == 0 {
         section.forbid_keys(&["trials"], "rot alone", "blocks rot on the device that one trial left");
     }
@@ -82,14 +82,14 @@ pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     Some(Faults { power_cuts, trials, rot, refuses_writes, keeps_all, ignores_flushes, accept_loss })
 }
 
-fn cuts(node: &Node) -> Result<u32, Reason> {
+fn read_cuts(node: &Node) -> Result<u32, Reason> {
     let number = count(node)?;
     u32::try_from(number).ok().filter(|_| number <= MOST).ok_or_else(|| {
         Reason::new(format!("{number} states are more than can be looked at"), format!("{MOST} at most"))
     })
 }
 
-fn trials(node: &Node) -> Result<u32, Reason> {
+fn read_trials(node: &Node) -> Result<u32, Reason> {
     let number = count(node)?;
     u32::try_from(number).ok().filter(|_| (1..=MOST_TRIALS).contains(&number)).ok_or_else(|| {
         let what = format!("power cannot be cut of {number} trials of a candidate");

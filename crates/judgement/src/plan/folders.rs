@@ -23,7 +23,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             ),
         ));
     }
-    if plan.lab.offer().kernel == KernelOwner::Guest {
+    if plan.lab.lab_offer().kernel == KernelOwner::Guest {
         return Err(Reason::new(
             format!("folders are this machine's, and the lab {} has a kernel of its own", plan.lab),
             "take --lab native, or leave it out; folders need no root",

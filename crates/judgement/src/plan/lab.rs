@@ -82,15 +82,15 @@ impl LabChoice {
 
     /// The keyword in a plan and on the command line.
     pub fn word(self) -> &'static str {
-        self.offer().word
+        self.lab_offer().word
     }
 
-    pub(super) fn offer(self) -> &'static Offer {
+    pub(super) fn lab_offer(self) -> &'static Offer {
         OFFERS.iter().find(|offer| offer.lab == self).unwrap_or(&OFFERS[0])
     }
 
     /// The labs with a guest's kernel, for a hint: each word within `around`.
-    pub(super) fn guests(around: [&str; 2]) -> String {
+    pub(super) fn guest_labs(around: [&str; 2]) -> String {
         let [before, after] = around;
         let guests = OFFERS.iter().filter(|offer| offer.kernel == KernelOwner::Guest);
         guests.map(|offer| format!("{before}{}{after}", offer.word)).collect::<Vec<_>>().join(" or ")
@@ -128,6 +128,6 @@ mod tests {
 
     #[test]
     fn hints_name_the_labs_with_guests() {
-        assert_eq!(LabChoice::guests(["--lab ", ""]), "--lab uml or --lab vm");
+        assert_eq!(LabChoice::guest_labs(["--lab ", ""]), "--lab uml or --lab vm");
     }
 }

@@ -31,7 +31,7 @@ pub struct Layers(Vec<String>);
 impl Layers {
     /// # Errors
     /// If a layer has no name, or is listed twice.
-    pub fn of<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Result<Self, Reason> {
+    pub fn from_names<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Result<Self, Reason> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let mut seen = BTreeSet::new();
         for name in &names {
@@ -64,7 +64,7 @@ impl Layers {
     }
 
     /// The layers in addition to those of `base`; `None` if a layer of `base` is missing, or if there are no others.
-    pub(super) fn besides(&self, base: &Self) -> Option<Self> {
+    pub(super) fn layers_beyond(&self, base: &Self) -> Option<Self> {
         let added: Vec<String> = self.0.iter().filter(|name| !base.0.contains(name)).cloned().collect();
         let kept = base.0.iter().all(|name| self.0.contains(name));
         (kept && !added.is_empty()).then_some(Layers(added))
@@ -74,7 +74,7 @@ impl Layers {
     pub(super) fn read_short(node: &Node) -> Result<Self, Reason> {
         match filled_text(node)? {
             none if none == NONE => Ok(Layers::default()),
-            name => Self::of([name]),
+            name => Self::from_names([name]),
         }
     }
 
@@ -86,7 +86,7 @@ impl Layers {
                 "as in [\"luks2\"]: the first lies on the device, the last is under the filesystem",
             ));
         };
-        Self::of(nodes.iter().map(filled_text).collect::<Result<Vec<_>, _>>()?)
+        Self::from_names(nodes.iter().map(filled_text).collect::<Result<Vec<_>, _>>()?)
     }
 }
 
@@ -141,7 +141,7 @@ impl TryFrom<Written> for Layers {
             (None, None) => return Err(format!("a candidate has neither `{SHORT}` nor `{LIST}`")),
             (Some(_), Some(_)) => return Err(format!("a candidate has both `{SHORT}` and `{LIST}`")),
         };
-        Self::of(names).map_err(|error| error.what)
+        Self::from_names(names).map_err(|error| error.what)
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use crate::plan::Candidate;
 
     fn layers(names: &[&str]) -> Layers {
-        Layers::of(names.iter().copied()).unwrap()
+        Layers::from_names(names.iter().copied()).unwrap()
     }
 
     /// Older plans have the short form, and are known by a digest of just these bytes.
@@ -169,7 +169,7 @@ mod tests {
                 mount: vec!["noatime".to_owned()],
                 layers: layers(names),
                 scheduler: Some("none".to_owned()),
-                ..Candidate::plain("ext4")
+                ..Candidate::with_defaults("ext4")
             };
             let text = serde_json::to_string(&candidate).unwrap();
             let wanted = format!(
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn only_what_adds_to_all_of_the_base_is_besides_it() {
         let besides = |names: &[&str], base: &[&str]| {
-            layers(names).besides(&layers(base)).map(|added| added.to_string())
+            layers(names).layers_beyond(&layers(base)).map(|added| added.to_string())
         };
         assert_eq!(besides(&["a", "b"], &["a"]), Some("b".to_owned()));
         assert_eq!(besides(&["a", "b"], &["b"]), Some("a".to_owned()));

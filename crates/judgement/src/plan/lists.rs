@@ -12,7 +12,7 @@ pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 /// The values of each key, with the keys in the order of first occurrence.
-pub fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+pub fn group_by_key<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut found: Vec<(K, Vec<T>)> = Vec::new();
     for (key, one) in all {
         match found.iter_mut().find(|(known, _)| *known == key) {

@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn compression_that_is_turned_off_is_not_asked_for() {
         let asks = |option: &str| {
-            let candidate = Candidate { mkfs: vec![option.to_owned()], ..Candidate::plain("zfs") };
+            let candidate = Candidate { mkfs: vec![option.to_owned()], ..Candidate::with_defaults("zfs") };
             (candidate.asks_for_compression(), candidate.refuses_compression())
         };
         assert_eq!(asks("compression=zstd"), (true, false));
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn arrays_that_copy_compute_nothing() {
         let computes = |layers: &[&str]| {
-            let layers = Layers::of(layers.iter().copied()).unwrap();
-            Candidate { layers, ..Candidate::plain("ext4") }.has_computing_layers()
+            let layers = Layers::from_names(layers.iter().copied()).unwrap();
+            Candidate { layers, ..Candidate::with_defaults("ext4") }.has_computing_layers()
         };
         assert!(!computes(&[]) && !computes(&["md:raid1"]) && !computes(&["md:raid10,layout=f2"]));
         assert!(

@@ -39,6 +39,7 @@ mod read_age;
 mod read_candidate;
 mod read_dataset;
 mod read_device;
+mod read_goal;
 mod read_manner;
 mod read_phase;
 mod read_phase_data;
@@ -55,7 +56,7 @@ mod value;
 mod write;
 
 pub use asked_by::AskedBy;
-pub use axes::{AXES, axis, columns};
+pub use axes::{AXES, csv_columns, find_axis};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
 pub use call_trace::{
     CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
@@ -63,7 +64,7 @@ pub use call_trace::{
 };
 pub use candidate::{Candidate, DIRECTORY, Environment, FREE_CPU};
 pub use change::Overrides;
-pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
+pub use control::{CONTROL_SUFFIX, Twice, is_twin, ranked_candidates};
 pub use device::{DeviceFailure, DeviceSource, PlannedDevice, StagingChoice};
 pub use device_variables::{devices_named, with_devices};
 pub use digest::digest;
@@ -73,7 +74,7 @@ pub use faults::{Faults, tells_of_saves};
 pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
 pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
-pub use lists::{grouped, once_each};
+pub use lists::{group_by_key, once_each};
 pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};
 pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
 pub use own_metric::{NumberSource, OwnMetric, number_pattern};
@@ -83,7 +84,7 @@ pub use printed_unit::is_printed_unit;
 pub use protection::{Protection, ProtectionFeature, ProtectionGroup};
 pub use protocol::{Blocks, DevicesChoice, Legacy, NuisancesChoice, Protocol, Until};
 pub use published::{Assertion, GOAL, Of, Published};
-pub use read::{keys, read_with};
+pub use read::{keys_by_table, read_with};
 pub use read_dataset::{check_dataset_name, measure_variable, variable};
 pub use require::{Bound, RequiredProperty, Requirement, Requirements};
 pub use scale::scale;

@@ -106,7 +106,7 @@ struct Access {
     flow: Flow,
 }
 
-const fn row(
+const fn operation_row(
     operation: Operation,
     name: &'static str,
     access: Access,
@@ -137,73 +137,73 @@ const ANY: &[OperationKind] =
 /// The rows are in the order of [`Operation`].
 #[rustfmt::skip]
 static TABLE: [OperationRow; 34] = [
-    row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
+    operation_row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
-    row(Operation::TreeRead, "tree.read", READS, TREES,
+    operation_row(Operation::TreeRead, "tree.read", READS, TREES,
         "reads every file of a tree in the order its directories list them, and checksums it"),
-    row(Operation::TreeOverwrite, "tree.overwrite", WRITES, TREES,
+    operation_row(Operation::TreeOverwrite, "tree.overwrite", WRITES, TREES,
         "truncates every file of a tree and writes it again, as a second cp over the first does; the bytes of generated files change"),
-    row(Operation::TreeRemove, "tree.remove", NAMES, WRITABLE,
+    operation_row(Operation::TreeRemove, "tree.remove", NAMES, WRITABLE,
         "removes a tree and its folder in the order its directories list it, as rm -r does"),
-    row(Operation::StreamWrite, "stream.write", WRITES, FILES,
+    operation_row(Operation::StreamWrite, "stream.write", WRITES, FILES,
         "writes one big file from beginning to end"),
-    row(Operation::StreamRead, "stream.read", READS, FILES,
+    operation_row(Operation::StreamRead, "stream.read", READS, FILES,
         "reads one big file from beginning to end, and does nothing with it"),
-    row(Operation::StreamRewrite, "stream.rewrite", WRITES, FILES,
+    operation_row(Operation::StreamRewrite, "stream.rewrite", WRITES, FILES,
         "writes other bytes over one big file, in place, without truncating it"),
-    row(Operation::AppendFsync, "append.fsync", WRITES, LOGS,
+    operation_row(Operation::AppendFsync, "append.fsync", WRITES, LOGS,
         "lets one file, or each of a directory, grow from nothing in pieces of 2300 bytes with an fdatasync after each, as a database's log does (etcd's)"),
-    row(Operation::RandomRead, "random.read", READS, FILES,
+    operation_row(Operation::RandomRead, "random.read", READS, FILES,
         "reads one big file in pieces of 4 KiB, each once, in random order"),
-    row(Operation::RandomWrite, "random.write", WRITES, FILES,
+    operation_row(Operation::RandomWrite, "random.write", WRITES, FILES,
         "writes other bytes over one big file in pieces of 4 KiB, each once, in random order"),
-    row(Operation::RenameReplace, "rename.replace", WRITES, FLATS,
+    operation_row(Operation::RenameReplace, "rename.replace", WRITES, FLATS,
         "replaces every file of a directory: new contents into another file, fdatasync, rename over the old one, as editors and package managers do"),
-    row(Operation::DirectoryFill, "directory.fill", WRITES, FLATS,
+    operation_row(Operation::DirectoryFill, "directory.fill", WRITES, FLATS,
         "creates many small files in one directory"),
-    row(Operation::DirectoryList, "directory.list", NAMES, FLATS,
+    operation_row(Operation::DirectoryList, "directory.list", NAMES, FLATS,
         "reads a directory of many files and asks for the status of each, as ls -l does"),
-    row(Operation::DirectoryEmpty, "directory.empty", NAMES, FLATS,
+    operation_row(Operation::DirectoryEmpty, "directory.empty", NAMES, FLATS,
         "removes all files of a directory, in the order it lists them, and keeps the directory"),
-    row(Operation::DirectorySave, "directory.save", WRITES, FLATS,
+    operation_row(Operation::DirectorySave, "directory.save", WRITES, FLATS,
         "saves every file of a directory again as a careful program does: written under another name, fsync, renamed over the old one, fsync of the directory"),
-    row(Operation::DirectoryReplace, "directory.replace", WRITES, FLATS,
+    operation_row(Operation::DirectoryReplace, "directory.replace", WRITES, FLATS,
         "does the same without any fsync: no interface promises what survives a power cut"),
-    row(Operation::RotationCreate, "rotation.create", WRITES, MANY,
+    operation_row(Operation::RotationCreate, "rotation.create", WRITES, MANY,
         "writes the first generation of a backup: every directory, file and link"),
-    row(Operation::RotationNext, "rotation.next", WRITES, MANY,
+    operation_row(Operation::RotationNext, "rotation.next", WRITES, MANY,
         "makes the next generation: new directories, hard links to unchanged files of the one before, and the share `changed` written again"),
-    row(Operation::RotationClone, "rotation.clone", WRITES, MANY,
+    operation_row(Operation::RotationClone, "rotation.clone", WRITES, MANY,
         "makes the next generation: clones of unchanged files of the one before, which share their blocks until one is written (cp --reflink), and the share `changed` written again"),
-    row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
+    operation_row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
         "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
-    row(Operation::CopyReflink, "copy.reflink", NAMES, MANY,
+    operation_row(Operation::CopyReflink, "copy.reflink", NAMES, MANY,
         "copies a tree beside itself without its bytes, as cp --reflink=always does: each file is a clone, which shares its blocks with the original until one of them is written"),
-    row(Operation::SnapshotCreate, "snapshot.create", NAMES, ANY,
+    operation_row(Operation::SnapshotCreate, "snapshot.create", NAMES, ANY,
         "keeps the whole filesystem as it is now, read-only, by its own snapshots; what it keeps of the dataset is verified"),
-    row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
+    operation_row(Operation::SnapshotDelete, "snapshot.delete", NAMES, ANY,
         "gives up the oldest snapshot that is kept"),
-    row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
+    operation_row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
         "puts the whole filesystem back to what it was when the newest snapshot was made, and mounts it again; what must then be there is verified"),
-    row(Operation::SpaceFill, "space.fill", WRITES, MANY,
+    operation_row(Operation::SpaceFill, "space.fill", WRITES, MANY,
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
-    row(Operation::SpaceFree, "space.free", NAMES, MANY,
+    operation_row(Operation::SpaceFree, "space.free", NAMES, MANY,
         "removes such copies until no more than the share `to` is in use"),
-    row(Operation::AgePull, "age.pull", WRITES, GENERATED,
+    operation_row(Operation::AgePull, "age.pull", WRITES, GENERATED,
         "changes a tree as so many pulls of a version control system do, each of which is synced: the share `changed` of the files removed and written again, with the objects beside them"),
-    row(Operation::AgeChurn, "age.churn", WRITES, GENERATED,
+    operation_row(Operation::AgeChurn, "age.churn", WRITES, GENERATED,
         "writes new files into a tree until the share `to` of the filesystem is in use, and then, for each, removes others, mostly young ones, until so many times what lies there was written"),
-    row(Operation::TraceReplay, "trace.replay", WRITES, TRACES,
+    operation_row(Operation::TraceReplay, "trace.replay", WRITES, TRACES,
         "makes the calls of a trace again, in their order, on the files that tree.write wrote for it"),
-    row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
+    operation_row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
-    row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
+    operation_row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
-    row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
+    operation_row(Operation::DeviceReplay, "device.replay", Access { needs: Needs::BareDevice, flow: Flow::Writes }, TRACES,
         "makes the requests of a trace again on the bare device, before mkfs"),
-    row(Operation::Sequences, "sequences", NAMES, &[],
+    operation_row(Operation::Sequences, "sequences", NAMES, &[],
         "does every sequence of one, two or three calls on a few names (create, link, rename, write, fallocate, fsync …): what must be found of each after a cut of power is known"),
-    row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
+    operation_row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
 
@@ -212,29 +212,29 @@ impl Operation {
         TABLE.iter().map(|row| row.operation)
     }
 
-    fn row(self) -> &'static OperationRow {
+    fn operation_row(self) -> &'static OperationRow {
         &TABLE[self as usize]
     }
 
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.operation_row().name
     }
 
     pub fn summary(self) -> &'static str {
-        self.row().summary
+        self.operation_row().summary
     }
 
     pub fn needs(self) -> Needs {
-        self.row().needs
+        self.operation_row().needs
     }
 
     pub fn flow(self) -> Flow {
-        self.row().flow
+        self.operation_row().flow
     }
 
     /// The kinds of datasets that the operation accepts; empty if it works on the whole filesystem.
-    pub fn takes(self) -> &'static [OperationKind] {
-        self.row().takes
+    pub fn dataset_kinds(self) -> &'static [OperationKind] {
+        self.operation_row().takes
     }
 
     /// Whether the operation can be repeated on the same files because it only reads or checks them.
@@ -315,7 +315,7 @@ impl Operation {
 
     /// Whether the operation ages the filesystem with a history of changes, which leaves a tree that differs from the
     /// dataset.
-    pub fn ages(self) -> bool {
+    pub fn is_aging(self) -> bool {
         matches!(self, Operation::AgePull | Operation::AgeChurn)
     }
 
@@ -392,7 +392,7 @@ impl OperationKind {
     }
 
     /// A description of the kind, and the key of a plan that makes one.
-    pub(super) fn described(self) -> &'static str {
+    pub(super) fn describe_kind(self) -> &'static str {
         match self {
             Self::Tree => "a tree (profile … or path)",
             Self::Flat => "one directory of small files (flat)",

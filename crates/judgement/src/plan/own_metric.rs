@@ -43,7 +43,7 @@ impl OwnMetric {
     }
 
     /// Converts a printed number to [that unit](Self::kept_in).
-    pub fn kept(&self, printed: f64) -> f64 {
+    pub fn to_kept_unit(&self, printed: f64) -> f64 {
         printed * unit_written(&self.unit).map_or(1.0, |written| written.factor)
     }
 }

@@ -126,7 +126,7 @@ pub struct Service {
 impl Phase {
     /// Whether the phase's own work calls fsync repeatedly before it ends. The syncs of commands and other programs are
     /// unknown.
-    pub fn syncs(&self) -> bool {
+    pub fn is_syncing(&self) -> bool {
         match self.work {
             PhaseWork::Operation(Operation::DirectorySave) => true,
             PhaseWork::Operation(operation) => operation.takes_sync() && self.syncs_every(operation) > 0,

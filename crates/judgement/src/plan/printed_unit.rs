@@ -147,28 +147,28 @@ impl OwnMetric {
             )
         };
         match read_word(word, attached) {
-            PrintedWord::Unknown => Ok(self.kept(number)),
+            PrintedWord::Unknown => Ok(self.to_kept_unit(number)),
             PrintedWord::Unit { unit, factor } if unit == kept => Ok(number * factor),
             // A single letter may mean anything.
             PrintedWord::Unit { .. }
                 if !attached && word.chars().count() == 1 && word != "s" && word != "%" =>
             {
-                Ok(self.kept(number))
+                Ok(self.to_kept_unit(number))
             }
             PrintedWord::Unit { .. } => Err(mismatch()),
             PrintedWord::Either(one, other) if self.unit == one || self.unit == other => {
-                Ok(self.kept(number))
+                Ok(self.to_kept_unit(number))
             }
             PrintedWord::Either(..) if matches!(kept, Unit::Bytes | Unit::BytesPerSecond) => Err(ambiguous()),
             PrintedWord::Either(..) => Err(mismatch()),
             PrintedWord::Multiplier(factor) => match kept {
-                Unit::PerSecond | Unit::Count | Unit::Ratio => Ok(self.kept(number * factor)),
+                Unit::PerSecond | Unit::Count | Unit::Ratio => Ok(self.to_kept_unit(number * factor)),
                 Unit::Bytes if word.ends_with('i') => Ok(number * factor),
                 // The plan says which of the two it is.
                 Unit::Bytes | Unit::BytesPerSecond
                     if self.unit.to_lowercase().starts_with(&word.to_lowercase()) =>
                 {
-                    Ok(self.kept(number))
+                    Ok(self.to_kept_unit(number))
                 }
                 Unit::Bytes | Unit::BytesPerSecond => Err(ambiguous()),
                 Unit::Seconds => Err(mismatch()),
@@ -177,13 +177,13 @@ impl OwnMetric {
                 let prefix = word.split('/').next().unwrap_or_default();
                 let factor =
                     MULTIPLIERS.iter().find(|(name, _)| *name == prefix).map_or(1.0, |(_, factor)| *factor);
-                Ok(self.kept(number * factor))
+                Ok(self.to_kept_unit(number * factor))
             }
             // `125M/s`: the plan says which of the two it is.
             PrintedWord::RateOf
                 if kept == Unit::BytesPerSecond && self.unit.starts_with(word.trim_end_matches("/s")) =>
             {
-                Ok(self.kept(number))
+                Ok(self.to_kept_unit(number))
             }
             PrintedWord::RateOf => Err(mismatch()),
         }

@@ -147,12 +147,12 @@ impl Assertion {
             Assertion::Spread { among, .. } => (among, &[]),
             Assertion::Reach { reach, .. } => (reach, &[]),
         };
-        let bases = self.of().into_iter().flat_map(|of| of.of.values());
+        let bases = self.denominator().into_iter().flat_map(|of| of.of.values());
         one.iter().chain(other).chain(bases).map(String::as_str)
     }
 
     /// The denominator of the claim's numbers, for claims that may have one.
-    pub fn of(&self) -> Option<&Of> {
+    pub fn denominator(&self) -> Option<&Of> {
         match self {
             Assertion::Better { of, .. } | Assertion::Alike { of, .. } => Some(of),
             Assertion::Spread { .. } | Assertion::Reach { .. } => None,
@@ -197,7 +197,7 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
     let phase = words.phase(&section, "phase");
     let metric = section.get_word("metric", "metric", words.metrics);
     let unit = section.get("unit", text).unwrap_or_default();
-    let figures = table(&section, "figures", "{ ext4 = 552, btrfs = 553 }", number);
+    let figures = read_table(&section, "figures", "{ ext4 = 552, btrfs = 553 }", number);
     if !figures.is_empty() && unit.is_empty() {
         section.report_missing(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
     }
@@ -220,7 +220,7 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
 }
 
 /// A table of values by candidate; empty if it is absent.
-fn table<T>(
+fn read_table<T>(
     section: &Section<'_>,
     key: &str,
     example: &str,
@@ -256,10 +256,10 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
     section.forbid_keys(&others, &format!("`{kind}`"), &go_with);
     let of_metric = section.get_word("of_metric", "metric", words.metrics);
     let of_phase = words.phase(&section, "of_phase");
-    let of = table(&section, "of", "{ \"btrfs+luks2\" = \"btrfs\" }", filled_text);
+    let of = read_table(&section, "of", "{ \"btrfs+luks2\" = \"btrfs\" }", filled_text);
     match *kind {
         "reach" => {
-            let reach = section.get("reach", |node| names(node, 1));
+            let reach = section.get("reach", |node| read_names(node, 1));
             let share = section.need("share", "share = 0.9", share);
             if section.entry("of_metric").is_none() && section.entry("of_phase").is_none() {
                 let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
@@ -269,19 +269,19 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
             Some(Assertion::Reach { reach: reach?, share: share?, of_metric, of_phase })
         }
         "alike" => {
-            let alike = section.get("alike", |node| names(node, 2));
+            let alike = section.get("alike", |node| read_names(node, 2));
             let within = section.need("within", "within = 0.1", share);
             Some(Assertion::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
         }
         "spread" => {
-            let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
-            let at_most = section.get("at_most", factor);
-            Some(Assertion::Spread { among, spread: section.get("spread", factor)?, at_most })
+            let among = section.get("among", |node| read_names(node, 2)).unwrap_or_default();
+            let at_most = section.get("at_most", read_factor);
+            Some(Assertion::Spread { among, spread: section.get("spread", read_factor)?, at_most })
         }
         _ => {
-            let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
-            let than = section.need("than", "than = [\"ext2\"]", |node| names(node, 1));
-            let by = section.get("by", factor).unwrap_or(1.0);
+            let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| read_names(node, 1));
+            let than = section.need("than", "than = [\"ext2\"]", |node| read_names(node, 1));
+            let by = section.get("by", read_factor).unwrap_or(1.0);
             let than_phase = words.phase(&section, "than_phase");
             let of = Of { of, of_metric, of_phase };
             Some(Assertion::Better { better: better?, than: than?, by, than_phase, of })
@@ -289,7 +289,7 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
     }
 }
 
-fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
+fn read_names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
     let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(format!("an array is wanted here, not {}", node.value.type_name()), hint));
@@ -300,7 +300,7 @@ fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     nodes.iter().map(filled_text).collect()
 }
 
-fn factor(node: &Node) -> Result<f64, Reason> {
+fn read_factor(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         factor if factor >= 1.0 => Ok(factor),
         other => Err(Reason::new(format!("it is a factor of 1 or more, but is {other}"), "twice is 2")),

@@ -2,7 +2,7 @@
 //! fresh filesystem.
 
 use super::read_work::operation_of;
-use super::value::pulls;
+use super::value::read_pulls;
 use super::{Operation, Phase, PhaseWork, Remake};
 use fsverdict_text::value::{boolean, filled_text};
 use fsverdict_text::{Node, Placed, Reason, Section, TomlValue, suggest};
@@ -17,7 +17,7 @@ pub(super) struct AgeSpan {
 pub(super) fn read_age(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> AgeSpan {
     let operation = operation_of(work);
     let read = |key: &'static str, of: Operation, example: &str| {
-        let count = section.get(key, pulls);
+        let count = section.get(key, read_pulls);
         match work {
             Some(work) if operation == Some(of) => {
                 if section.entry(key).is_none() {

@@ -103,9 +103,9 @@ fn read_candidate(
         }
         None => {}
     }
-    let mut value = Candidate::plain("");
+    let mut value = Candidate::with_defaults("");
     for axis in AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Filesystem)) {
-        let Some((spelling, node)) = said(&section, axis) else { continue };
+        let Some((spelling, node)) = find_setting(&section, axis) else { continue };
         if let Some(read) = section.get_placed(spelling.key, spelling.read) {
             (read.value)(&mut value);
             must_be_known(spelling, node, vocabulary, problems);
@@ -119,7 +119,7 @@ fn read_candidate(
 }
 
 /// The value that a section gives on an axis, and the key that it uses. Notes a problem if several keys are used.
-fn said<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> {
+fn find_setting<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> {
     let mut said = axis.spellings().filter_map(|one| Some((one, &section.entry(one.key)?.node)));
     let first = said.next()?;
     for (other, _) in said {
@@ -169,7 +169,7 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     }
     let mut axes: Vec<(&Axis, Vec<MatrixValue<'_>>)> = Vec::new();
     for axis in in_matrix() {
-        let Some((spelling, node)) = said(&section, axis) else { continue };
+        let Some((spelling, node)) = find_setting(&section, axis) else { continue };
         let Some(choices) = read_axis(&section, spelling, node) else { continue };
         for choice in choices.iter().filter(|_| matches!(axis.role, AxisRole::Filesystem)) {
             if choice.alone.filesystem == DIRECTORY {
@@ -196,7 +196,7 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
         all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
     };
-    Some(axes.iter().fold(vec![Candidate::plain("")], every))
+    Some(axes.iter().fold(vec![Candidate::with_defaults("")], every))
 }
 
 /// A value of a key of the matrix.
@@ -235,7 +235,7 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
     for node in nodes {
         let result = read(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(set) = problems.record_error(node.at, result) else { continue };
-        let mut alone = Candidate::plain("");
+        let mut alone = Candidate::with_defaults("");
         set(&mut alone);
         if choices.iter().any(|earlier| earlier.alone == alone) {
             problems.add(

@@ -120,22 +120,25 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
     let section = Section::new(&title, &entry.node, KEYS, problems)?;
     let has = |key: &str| section.entry(key).is_some();
     if has("path") {
-        only(&section, &["path", "size"], "`path` (a real directory)");
+        forbid_other_keys(&section, &["path", "size"], "`path` (a real directory)");
         let path = section.need("path", "path = \"/usr/share/doc\"", absolute_path);
         let size = section.get("size", size);
         Some(Dataset::Folder { path: path?, size })
     } else if has("file") {
-        only(&section, &["file", "compressible"], "`file` (one big file)");
+        forbid_other_keys(&section, &["file", "compressible"], "`file` (one big file)");
         let size = section.need("file", "file = \"2GiB\"", size);
         let compressible = section.get("compressible", share).unwrap_or(0.0);
         Some(Dataset::File { size: size?, compressible })
     } else if has("calls") {
-        only(&section, &["calls"], "`calls` (a trace of calls)");
-        let calls =
-            section.need("calls", "calls = '''…''', as `fsverdict capture --trace FILE` writes them", calls);
+        forbid_other_keys(&section, &["calls"], "`calls` (a trace of calls)");
+        let calls = section.need(
+            "calls",
+            "calls = '''…''', as `fsverdict capture --trace FILE` writes them",
+            read_calls,
+        );
         Some(Dataset::Trace { calls: calls? })
     } else if has("flat") || has("file_size") {
-        only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
+        forbid_other_keys(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
         let files = section.need_placed("flat", "flat = 60000", count);
         let file_size = section.need("file_size", "file_size = \"1KiB\"", size);
         let (files, file_size) = (files?, file_size?);
@@ -183,13 +186,13 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
         size: size?,
         duplicates,
         hard_links: hard_links.map(|share| share.value),
-        sizes: section.get("sizes", sizes).unwrap_or_default(),
+        sizes: section.get("sizes", read_sizes).unwrap_or_default(),
         form: read_form(section),
     }))
 }
 
 fn read_form(section: &Section<'_>) -> TreeForm {
-    let weights = |key, most| section.get(key, |node: &Node| weights(node, most)).unwrap_or_default();
+    let weights = |key, most| section.get(key, |node: &Node| read_weights(node, most)).unwrap_or_default();
     if section.entry("links").is_some() {
         section.forbid_keys(&["hard_links"], "`links`", "`links` already sets how many names each file has");
     }
@@ -216,12 +219,12 @@ fn read_form(section: &Section<'_>) -> TreeForm {
 }
 
 /// The lines of a trace.
-fn calls(node: &Node) -> Result<CallTrace, Reason> {
+fn read_calls(node: &Node) -> Result<CallTrace, Reason> {
     text(node)?.parse()
 }
 
 /// How often each of several comes, of which one at least does.
-fn weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
+fn read_weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
     let hint = "how many there are of each, as `fsverdict capture` writes it: [1, 12, 40]";
     let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(
@@ -241,7 +244,7 @@ fn weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
 }
 
 /// Places of a distribution: from two to a thousand, none smaller than the one before.
-fn sizes(node: &Node) -> Result<Vec<u64>, Reason> {
+fn read_sizes(node: &Node) -> Result<Vec<u64>, Reason> {
     let hint = "bytes at equally spaced places of the distribution, as `fsverdict capture` writes them: [0, 120, 5000]";
     let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(
@@ -260,7 +263,7 @@ fn sizes(node: &Node) -> Result<Vec<u64>, Reason> {
 }
 
 /// Notes every key that belongs to another kind of dataset.
-fn only(section: &Section<'_>, allowed: &[&str], with: &str) {
+fn forbid_other_keys(section: &Section<'_>, allowed: &[&str], with: &str) {
     let others: Vec<&str> = KEYS.iter().copied().filter(|key| !allowed.contains(key)).collect();
     section.forbid_keys(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
 }

@@ -22,14 +22,14 @@ pub(super) fn read_device(
     candidates: &[Candidate],
     vocabulary: &Vocabulary<'_>,
 ) -> Option<(PlannedDevice, Option<TextSpan>)> {
-    let mut device = PlannedDevice::of(DeviceSource::Image(IMAGE));
+    let mut device = PlannedDevice::from_source(DeviceSource::Image(IMAGE));
     if candidates.iter().any(|candidate| candidate.path.is_some()) {
         device.source = DeviceSource::Folders;
     }
     let Some(entry) = top.entry("device") else { return Some((device, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
     let image = section.get_placed("image", size);
-    let paths = section.get_placed("path", |node| several(node, absolute_path));
+    let paths = section.get_placed("path", |node| read_several(node, absolute_path));
     // Candidates may bring models of their own; then every one must, or there is nothing to try the others on.
     let brought = || {
         let first = candidates.first()?.under.model.clone()?;
@@ -38,10 +38,10 @@ pub(super) fn read_device(
     };
     let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
     let models = section
-        .get_placed("model", |node| several(node, environment::known_model(vocabulary.model)))
+        .get_placed("model", |node| read_several(node, environment::known_model(vocabulary.model)))
         .or_else(|| brought().filter(|_| none));
     let model_size = section.get_placed("size", size);
-    let number = section.get_placed("count", devices);
+    let number = section.get_placed("count", read_device_count);
     device.folder = section.get("folder", absolute_path);
     device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
     device.fails = read_failure(&section);
@@ -94,7 +94,7 @@ pub(super) fn read_device(
 }
 
 /// One value, or a list of them.
-fn several<T>(node: &Node, read: impl Fn(&Node) -> Result<T, Reason>) -> Result<Vec<T>, Reason> {
+fn read_several<T>(node: &Node, read: impl Fn(&Node) -> Result<T, Reason>) -> Result<Vec<T>, Reason> {
     match &node.value {
         TomlValue::Array(nodes) if nodes.is_empty() => Err(Reason::plain("the list is empty")),
         TomlValue::Array(nodes) if nodes.len() > MOST_DEVICES => Err(too_many(nodes.len() as u64)),
@@ -103,7 +103,7 @@ fn several<T>(node: &Node, read: impl Fn(&Node) -> Result<T, Reason>) -> Result<
     }
 }
 
-fn devices(node: &Node) -> Result<usize, Reason> {
+fn read_device_count(node: &Node) -> Result<usize, Reason> {
     let number = count(node)?;
     usize::try_from(number).ok().filter(|number| *number <= MOST_DEVICES).ok_or_else(|| too_many(number))
 }
@@ -115,7 +115,7 @@ fn too_many(number: u64) -> Reason {
 fn read_failure(section: &Section<'_>) -> Option<DeviceFailure> {
     let fails = section.inner_table("fails", "fails", FAILS)?;
     let example = "fails = { device = 2, after = \"30s\" }";
-    let device = fails.get("device", devices).unwrap_or(1);
+    let device = fails.get("device", read_device_count).unwrap_or(1);
     Some(DeviceFailure { device, after: fails.need("after", example, time)? })
 }
 
@@ -124,7 +124,7 @@ pub(super) fn check(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reas
     let there = plan.device.count();
     let all: Vec<&PathBuf> = plan
         .device
-        .all()
+        .all_sources()
         .filter_map(|source| match source {
             DeviceSource::Path(path) => Some(path),
             _ => None,
@@ -136,7 +136,7 @@ pub(super) fn check(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reas
             "each device is one of its own",
         ));
     }
-    let kinds: Vec<_> = plan.device.all().map(std::mem::discriminant).collect();
+    let kinds: Vec<_> = plan.device.all_sources().map(std::mem::discriminant).collect();
     if kinds.windows(2).any(|pair| pair[0] != pair[1]) {
         return Err(Reason::new(
             "the devices are of different kinds",

@@ -1,7 +1,7 @@
 //! Reads how a phase does its work: its pace, how full it makes the filesystem, its sequences, and its devices.
 
 use super::read_work::operation_of;
-use super::value::{calls, repetitions};
+use super::value::{read_repetitions, read_sync_interval};
 use super::{ArrayState, Needs, Operation, Pace, PhaseWork};
 use fsverdict_text::value::{share, text};
 use fsverdict_text::{Node, Placed, Reason, Section};
@@ -12,7 +12,7 @@ pub(super) fn read_repeat(section: &Section<'_>, work: Option<&Placed<PhaseWork>
         let hint = "only what reads or checks can be done again on the same files";
         section.forbid_keys(&["repeat"], "a phase that changes something, or may", hint);
     }
-    section.get("repeat", repetitions)
+    section.get("repeat", read_repetitions)
 }
 
 /// The share of the files that changes.
@@ -52,8 +52,8 @@ pub(super) fn read_sequences(
 ) -> (Option<u32>, Option<u32>) {
     /// Sequences of three calls are more than a million.
     const MOST: u32 = 200_000;
-    let steps = section.get_placed("steps", calls);
-    let sequences = section.get("sequences", calls);
+    let steps = section.get_placed("steps", read_sync_interval);
+    let sequences = section.get("sequences", read_sync_interval);
     let Some(Placed { value: PhaseWork::Operation(Operation::Sequences), at }) = work else {
         return (None, None);
     };
@@ -80,7 +80,7 @@ pub(super) fn read_sequences(
     (steps.map(|steps| steps.value), sequences)
 }
 
-pub(super) fn pace(node: &Node) -> Result<Pace, Reason> {
+pub(super) fn read_pace(node: &Node) -> Result<Pace, Reason> {
     match text(node)?.as_str() {
         "unpaced" => Ok(Pace::Unpaced),
         "recorded" => Ok(Pace::Recorded),

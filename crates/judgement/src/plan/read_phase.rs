@@ -6,12 +6,12 @@ use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
 use super::read_age::{read_age, read_remake};
 use super::read_dataset::Datasets;
-use super::read_manner::{pace, read_changed, read_repeat, read_sequences, read_state, read_to};
+use super::read_manner::{read_changed, read_pace, read_repeat, read_sequences, read_state, read_to};
 use super::read_phase_data::{
     check_dataset, check_replay, folder_of, one_file_one_thread, read_dataset_name, read_verify,
 };
 use super::read_work::{check_line, check_variables, check_work, forbid_what_is_not_taken, read_work};
-use super::value::{calls, depth, inside_path, name, piece, threads};
+use super::value::{inside_path, name, read_depth, read_piece_bytes, read_sync_interval, read_threads};
 use super::{Needs, Phase, PhaseWork, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, time};
 use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlValue};
@@ -148,12 +148,12 @@ fn read_phase(
     };
     let repeat = read_repeat(&section, work.as_ref());
     let changed = read_changed(&section, work.as_ref());
-    let piece = section.get("piece", piece);
-    let sync_every = section.get("sync_every", calls);
+    let piece = section.get("piece", read_piece_bytes);
+    let sync_every = section.get("sync_every", read_sync_interval);
     let pause = section.get("pause", time);
-    let threads = section.get("threads", threads);
-    let depth = section.get("depth", depth);
-    let pace = section.get("pace", pace).unwrap_or_default();
+    let threads = section.get("threads", read_threads);
+    let depth = section.get("depth", read_depth);
+    let pace = section.get("pace", read_pace).unwrap_or_default();
     forbid_what_is_not_taken(&section, work.as_ref());
     let (steps, sequences) = read_sequences(&section, work.as_ref());
     one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);

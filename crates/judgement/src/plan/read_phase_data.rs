@@ -34,27 +34,31 @@ pub(super) fn check_dataset(
     datasets: &Datasets,
 ) {
     let Some(Placed { value: PhaseWork::Operation(operation), at }) = work else { return };
-    if operation.takes().is_empty() {
+    if operation.dataset_kinds().is_empty() {
         let hint = "it works on the whole filesystem";
         section.forbid_keys(&["dataset", "into"], &format!("`{operation}`"), hint);
     } else if let Some(chosen) = dataset {
         check_kind(*operation, chosen, datasets, section.problems);
     } else if section.entry("dataset").is_none() {
-        section.report_missing(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
+        section.report_missing(
+            *at,
+            &format!("`{operation}` needs a dataset"),
+            &describe_needed_kinds(*operation, datasets),
+        );
     }
 }
 
 fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets, problems: &Problems) {
     // A dataset with something wrong in it has no kind; that is reported at the dataset.
     let Some(Some(dataset)) = datasets.get(&chosen.value) else { return };
-    if !suits(operation, dataset) {
-        let is = dataset.kind().described();
+    if !is_suited(operation, dataset) {
+        let is = dataset.kind().describe_kind();
         let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
-        problems.add(chosen.at, message, needs(operation, datasets));
+        problems.add(chosen.at, message, describe_needed_kinds(operation, datasets));
     }
     let linked = matches!(dataset, Dataset::Tree(shape)
         if shape.linked().is_some_and(|share| share > 0.0) || shape.form.symlinks.is_some());
-    if operation.ages() && linked {
+    if operation.is_aging() && linked {
         let message =
             format!("`{operation}` cannot work on `{}`, some of whose files are links", chosen.value);
         problems.add(
@@ -66,13 +70,13 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
 }
 
 /// Names the kinds of dataset that an operation needs, and the plan's datasets that would do.
-fn needs(operation: Operation, datasets: &Datasets) -> String {
+fn describe_needed_kinds(operation: Operation, datasets: &Datasets) -> String {
     // The description of a tree covers real folders.
-    let kinds = operation.takes().iter().filter(|kind| **kind != OperationKind::Folder);
-    let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
+    let kinds = operation.dataset_kinds().iter().filter(|kind| **kind != OperationKind::Folder);
+    let wanted: Vec<&str> = kinds.map(|kind| kind.describe_kind()).collect();
     let fitting: Vec<String> = datasets
         .iter()
-        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(operation, dataset)))
+        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| is_suited(operation, dataset)))
         .map(|(name, _)| format!("dataset = \"{name}\""))
         .collect();
     let offer = if fitting.is_empty() {
@@ -83,8 +87,8 @@ fn needs(operation: Operation, datasets: &Datasets) -> String {
     format!("it needs {}; {offer}", wanted.join(" or "))
 }
 
-fn suits(operation: Operation, dataset: &Dataset) -> bool {
-    operation.takes().contains(&dataset.kind())
+fn is_suited(operation: Operation, dataset: &Dataset) -> bool {
+    operation.dataset_kinds().contains(&dataset.kind())
 }
 
 pub(super) fn read_verify(node: &Node, datasets: &Datasets, problems: &Problems) -> Option<Verify> {

@@ -58,7 +58,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     protocol.order = section.get("order", whole);
     let until = |node: &Node| choose_by_name(&text(node)?, UNTIL, "a run cannot go on until");
     protocol.until = section.get("until", until).unwrap_or(protocol.until);
-    protocol.tie = section.get("tie", tie).unwrap_or(protocol.tie);
+    protocol.tie = section.get("tie", read_tie).unwrap_or(protocol.tie);
     protocol.timeout = section.get("timeout", time).unwrap_or(protocol.timeout);
     protocol.budget = section.get("for", time);
     if let Some(entry) = section.entry("disturbed") {
@@ -75,7 +75,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     Some((protocol, twice))
 }
 
-fn tie(node: &Node) -> Result<f64, Reason> {
+fn read_tie(node: &Node) -> Result<f64, Reason> {
     match any_number(node)? {
         tie if (0.0..=0.5).contains(&tie) => number(node),
         other => Err(Reason::new(

@@ -1,7 +1,7 @@
 //! Reads the work of a phase: an operation, a command line, or a benchmark program; and the keys that only some
 //! operations take.
 
-use super::command_variables::{offered, unknown};
+use super::command_variables::{first_unknown, known_variables};
 use super::read_dataset::{Datasets, may_be_called, variables};
 use super::{Needs, Operation, PhaseWork, Vocabulary};
 use fsverdict_text::value::{filled_text, text};
@@ -63,13 +63,13 @@ pub(super) fn check_variables(
 /// The same of one line for the shell.
 pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems: &Problems) {
     let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
-    if let Some(name) = unknown(line, &known) {
+    if let Some(name) = first_unknown(line, &known) {
         // A dataset with a forbidden name is reported, but not offered as a correction.
         let known: Vec<String> =
             datasets.keys().filter(|name| may_be_called(name)).flat_map(|name| variables(name)).collect();
         let hint = format!(
             "{}; a dataset is found in the variable of its name in capitals, and `${{{name}:-}}` is empty where nothing is set",
-            suggest(&name, &offered(&known))
+            suggest(&name, &known_variables(&known))
         );
         problems.add(at, format!("nothing sets the variable ${name}"), hint);
     }

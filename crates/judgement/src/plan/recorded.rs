@@ -46,10 +46,10 @@ pub(super) fn check_bounds(plan: &Plan) -> Result<(), Reason> {
     check_protocol(plan)?;
     check_devices(plan)?;
     plan.datasets.iter().try_for_each(|(name, dataset)| {
-        check_dataset(dataset).map_err(|reason| reason.after(format!("dataset `{}`: ", shortened(name))))
+        check_dataset(dataset).map_err(|reason| reason.after(format!("dataset `{}`: ", shorten_name(name))))
     })?;
     plan.phases.iter().try_for_each(|phase| {
-        check_phase(phase).map_err(|reason| reason.after(format!("phase `{}`: ", shortened(&phase.name))))
+        check_phase(phase).map_err(|reason| reason.after(format!("phase `{}`: ", shorten_name(&phase.name))))
     })
 }
 
@@ -58,13 +58,13 @@ fn check_names<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(
     for name in names {
         if name.len() > NAME {
             return Err(Reason::new(
-                format!("one of the {what} has a name of {} bytes: `{}`", name.len(), shortened(name)),
+                format!("one of the {what} has a name of {} bytes: `{}`", name.len(), shorten_name(name)),
                 format!("names have {NAME} bytes at most"),
             ));
         }
         if !known.insert(name) {
             return Err(Reason::new(
-                format!("two of the {what} are called `{}`", shortened(name)),
+                format!("two of the {what} are called `{}`", shorten_name(name)),
                 "each has a name of its own",
             ));
         }
@@ -73,7 +73,7 @@ fn check_names<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(
 }
 
 /// As much of a name as fits an error.
-fn shortened(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
@@ -122,7 +122,7 @@ fn check_size(what: &str, size: Bytes) -> Result<(), Reason> {
 }
 
 fn check_devices(plan: &Plan) -> Result<(), Reason> {
-    plan.device.all().try_for_each(|source| match source {
+    plan.device.all_sources().try_for_each(|source| match source {
         DeviceSource::Image(size) | DeviceSource::Model { size, .. } => {
             check_size("the size of a device", *size)
         }

@@ -110,7 +110,7 @@ impl RequiredProperty {
     }
 
     /// The property with this keyword.
-    pub fn called(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.word() == word)
     }
 
@@ -138,7 +138,7 @@ impl Requirements {
     }
 
     /// The conditions in the form that a plan has.
-    pub(super) fn written(&self) -> BTreeMap<String, Value> {
+    pub(super) fn to_plan_form(&self) -> BTreeMap<String, Value> {
         let numbers = self.numbers.iter().map(|one| (one.key(), json!(one.said)));
         let properties = self.properties.iter().map(|one| (one.word().to_owned(), json!(true)));
         numbers.chain(properties).collect()
@@ -161,11 +161,11 @@ struct RequireEntry<'a> {
     node: &'a Node,
 }
 
-fn flat<'a>(before: &str, table: &'a TomlTable, into: &mut Vec<RequireEntry<'a>>) {
+fn flatten_table<'a>(before: &str, table: &'a TomlTable, into: &mut Vec<RequireEntry<'a>>) {
     for entry in &table.entries {
         let key = if before.is_empty() { entry.key.clone() } else { format!("{before}.{}", entry.key) };
         match &entry.node.value {
-            TomlValue::Table(inner) => flat(&key, inner, into),
+            TomlValue::Table(inner) => flatten_table(&key, inner, into),
             _ => into.push(RequireEntry { key, key_at: entry.key_at, node: &entry.node }),
         }
     }
@@ -180,9 +180,9 @@ pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Re
         return found;
     };
     let mut entries = Vec::new();
-    flat("", table, &mut entries);
+    flatten_table("", table, &mut entries);
     for entry in entries {
-        match RequiredProperty::called(&entry.key) {
+        match RequiredProperty::from_word(&entry.key) {
             Some(property) => match context.problems.record_error(entry.node.at, boolean(entry.node)) {
                 Some(true) => found.properties.push(property),
                 Some(false) => context.problems.add(

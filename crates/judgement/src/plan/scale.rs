@@ -63,7 +63,7 @@ fn resize(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
                     "data that can grow are generated, or a part of a folder",
                 ));
             }
-            Dataset::Trace { calls } => calls.shortened(factor),
+            Dataset::Trace { calls } => calls.shorten_to(factor),
             Dataset::Folder { size: Some(size), .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
             Dataset::Folder { path, size: None } if factor != 1.0 => {
                 return Err(Reason::new(

@@ -53,7 +53,7 @@ pub fn least_space(dataset: &Dataset) -> u64 {
 }
 
 /// The maximum number of content bytes that a phase writes; `None` if it depends on a command, a program or the disk.
-fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
+fn phase_bytes_written(plan: &Plan, phase: &Phase) -> Option<u64> {
     let PhaseWork::Operation(operation) = phase.work else { return None };
     let Some(dataset) = phase.dataset.as_ref().and_then(|name| plan.datasets.get(name)) else {
         return Some(0);
@@ -106,7 +106,7 @@ fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
 ///
 /// Removed or overwritten data are not subtracted: few filesystems return their space to a sparse file in time.
 pub fn image_room(plan: &Plan, image: u64) -> u64 {
-    let written = plan.phases.iter().map(|phase| written(plan, phase)).sum::<Option<u64>>();
+    let written = plan.phases.iter().map(|phase| phase_bytes_written(plan, phase)).sum::<Option<u64>>();
     // mke2fs preallocates most: an inode of 256 bytes for every 16 KiB (1/64), and a journal of at most 1 GiB
     // (mke2fs(8)).
     let ahead = (image / 32).saturating_add(4 * MARGIN);
@@ -118,7 +118,7 @@ pub fn image_room(plan: &Plan, image: u64) -> u64 {
 /// command are unknown and are estimated by its dataset.
 pub fn bytes_written(plan: &Plan) -> (u64, bool) {
     let named = |phase: &Phase| phase.dataset.as_ref().and_then(|name| plan.datasets.get(name));
-    plan.phases.iter().fold((0, true), |(sum, known), phase| match written(plan, phase) {
+    plan.phases.iter().fold((0, true), |(sum, known), phase| match phase_bytes_written(plan, phase) {
         Some(bytes) => (sum.saturating_add(bytes), known),
         None => (named(phase).map_or(sum, |dataset| sum.saturating_add(least_space(dataset))), false),
     })

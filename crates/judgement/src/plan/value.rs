@@ -28,12 +28,12 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
 }
 
 /// Reads the number of repetitions of a phase within a trial, from 1 to [`limits::REPETITIONS`].
-pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
+pub(super) fn read_repetitions(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::REPETITIONS)
 }
 
 /// Reads the number of pulls or rounds of a phase, from 1 to [`limits::PULLS`].
-pub(super) fn pulls(node: &Node) -> Result<u32, Reason> {
+pub(super) fn read_pulls(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::PULLS)
 }
 
@@ -45,7 +45,7 @@ fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
 }
 
 /// Reads the number of threads of a phase, from 1 to [`limits::THREADS`].
-pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
+pub(super) fn read_threads(node: &Node) -> Result<u32, Reason> {
     match count(node)? {
         number if number > limits::THREADS => {
             Err(Reason::new(format!("it may be {} at most, but is {number}", limits::THREADS), ""))
@@ -55,12 +55,12 @@ pub(super) fn threads(node: &Node) -> Result<u32, Reason> {
 }
 
 /// Reads the queue depth of a thread, from 1 to [`limits::DEPTH`].
-pub(super) fn depth(node: &Node) -> Result<u32, Reason> {
+pub(super) fn read_depth(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::DEPTH)
 }
 
 /// Reads a chunk size in bytes, up to [`limits::PIECE`].
-pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
+pub(super) fn read_piece_bytes(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {
         large if large.0 > limits::PIECE => Err(Reason::new(
             format!("it may be {} at most, but is {large}", Bytes(limits::PIECE)),
@@ -71,14 +71,14 @@ pub(super) fn piece(node: &Node) -> Result<Bytes, Reason> {
 }
 
 /// Reads the number of calls between syncs; 0 is allowed.
-pub(super) fn calls(node: &Node) -> Result<u32, Reason> {
+pub(super) fn read_sync_interval(node: &Node) -> Result<u32, Reason> {
     whole(node).and_then(|number| {
         u32::try_from(number).map_err(|_| Reason::new(format!("{number} is more than there will be"), ""))
     })
 }
 
 /// Reads a kernel's path, or its name in the cache, which contains no `/`.
-pub(super) fn kernel(node: &Node) -> Result<PathBuf, Reason> {
+pub(super) fn read_kernel(node: &Node) -> Result<PathBuf, Reason> {
     let name = filled_text(node)?;
     if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
 }

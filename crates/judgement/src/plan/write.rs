@@ -20,8 +20,8 @@ pub fn write(plan: &Plan) -> String {
     lines.put("clock", plan.clock);
     lines.put("cpu", &plan.cpu);
     lines.put("reads", &plan.reads);
-    device(&mut lines, plan);
-    protocol(&mut lines, plan);
+    write_device(&mut lines, plan);
+    write_protocol(&mut lines, plan);
     if let Some(faults) = plan.faults {
         lines.section("[faults]");
         for (key, number) in [("power_cuts", faults.power_cuts), ("rot", faults.rot)] {
@@ -48,7 +48,7 @@ pub fn write(plan: &Plan) -> String {
     lines.put("by", plan.goal.by.word());
     let weighing = if plan.goal.by == Aggregation::Total { "frequency" } else { "weights" };
     lines.put(weighing, &plan.goal.weights);
-    lines.put("require", plan.goal.require.written());
+    lines.put("require", plan.goal.require.to_plan_form());
     if plan.goal.one_ranking {
         lines.put("groups", Grouping::ONE);
     }
@@ -60,7 +60,7 @@ pub fn write(plan: &Plan) -> String {
         lines.section("[[candidate]]");
         of_candidate(&mut lines, candidate);
     }
-    phases(&mut lines, plan);
+    write_phases(&mut lines, plan);
     for service in &plan.services {
         lines.section("[[service]]");
         lines.put("name", &service.name);
@@ -91,11 +91,11 @@ pub fn write(plan: &Plan) -> String {
     lines.text
 }
 
-fn device(lines: &mut PlanLines, plan: &Plan) {
+fn write_device(lines: &mut PlanLines, plan: &Plan) {
     lines.section("[device]");
     let paths: Vec<_> = plan
         .device
-        .all()
+        .all_sources()
         .filter_map(|source| if let DeviceSource::Path(path) = source { Some(path) } else { None })
         .collect();
     let alike = plan.device.further.iter().all(|other| *other == plan.device.source);
@@ -107,7 +107,7 @@ fn device(lines: &mut PlanLines, plan: &Plan) {
         DeviceSource::Model { name, size: bytes } => {
             let names: Vec<&str> = plan
                 .device
-                .all()
+                .all_sources()
                 .filter_map(|source| match source {
                     DeviceSource::Model { name, .. } => Some(name.as_str()),
                     _ => None,
@@ -129,7 +129,7 @@ fn device(lines: &mut PlanLines, plan: &Plan) {
     }
 }
 
-fn protocol(lines: &mut PlanLines, plan: &Plan) {
+fn write_protocol(lines: &mut PlanLines, plan: &Plan) {
     let protocol = &plan.protocol;
     lines.section("[protocol]");
     lines.put("blocks", protocol.blocks);
@@ -189,7 +189,7 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
 fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
     for axis in &AXES {
-        let level = axis.given(candidate);
+        let level = axis.set_level(candidate);
         let key = axis.key_of(&level.text());
         match level {
             AxisLevel::Options(_) => lines.put(key, level.text()),
@@ -199,7 +199,7 @@ fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
     }
 }
 
-fn phases(lines: &mut PlanLines, plan: &Plan) {
+fn write_phases(lines: &mut PlanLines, plan: &Plan) {
     for phase in &plan.phases {
         lines.section("[[phase]]");
         lines.put("name", &phase.name);

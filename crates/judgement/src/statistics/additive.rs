@@ -77,7 +77,7 @@ impl Additive {
             }
         }
         // Only differences can be estimated, so the effect of the first candidate is zero.
-        let inverse = inverse(matrix[1..].iter().map(|row| row[1..].to_vec()).collect())?;
+        let inverse = invert_matrix(matrix[1..].iter().map(|row| row[1..].to_vec()).collect())?;
         let mut covariance = vec![vec![0.0; candidates]; candidates];
         let mut effects = vec![0.0; candidates];
         for (at, row) in inverse.into_iter().enumerate() {
@@ -93,14 +93,15 @@ impl Additive {
             let middle = rests.iter().map(|(_, rest)| rest).sum::<f64>() / rests.len() as f64;
             rests.iter().for_each(|(at, rest)| squares[*at] += (rest - middle) * (rest - middle));
         }
-        let rounds = rounds(&blocks);
+        let rounds = group_into_rounds(&blocks);
         let common = || TrialVariance::Common(squares.iter().sum::<f64>() / degrees, degrees);
-        let noise = each(&shares(&rounds, &covariance), &squares).map_or_else(common, TrialVariance::Each);
+        let noise = candidate_variances(&variance_shares(&rounds, &covariance), &squares)
+            .map_or_else(common, TrialVariance::Each);
         (degrees >= 1.0).then_some(Self { effects, covariance, rounds, noise, blocks: blocks.len() })
     }
 
     /// The weighted sum of the candidates' effects; the weights must sum to 0.
-    pub fn contrast(&self, weights: &[f64]) -> Evidence {
+    pub fn estimate_contrast(&self, weights: &[f64]) -> Evidence {
         let difference = weights.iter().zip(&self.effects).map(|(weight, effect)| weight * effect).sum();
         let times = |row: &Vec<f64>| row.iter().zip(weights).map(|(one, weight)| one * weight).sum::<f64>();
         let own: Vec<f64> = self.covariance.iter().map(times).collect();
@@ -124,7 +125,7 @@ impl Additive {
     }
 }
 
-fn rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
+fn group_into_rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
     let mut found: Vec<Round> = Vec::new();
     for block in blocks {
         let members: Vec<usize> = block.iter().map(|(at, _)| *at).collect();
@@ -137,7 +138,7 @@ fn rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
 }
 
 /// The expected share of each candidate's variance (columns) in each candidate's squared residuals (rows).
-fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn variance_shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut shares = vec![vec![0.0; covariance.len()]; covariance.len()];
     for one in rounds {
         for other in rounds {
@@ -160,10 +161,11 @@ fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// Every candidate's own variance with its degrees of freedom; `None` where they cannot be told apart.
-fn each(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64, f64)>> {
+fn candidate_variances(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64, f64)>> {
     // A candidate that was tried only once fits exactly, and shows nothing of its noise.
     let known: Vec<usize> = (0..squares.len()).filter(|at| shares[*at][*at] > NO_PIVOT).collect();
-    let solved = inverse(known.iter().map(|at| known.iter().map(|to| shares[*at][*to]).collect()).collect())?;
+    let solved =
+        invert_matrix(known.iter().map(|at| known.iter().map(|to| shares[*at][*to]).collect()).collect())?;
     let variance = |row: &Vec<f64>| row.iter().zip(&known).map(|(one, at)| one * squares[*at]).sum::<f64>();
     let own: Vec<(f64, f64)> = solved
         .iter()
@@ -183,7 +185,7 @@ fn each(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64, f64)>> {
 }
 
 /// By Gauss and Jordan, with the largest pivots first; `None` where there is no inverse.
-fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+fn invert_matrix(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     let largest = matrix.iter().flatten().fold(0.0_f64, |most, value| most.max(value.abs()));
     for (at, row) in matrix.iter_mut().enumerate() {
@@ -222,8 +224,8 @@ mod tests {
     fn two_candidates_are_the_paired_t_test() {
         let pairs = [(1.0, 1.3), (2.0, 2.1), (1.5, 1.9), (0.7, 0.8)];
         let rows: Vec<_> = pairs.iter().map(|(one, other)| vec![Some(*one), Some(*other)]).collect();
-        let found = Additive::fit(&rows).unwrap().contrast(&[-1.0, 1.0]);
-        let wanted = Evidence::of(&pairs.map(|(one, other)| other - one)).unwrap();
+        let found = Additive::fit(&rows).unwrap().estimate_contrast(&[-1.0, 1.0]);
+        let wanted = Evidence::from_sample(&pairs.map(|(one, other)| other - one)).unwrap();
         assert!((found.difference - wanted.difference).abs() < 1e-12);
         assert!((found.error - wanted.error).abs() < 1e-12);
         assert_eq!((found.degrees, found.count), (wanted.degrees, wanted.count));
@@ -238,7 +240,7 @@ mod tests {
             vec![Some(2.0), None, Some(2.3)],
         ];
         let fit = Additive::fit(&rows).unwrap();
-        assert!((fit.contrast(&[-1.0, 0.0, 1.0]).difference - 0.3).abs() < 1e-12);
+        assert!((fit.estimate_contrast(&[-1.0, 0.0, 1.0]).difference - 0.3).abs() < 1e-12);
         assert!(Additive::fit(&rows.map(|row| [row, vec![None]].concat())).is_none());
         for none in [vec![], vec![vec![]], vec![vec![Some(1.0)]; 3], vec![vec![Some(1.0), Some(2.0)]]] {
             assert!(Additive::fit(&none).is_none(), "{none:?}");

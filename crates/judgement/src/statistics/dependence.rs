@@ -33,16 +33,16 @@ pub struct GoesWith {
 /// many samples are tested in all.
 pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<GoesWith> {
     let tests = (columns.len() * samples.max(1)) as f64;
-    let mut rest = centred(values);
-    let whole: Vec<f64> = columns.iter().map(|column| square(&centred(column))).collect();
-    let mut columns: Vec<Vec<f64>> = columns.iter().map(|column| centred(column)).collect();
-    let scale = square(&rest);
+    let mut rest = subtract_mean(values);
+    let whole: Vec<f64> = columns.iter().map(|column| sum_of_squares(&subtract_mean(column))).collect();
+    let mut columns: Vec<Vec<f64>> = columns.iter().map(|column| subtract_mean(column)).collect();
+    let scale = sum_of_squares(&rest);
     let mut found = Vec::new();
     let mut left: Vec<usize> = (0..columns.len()).filter(|at| whole[*at] > 0.0).collect();
     // The mean and each reported covariate use one degree of freedom; the search needs two more.
-    while values.len() >= found.len() + 4 && square(&rest) > NOTHING * scale {
+    while values.len() >= found.len() + 4 && sum_of_squares(&rest) > NOTHING * scale {
         let degrees = (values.len() - found.len() - 2) as f64;
-        left.retain(|at| square(&columns[*at]) > NOTHING * whole[*at]);
+        left.retain(|at| sum_of_squares(&columns[*at]) > NOTHING * whole[*at]);
         let strongest = left
             .iter()
             .map(|at| (*at, fabs(correlation(&columns[*at], &rest))))
@@ -64,28 +64,28 @@ pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<Go
     found
 }
 
-fn centred(values: &[f64]) -> Vec<f64> {
+fn subtract_mean(values: &[f64]) -> Vec<f64> {
     let middle = mean(values).unwrap_or(0.0);
     values.iter().map(|value| value - middle).collect()
 }
 
-fn product(one: &[f64], other: &[f64]) -> f64 {
+fn dot_product(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-fn square(values: &[f64]) -> f64 {
-    product(values, values)
+fn sum_of_squares(values: &[f64]) -> f64 {
+    dot_product(values, values)
 }
 
 /// The correlation of two centred columns; 0 if one does not vary.
 fn correlation(one: &[f64], other: &[f64]) -> f64 {
-    let scale = sqrt(square(one) * square(other));
-    if scale > 0.0 { product(one, other) / scale } else { 0.0 }
+    let scale = sqrt(sum_of_squares(one) * sum_of_squares(other));
+    if scale > 0.0 { dot_product(one, other) / scale } else { 0.0 }
 }
 
 /// Removes the linear effect of `column` from `values`.
 fn remove(values: &mut [f64], column: &[f64]) {
-    let slope = product(values, column) / square(column);
+    let slope = dot_product(values, column) / sum_of_squares(column);
     values.iter_mut().zip(column).for_each(|(value, number)| *value -= slope * number);
 }
 

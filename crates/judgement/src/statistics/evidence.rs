@@ -9,7 +9,7 @@ use libm::{exp, sqrt};
 
 use super::distribution::{fair_coin_tail, student_quantile, student_tail};
 use super::estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
-use super::outliers::{LAST_DIGIT, kept, spread};
+use super::outliers::{LAST_DIGIT, robust_deviation, without_outliers};
 use super::sample::{mean, median};
 
 /// The minimum number of blocks for any conclusion.
@@ -44,8 +44,8 @@ pub struct Evidence {
 
 impl Evidence {
     /// The evidence of a single sample; `None` if it is empty.
-    pub fn of(values: &[f64]) -> Option<Evidence> {
-        if values.is_empty() { None } else { Self::among(&[values.to_vec()]).pop() }
+    pub fn from_sample(values: &[f64]) -> Option<Evidence> {
+        if values.is_empty() { None } else { Self::from_paired_samples(&[values.to_vec()]).pop() }
     }
 
     /// The evidence of a single sample with every value counted, including outliers; `None` if it is empty.
@@ -56,17 +56,18 @@ impl Evidence {
 
     /// The evidence of each sample, where all samples are pairs that went through the same blocks. No sample may be
     /// empty.
-    pub fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
+    pub fn from_paired_samples(samples: &[Vec<f64>]) -> Vec<Evidence> {
         Self::at_sites(samples, &[])
     }
 
     /// As [`among`](Self::among), for values from several sites; `sites` gives the site of each value of each sample. A
     /// value is no outlier if its site would otherwise have no values left.
     pub fn at_sites(samples: &[Vec<f64>], sites: &[Vec<usize>]) -> Vec<Evidence> {
-        let spreads: Vec<f64> = samples.iter().filter_map(|values| spread(values)).collect();
+        let spreads: Vec<f64> = samples.iter().filter_map(|values| robust_deviation(values)).collect();
         let typical = median(&spreads).unwrap_or(0.0);
         let sites_of = |at: usize| sites.get(at).map_or(&[][..], Vec::as_slice);
-        let kept = samples.iter().enumerate().map(|(at, values)| kept(values, sites_of(at), typical));
+        let kept =
+            samples.iter().enumerate().map(|(at, values)| without_outliers(values, sites_of(at), typical));
         let moments: Vec<(f64, f64, f64)> = kept.filter_map(|values| moments(&values)).collect();
         let variances = moments.iter().filter(|(_, _, count)| *count > 1.0).map(|(_, variance, _)| *variance);
         let common = mean(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
@@ -84,8 +85,8 @@ impl Evidence {
     }
 
     /// The difference of two unpaired samples, ours minus theirs (Welch 1947); `None` if one is empty.
-    pub fn between(ours: &[f64], theirs: &[f64]) -> Option<Evidence> {
-        let (ours, theirs) = (Self::of(ours)?, Self::of(theirs)?);
+    pub fn from_unpaired_samples(ours: &[f64], theirs: &[f64]) -> Option<Evidence> {
+        let (ours, theirs) = (Self::from_sample(ours)?, Self::from_sample(theirs)?);
         let squares = |one: &Evidence| one.error * one.error;
         let (one, other) = (squares(&ours), squares(&theirs));
         let parts = one * one / ours.degrees + other * other / theirs.degrees;
@@ -124,7 +125,7 @@ impl Evidence {
     /// an interval if other pairs support their variance, because a candidate may be placed behind on that basis.
     pub fn estimate_at_the_stop(&self) -> Estimate {
         let fewest = match self.error {
-            error if error <= 0.0 => agreeing(1),
+            error if error <= 0.0 => agreement_needed(1),
             _ if self.degrees > LIFT => 2,
             _ => FEWEST as usize,
         };
@@ -170,8 +171,8 @@ impl Evidence {
     /// value is at or below it. If most values agree to the last digit, the sample must be large enough to have shown a
     /// step, among this many pairs.
     pub fn backed_from(&self, sample: &[f64], bound: f64, pairs: usize) -> usize {
-        let steps = spread(sample).is_some_and(|spread| spread < LAST_DIGIT);
-        let agreeing = if steps && sample.len() > 1 { agreeing(pairs) } else { 0 };
+        let steps = robust_deviation(sample).is_some_and(|spread| spread < LAST_DIGIT);
+        let agreeing = if steps && sample.len() > 1 { agreement_needed(pairs) } else { 0 };
         let against = sample.iter().filter(|value| **value <= bound).count();
         let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= BACKED;
         let unasked = self.count == sample.len() || (bound < 0.0 && against == 0);
@@ -204,7 +205,7 @@ impl Evidence {
 
 /// How many values must agree to the last digit before steps can be excluded, in each of this many pairs: after 9
 /// values, a step that occurs in 3 of 10 trials would have been seen with a probability of 96 %.
-fn agreeing(pairs: usize) -> usize {
+fn agreement_needed(pairs: usize) -> usize {
     let enough = |count: &usize| powi(1.0 - STEPPING, *count) <= MISSED / pairs.max(1) as f64;
     (1..MOST_BLOCKS).find(enough).unwrap_or(MOST_BLOCKS)
 }
@@ -228,70 +229,70 @@ mod tests {
     fn what_was_set_aside_has_a_say_by_its_sign() {
         // Seven ratios from one of 25 native runs that compared two equal candidates on a busy machine.
         let unlucky = [0.903f64, 0.943, 1.124, 1.138, 1.136, 1.145, 1.045].map(f64::ln);
-        let found = Evidence::of(&unlucky).unwrap();
+        let found = Evidence::from_sample(&unlucky).unwrap();
         assert!(found.count == 5 && found.p_above(0.0) < 0.002 && found.backed_from(&unlucky, 0.0, 1) == 11);
         let spiked = [0.10, 0.11, 0.09, 0.10, 3.0];
-        assert_eq!(Evidence::of(&spiked).unwrap().backed_from(&spiked, 0.0, 1), 5);
+        assert_eq!(Evidence::from_sample(&spiked).unwrap().backed_from(&spiked, 0.0, 1), 5);
         let calm = [0.10, -0.01, 0.09];
-        assert_eq!(Evidence::of(&calm).unwrap().backed_from(&calm, 0.0, 1), 0);
+        assert_eq!(Evidence::from_sample(&calm).unwrap().backed_from(&calm, 0.0, 1), 0);
     }
 
     #[test]
     fn values_that_agree_to_the_last_digit_leave_no_doubt_once_a_step_would_have_been_seen() {
-        let shown = |count: usize| Evidence::of(&vec![0.0; count]).unwrap().ratio_at_the_stop().low;
+        let shown = |count: usize| Evidence::from_sample(&vec![0.0; count]).unwrap().ratio_at_the_stop().low;
         assert_eq!([3, 8, 9].map(shown), [None, None, Some(1.0)]);
-        let same = Evidence::of(&[0.0; 9]).unwrap();
+        let same = Evidence::from_sample(&[0.0; 9]).unwrap();
         assert_eq!((same.p_above(-0.03), same.p_below(0.03), same.p_different()), (0.0, 0.0, 1.0));
         assert_eq!((same.ratio().low, same.ratio().high), (Some(1.0), Some(1.0)));
         assert!(
             same.blocks_to_exceed(-0.03, |_| 0.004) == Some(9)
                 && same.blocks_to_exceed(0.0, |_| 0.004).is_none()
         );
-        let apart = Evidence::of(&[0.1; 9]).unwrap();
+        let apart = Evidence::from_sample(&[0.1; 9]).unwrap();
         assert!(apart.p_above(0.0) < 1e-9 && apart.p_different() < 1e-9);
     }
 
     #[test]
     fn what_comes_in_steps_is_asked_more_often_the_more_pairs_there_are() {
-        let found = Evidence::of(&[0.0; 3]).unwrap();
+        let found = Evidence::from_sample(&[0.0; 3]).unwrap();
         assert_eq!([1, 4, 39].map(|pairs| found.backed_from(&[0.0; 3], -0.03, pairs)), [9, 13, 19]);
         // One step of four is one all the same; what varies at all is none.
         let steps = [0.0, 0.0, 0.3, 0.0];
-        assert_eq!(Evidence::of(&steps).unwrap().backed_from(&steps, -0.03, 1), 9);
+        assert_eq!(Evidence::from_sample(&steps).unwrap().backed_from(&steps, -0.03, 1), 9);
         let varies = [0.0, 0.0, 0.001, -0.001];
-        assert_eq!(Evidence::of(&varies).unwrap().backed_from(&varies, -0.03, 1), 0);
+        assert_eq!(Evidence::from_sample(&varies).unwrap().backed_from(&varies, -0.03, 1), 0);
     }
 
     #[test]
     fn a_single_value_shows_nothing() {
-        let one = Evidence::of(&[7.0]).unwrap();
+        let one = Evidence::from_sample(&[7.0]).unwrap();
         assert!(one.p_above(0.0) > 0.4 && one.p_different() > 0.8 && one.ratio().low.is_none());
-        assert!(Evidence::of(&[]).is_none());
-        assert!(Evidence::between(&[1.0], &[2.0, 2.1]).unwrap().p_different() > 0.8);
+        assert!(Evidence::from_sample(&[]).is_none());
+        assert!(Evidence::from_unpaired_samples(&[1.0], &[2.0, 2.1]).unwrap().p_different() > 0.8);
     }
 
     #[test]
     fn other_pairs_calm_a_lucky_one_and_leave_a_noisy_one_alone() {
         let pairs = [vec![0.1, 0.1001, 0.0999], vec![0.1, 0.2, 0.0], vec![0.1, 0.15, 0.05]];
-        let found = Evidence::among(&pairs);
+        let found = Evidence::from_paired_samples(&pairs);
         assert!(found[0].error > 0.01 && found[0].degrees > 2.0, "{:?}", found[0]);
-        assert_eq!(Some(found[1]), Evidence::of(&pairs[1]));
+        assert_eq!(Some(found[1]), Evidence::from_sample(&pairs[1]));
     }
 
     #[test]
     fn two_values_have_an_interval_by_the_noise_of_other_pairs_alone() {
         let pairs = [vec![0.5, 0.51], vec![0.1, 0.2, 0.0], vec![0.3, -0.3]];
-        let found = Evidence::among(&pairs);
+        let found = Evidence::from_paired_samples(&pairs);
         let lows = found.iter().map(|one| one.ratio_at_the_stop().low.is_some()).collect::<Vec<_>>();
         // The last is noisier than the others, and nothing but its own two values says how noisy.
         assert_eq!(lows, [true, true, false]);
-        assert!(Evidence::of(&pairs[0]).unwrap().ratio_at_the_stop().low.is_none());
+        assert!(Evidence::from_sample(&pairs[0]).unwrap().ratio_at_the_stop().low.is_none());
         assert!(found[0].ratio().low.is_none());
     }
 
     #[test]
     fn what_it_takes_is_just_what_it_takes() {
-        let found = Evidence::of(&[0.01, 0.05, -0.02, 0.04]).unwrap();
+        let found = Evidence::from_sample(&[0.01, 0.05, -0.02, 0.04]).unwrap();
         let needed = found.blocks_to_exceed(-0.03, |_| 0.004).unwrap();
         let after = |blocks: usize| Evidence {
             error: found.error * (4.0 / blocks as f64).sqrt(),

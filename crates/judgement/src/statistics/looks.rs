@@ -13,7 +13,7 @@ const EVERY_BLOCK: u32 = 8;
 /// One-sided error of one interval at the look after a block with this many candidates. The level grows with the
 /// blocks: with low noise a small level is enough to decide early, and most of the error probability remains for noisy
 /// comparisons.
-pub fn level(block: u32, candidates: usize) -> f64 {
+pub fn error_of_look(block: u32, candidates: usize) -> f64 {
     PER_BLOCK * f64::from(block.clamp(LEAST, MOST)) / candidates.saturating_sub(1).max(1) as f64
 }
 

@@ -16,7 +16,7 @@ pub(super) const LAST_DIGIT: f64 = 1e-12;
 const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
 
 /// The standard deviation, estimated from the median absolute deviation.
-pub(super) fn spread(values: &[f64]) -> Option<f64> {
+pub(super) fn robust_deviation(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let away: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
     Some(DEVIATION_BY_MEDIAN * median(&away)?)
@@ -25,9 +25,9 @@ pub(super) fn spread(values: &[f64]) -> Option<f64> {
 /// The values within [`REACH`] robust standard deviations of the median, with the sample's own deviation or the typical
 /// one of all samples, whichever is larger. Returns all values if there are few, if most agree to the last digit, or if
 /// a third or a whole site would be set aside, because it is then unclear which values are the outliers.
-pub(super) fn kept(values: &[f64], sites: &[usize], typical: f64) -> Vec<f64> {
+pub(super) fn without_outliers(values: &[f64], sites: &[usize], typical: f64) -> Vec<f64> {
     let all = values.to_vec();
-    let (Some(centre), Some(own)) = (median(values), spread(values)) else { return all };
+    let (Some(centre), Some(own)) = (median(values), robust_deviation(values)) else { return all };
     let far = REACH * own.max(typical);
     let is_near = |value: &f64| (value - centre).abs() <= far;
     let near: Vec<f64> = values.iter().copied().filter(is_near).collect();
@@ -48,13 +48,13 @@ mod tests {
     fn an_outlier_is_set_aside_where_there_are_enough_to_tell() {
         let calm = [0.10, 0.11, 0.09, 0.10, 0.12];
         let wild = [0.10, 0.11, 0.09, 0.10, 3.0];
-        assert_eq!(Evidence::of(&calm).unwrap().count, 5);
-        let found = Evidence::of(&wild).unwrap();
+        assert_eq!(Evidence::from_sample(&calm).unwrap().count, 5);
+        let found = Evidence::from_sample(&wild).unwrap();
         assert_eq!(found.count, 4);
         assert!((found.difference - 0.10).abs() < 1e-12);
-        assert_eq!(Evidence::of(&[0.1, 0.1, 3.0]).unwrap().count, 3);
+        assert_eq!(Evidence::from_sample(&[0.1, 0.1, 3.0]).unwrap().count, 3);
         // Two modes are no outliers.
-        assert_eq!(Evidence::of(&[0.0, 0.001, 0.002, 5.0, 5.001]).unwrap().count, 5);
+        assert_eq!(Evidence::from_sample(&[0.0, 0.001, 0.002, 5.0, 5.001]).unwrap().count, 5);
     }
 
     #[test]

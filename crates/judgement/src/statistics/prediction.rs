@@ -120,7 +120,7 @@ mod tests {
                 device = if block % 2 == 1 { draw_device(chance) } else { device.map(|place| 1.0 - place) };
                 let value = self.ratio(device, chance);
                 values.push(value);
-                if blocks.is_none() && race.block(&[Some(0.0), Some(value)]).outcome != Ruling::Continue {
+                if blocks.is_none() && race.add_block(&[Some(0.0), Some(value)]).outcome != Ruling::Continue {
                     break;
                 }
             }

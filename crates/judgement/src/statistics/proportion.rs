@@ -3,7 +3,7 @@
 /// The 95 % interval of a proportion with `hits` in `cases` (E. B. Wilson, "Probable inference, the law of succession,
 /// and statistical inference", JASA 22, 1927), which is valid for few cases and for proportions of zero, too. `None`
 /// without a case.
-pub fn wilson(hits: u32, cases: u32) -> Option<[f64; 2]> {
+pub fn wilson_interval(hits: u32, cases: u32) -> Option<[f64; 2]> {
     /// The 97.5 % point of the normal distribution.
     const Z: f64 = 1.959_963_984_540_054;
     if cases == 0 {
@@ -22,7 +22,7 @@ pub fn wilson(hits: u32, cases: u32) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::wilson;
+    use super::wilson_interval;
 
     #[test]
     fn intervals_are_those_of_the_tables() {
@@ -33,13 +33,13 @@ mod tests {
             (0, 20, 0.0, 0.1611),
             (1, 29, 0.0061, 0.1718),
         ] {
-            let [found_low, found_high] = wilson(hits, cases).unwrap();
+            let [found_low, found_high] = wilson_interval(hits, cases).unwrap();
             assert!(
                 (found_low - low).abs() < 6e-5 && (found_high - high).abs() < 6e-5,
                 "{found_low} {found_high}"
             );
         }
-        assert_eq!(wilson(0, 0), None);
-        assert_eq!((wilson(7, 7).unwrap()[1], wilson(0, 7).unwrap()[0]), (1.0, 0.0));
+        assert_eq!(wilson_interval(0, 0), None);
+        assert_eq!((wilson_interval(7, 7).unwrap()[1], wilson_interval(0, 7).unwrap()[0]), (1.0, 0.0));
     }
 }

@@ -6,22 +6,16 @@
 //! examples/operating_characteristics measures the error rates that [`level`] gives over all looks, candidates and
 //! kinds of noise (docs/results/error-rates.md).
 
+mod rivals;
+
 use libm::log1p;
 
 use super::evidence::{Evidence, FEWEST};
-use super::looks::{MOST, is_look, level};
+use super::looks::is_look;
 use super::sample::{interquartile_mean, median};
 
 /// A candidate rests, while others are still open, if the probability that it is better by more than δ is at most this.
 const RESTING: f64 = 0.02;
-
-/// A lone pair with fewer degrees of freedom in its variance than this is placed at `PLACING_EARLY` times the level:
-/// with bimodal noise, three values lie close together by chance in one run of four.
-const FEW_DEGREES: f64 = 4.0;
-const PLACING_EARLY: f64 = 0.05;
-
-/// Either of two equal candidates may seem to lead, so placing one behind the other is a two-sided test.
-const SIDES: f64 = 2.0;
 
 /// With at least this many candidates, some may rest after block 2.
 const MANY: usize = 5;
@@ -138,37 +132,37 @@ impl Race {
 
     /// Adds a block: the log scores of the candidates that took part. A candidate withdraws if its score is not finite,
     /// or if it has no score in the first block.
-    pub fn block(&mut self, scores: &[Option<f64>]) -> BlockOutcome {
-        self.round(&[(0, scores.to_vec())]);
-        self.now()
+    pub fn add_block(&mut self, scores: &[Option<f64>]) -> BlockOutcome {
+        self.add_round(&[(0, scores.to_vec())]);
+        self.current_outcome()
     }
 
     /// Adds blocks that ran at the same time, each with the number of its site, and looks at the data once. The rule
     /// compares candidates only after certain numbers of blocks (`is_look`), which are few in a long run.
-    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Ruling {
+    pub fn add_round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Ruling {
         let before = self.rows.len() as u32;
-        let deserted = self.take(blocks);
-        self.ruling = match deserted && self.left() > 1 && !self.is_spent() {
+        let deserted = self.append_blocks(blocks);
+        self.ruling = match deserted && self.count_remaining() > 1 && !self.is_spent() {
             true => Ruling::Continue,
-            false => self.look(before),
+            false => self.compare_candidates(before),
         };
         self.ruling
     }
 
     /// As [`round`](Self::round), but for replays in which a further round is known: once the trials exceed those of
     /// all planned blocks but one, it only adds the blocks and does not compare candidates.
-    pub fn pass(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
+    pub fn add_decided_round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
         let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
         if self.trials > planned {
-            self.take(blocks);
+            self.append_blocks(blocks);
             self.ruling = Ruling::Undecided;
         } else {
-            self.round(blocks);
+            self.add_round(blocks);
         }
     }
 
     /// Adds blocks; returns whether so many candidates withdrew that the resting ones are tested again.
-    fn take(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> bool {
+    fn append_blocks(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> bool {
         let stays = |candidate: usize| {
             !self.withdrawn[candidate]
                 && blocks.iter().enumerate().all(|(at, (_, scores))| {
@@ -176,8 +170,8 @@ impl Race {
                     score.map_or(!self.rows.is_empty() || at > 0, f64::is_finite)
                 })
         };
-        if self.left() > 0 && !(0..self.withdrawn.len()).any(stays) {
-            self.before = Some(Box::new(self.now()));
+        if self.count_remaining() > 0 && !(0..self.withdrawn.len()).any(stays) {
+            self.before = Some(Box::new(self.current_outcome()));
         }
         for (site, scores) in blocks {
             let score = |candidate: usize| scores.get(candidate).copied().flatten();
@@ -201,7 +195,7 @@ impl Race {
     }
 
     /// The state of the comparison after the blocks so far.
-    pub fn now(&self) -> BlockOutcome {
+    pub fn current_outcome(&self) -> BlockOutcome {
         let leader = self.leader();
         let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
         BlockOutcome { block: self.rows.len() as u32, leader, outcome: self.ruling, rivals }
@@ -209,8 +203,8 @@ impl Race {
 
     /// As [`now`](Self::now), or if all candidates have withdrawn, the state before that; `None` if nothing was ever
     /// compared.
-    pub fn last(&self) -> Option<BlockOutcome> {
-        let last = self.before.as_deref().cloned().unwrap_or_else(|| self.now());
+    pub fn last_outcome(&self) -> Option<BlockOutcome> {
+        let last = self.before.as_deref().cloned().unwrap_or_else(|| self.current_outcome());
         last.leader.is_some().then_some(last)
     }
 
@@ -219,7 +213,7 @@ impl Race {
         self.ruling
     }
 
-    fn look(&mut self, before: u32) -> Ruling {
+    fn compare_candidates(&mut self, before: u32) -> Ruling {
         let block = self.rows.len() as u32;
         let late = block >= self.rule.minimum.max(FEWEST);
         let early =
@@ -231,18 +225,22 @@ impl Race {
                 return Ruling::Recommended;
             }
             if !rivals.is_empty() {
-                self.choose(leader, &rivals);
+                self.choose_racing(leader, &rivals);
             }
         }
-        if (late && self.left() < 2) || self.is_spent() { Ruling::Undecided } else { Ruling::Continue }
+        if (late && self.count_remaining() < 2) || self.is_spent() {
+            Ruling::Undecided
+        } else {
+            Ruling::Continue
+        }
     }
 
     /// Chooses the candidates of the next block: the leader and those that may well be better than it; if there are
     /// none, all candidates that are not fully known. The closest rival always stays, so that the leader has a
     /// comparison.
-    fn choose(&mut self, leader: usize, rivals: &[Rival]) {
+    fn choose_racing(&mut self, leader: usize, rivals: &[Rival]) {
         let open = || rivals.iter().filter(|rival| !self.rule.is_known(rival));
-        let may_be_better = |rival: &&Rival| rival.evidence.p_above(-self.bound()) > RESTING;
+        let may_be_better = |rival: &&Rival| rival.evidence.p_above(-self.log_tie()) > RESTING;
         let mut next: Vec<usize> = open().filter(may_be_better).map(|rival| rival.candidate).collect();
         if next.is_empty() {
             next = open().map(|rival| rival.candidate).collect();
@@ -260,19 +258,11 @@ impl Race {
     }
 
     /// How many candidates have not withdrawn.
-    fn left(&self) -> usize {
+    fn count_remaining(&self) -> usize {
         self.withdrawn.iter().filter(|withdrawn| !**withdrawn).count()
     }
 
-    /// The level for placing a rival after this many blocks of its own, with a variance of this many degrees of
-    /// freedom. A candidate that rested early is not placed at the level that later blocks allow, nor as one of the few
-    /// candidates that later blocks test.
-    fn placing(&self, blocks: usize, degrees: f64) -> f64 {
-        let share = if self.left() == 2 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 };
-        share * level(u32::try_from(blocks).unwrap_or(MOST), self.left())
-    }
-
-    fn bound(&self) -> f64 {
+    fn log_tie(&self) -> f64 {
         log1p(self.rule.tie)
     }
 
@@ -280,25 +270,6 @@ impl Race {
     fn taking_part(&self) -> Vec<usize> {
         let took_part = |candidate: &usize| self.rows.last().is_some_and(|row| row[*candidate].is_some());
         (0..self.racing.len()).filter(took_part).collect()
-    }
-
-    /// How many blocks in all the pair would need, if difference and noise stay as they are, to settle the open
-    /// question about this rival: which of the two is not better than the other by more than δ, or if that is known,
-    /// the rival's place. `None` if no number of blocks is enough.
-    pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
-        let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
-        let rested = self.rows.len().saturating_sub(evidence.count);
-        let level = |sides: f64| {
-            move |blocks: usize| match rival.not_better {
-                true => self.placing(blocks, evidence.degrees + (blocks - evidence.count) as f64) / sides,
-                false => level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates),
-            }
-        };
-        let reversed = Evidence { difference: -evidence.difference, ..*evidence };
-        let leader_not_better = reversed.blocks_to_exceed(-bound, level(1.0));
-        let (other, sides) = if rival.not_better { (0.0, SIDES) } else { (-bound, 1.0) };
-        let placed = evidence.blocks_to_exceed(other, level(sides));
-        [leader_not_better, placed].into_iter().flatten().min().map(|blocks| blocks.max(rival.backed_from))
     }
 
     /// The leader: of the candidates in the last block that have not withdrawn, or if all those have, of all that have
@@ -323,35 +294,5 @@ impl Race {
             interquartile_mean(&away.collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
         };
         here.iter().copied().filter(left).min_by(|one, other| place(*one).total_cmp(&place(*other)))
-    }
-
-    fn rivals(&self, leader: usize) -> Vec<Rival> {
-        let pair = |other: usize| -> (Vec<f64>, Vec<usize>) {
-            let rows = self.rows.iter().zip(&self.sites);
-            rows.filter_map(|(row, site)| Some((row[other]? - row[leader]?, *site))).unzip()
-        };
-        let others = (0..self.racing.len()).filter(|other| *other != leader && !self.withdrawn[*other]);
-        let pairs = others.map(|other| (other, pair(other))).filter(|(_, (sample, _))| !sample.is_empty());
-        let (others, (samples, sites)): (Vec<usize>, (Vec<_>, Vec<_>)) = pairs.unzip();
-        let pairs = samples.len();
-        let (bound, level) = (self.bound(), level(self.rows.len() as u32, self.taking_part().len()));
-        let mut rivals: Vec<Rival> = others
-            .into_iter()
-            .zip(samples.iter().zip(Evidence::at_sites(&samples, &sites)))
-            .map(|(candidate, (sample, evidence))| {
-                let backed = |bound: f64| evidence.backed_from(sample, bound, pairs);
-                let [above_tie, above_leader] = [backed(-bound), backed(0.0)];
-                let not_better = evidence.p_above(-bound) <= level && sample.len() >= above_tie;
-                let placing = self.placing(sample.len(), evidence.degrees);
-                let turned: Vec<f64> = sample.iter().map(|difference| -difference).collect();
-                let below_tie = || evidence.backed_from(&turned, -bound, pairs);
-                let tied = not_better && evidence.p_below(bound) <= placing && sample.len() >= below_tie();
-                let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= above_leader;
-                let backed_from = if not_better { above_leader } else { above_tie };
-                Rival { candidate, evidence, backed_from, not_better, behind, tied }
-            })
-            .collect();
-        rivals.sort_by(|one, other| one.evidence.difference.total_cmp(&other.evidence.difference));
-        rivals
     }
 }

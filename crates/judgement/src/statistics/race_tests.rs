@@ -2,7 +2,7 @@
 
 use proptest::prelude::{any, proptest};
 
-use super::looks::level;
+use super::looks::error_of_look;
 use super::race::{BlockOutcome, Race, Rule, Ruling};
 
 const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false, early: true };
@@ -14,7 +14,7 @@ fn row(percent: &[f64]) -> Vec<Option<f64>> {
 
 fn after(rule: Rule, blocks: &[Vec<f64>]) -> (Race, BlockOutcome) {
     let mut race = Race::new(rule, blocks[0].len());
-    let mut looks: Vec<BlockOutcome> = blocks.iter().map(|block| race.block(&row(block))).collect();
+    let mut looks: Vec<BlockOutcome> = blocks.iter().map(|block| race.add_block(&row(block))).collect();
     (race, looks.pop().unwrap())
 }
 
@@ -60,8 +60,8 @@ fn verdicts() {
 #[test]
 fn who_failed_at_one_site_leads_at_none() {
     let mut race = Race::new(RULE, 3);
-    race.round(&[[-1.0, 5.0, 6.0], [1.0, 5.0, 6.0]].map(|scores| (0, row(&scores))));
-    let look = race.now();
+    race.add_round(&[[-1.0, 5.0, 6.0], [1.0, 5.0, 6.0]].map(|scores| (0, row(&scores))));
+    let look = race.current_outcome();
     assert_eq!((look.leader, look.rivals.len(), race.racing()), (Some(1), 1, vec![1, 2]));
 }
 
@@ -80,13 +80,13 @@ fn who_rests_is_called_back_when_those_who_race_have_failed() {
     let mut race = Race::new(RULE, 5);
     apart.iter().for_each(|scores| drop(block_of(&mut race, &row(scores))));
     assert_eq!(race.racing(), [0, 1]);
-    let look = race.block(&[Some(f64::NAN), Some(f64::NAN), None, None, None]);
+    let look = race.add_block(&[Some(f64::NAN), Some(f64::NAN), None, None, None]);
     assert_eq!((look.outcome, race.racing()), (Ruling::Continue, vec![2, 3, 4]));
     assert_eq!((look.leader, look.rivals.len()), (Some(2), 2));
     // Who is left over of those who race does not win by that, either.
     let mut race = Race::new(RULE, 5);
     apart.iter().for_each(|scores| drop(block_of(&mut race, &row(scores))));
-    let look = race.block(&[Some(f64::NAN), Some(0.12), None, None, None]);
+    let look = race.add_block(&[Some(f64::NAN), Some(0.12), None, None, None]);
     assert_eq!((look.outcome, look.leader, race.racing()), (Ruling::Continue, Some(1), vec![1, 2, 3, 4]));
 }
 
@@ -117,7 +117,7 @@ fn who_rests_comes_back_when_nobody_else_is_in_question() {
 fn block_of(race: &mut Race, all: &[Option<f64>]) -> BlockOutcome {
     let racing = race.racing();
     let scores: Vec<_> = (0..all.len()).map(|at| all[at].filter(|_| racing.contains(&at))).collect();
-    race.block(&scores)
+    race.add_block(&scores)
 }
 
 #[test]
@@ -126,16 +126,22 @@ fn who_rested_is_not_placed_by_what_later_blocks_allow() {
     let rows = (0..20).map(|at| f64::from(at % 2)).map(|away| row(&[1.0 - away, 1.0 + away, 3.5, 3.6, 3.7]));
     let look = rows.map(|scores| block_of(&mut race, &scores)).last().unwrap();
     let rested = look.rivals.iter().find(|rival| rival.candidate == 2).unwrap();
-    assert!(rested.evidence.count == 2 && rested.evidence.p_above(0.0) < level(20, 2) && !rested.behind);
+    assert!(
+        rested.evidence.count == 2 && rested.evidence.p_above(0.0) < error_of_look(20, 2) && !rested.behind
+    );
 }
 
 #[test]
 fn where_all_withdraw_what_was_known_before_is_the_last() {
     let mut race = Race::new(RULE, 2);
-    assert_eq!(race.last(), None);
-    let blocks = [[1.0, 6.0], [3.0, 1.5], [1.0, 4.0]].map(|scores| race.block(&row(&scores)));
-    race.block(&[Some(f64::NAN), Some(f64::NAN)]);
-    assert!(race.last().as_ref() == blocks.last() && race.now().leader.is_none(), "{:?}", race.last());
+    assert_eq!(race.last_outcome(), None);
+    let blocks = [[1.0, 6.0], [3.0, 1.5], [1.0, 4.0]].map(|scores| race.add_block(&row(&scores)));
+    race.add_block(&[Some(f64::NAN), Some(f64::NAN)]);
+    assert!(
+        race.last_outcome().as_ref() == blocks.last() && race.current_outcome().leader.is_none(),
+        "{:?}",
+        race.last_outcome()
+    );
 }
 
 #[test]
@@ -143,13 +149,13 @@ fn passing_what_lies_beyond_the_plan_leads_to_the_same() {
     let row = |at: u32| row(&[1.0 + f64::from(at % 3), 2.5 - f64::from(at % 2), 1.9]);
     let [mut passed, mut looked] = [(); 2].map(|()| Race::new(RULE, 3));
     for at in 0..100 {
-        passed.pass(&[(0, row(at))]);
-        looked.round(&[(0, row(at))]);
+        passed.add_decided_round(&[(0, row(at))]);
+        looked.add_round(&[(0, row(at))]);
     }
     for race in [&mut passed, &mut looked] {
-        race.round(&[(0, row(100))]);
+        race.add_round(&[(0, row(100))]);
     }
-    assert_eq!((passed.now(), passed.racing()), (looked.now(), looked.racing()));
+    assert_eq!((passed.current_outcome(), passed.racing()), (looked.current_outcome(), looked.racing()));
 }
 
 #[test]

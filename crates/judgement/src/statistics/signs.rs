@@ -17,7 +17,8 @@ pub fn median_test(one: &[f64], other: &[f64]) -> f64 {
     let above = |values: &[f64]| values.iter().filter(|value| **value > middle).count();
     let (found, all) = (above(one), above(one) + above(other));
     let probability = |count: usize| {
-        exp(ways(one.len(), count) + ways(other.len(), all - count) - ways(one.len() + other.len(), all))
+        exp(log_binomial(one.len(), count) + log_binomial(other.len(), all - count)
+            - log_binomial(one.len() + other.len(), all))
     };
     let possible = all.saturating_sub(other.len())..=all.min(one.len());
     // Adds up all outcomes that are at most as probable as the observed one, with a tolerance for rounding.
@@ -26,7 +27,7 @@ pub fn median_test(one: &[f64], other: &[f64]) -> f64 {
 }
 
 /// The logarithm of the binomial coefficient: the number of ways to choose `chosen` of `all`.
-fn ways(all: usize, chosen: usize) -> f64 {
+fn log_binomial(all: usize, chosen: usize) -> f64 {
     let factorial = |number: usize| lgamma(number as f64 + 1.0);
     factorial(all) - factorial(chosen) - factorial(all - chosen)
 }

@@ -1,10 +1,10 @@
 //! Compares the verdicts of different environments (device, kernel, memory) side by side, and finds where the order of
 //! the candidates changes.
 
-use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, settled};
+use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, classify_ratio};
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
-use crate::statistics::{Estimate, Evidence, FEWEST, holm};
+use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm};
 
 /// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ type ReversedRatio = (usize, Estimate, Comparison);
 
 impl CandidateRatio {
     /// Every pair of these candidates; `names` has the name shown here and the candidate's name in the run.
-    fn all(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
+    fn all_pairs(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
         let score = |trial: &Trial| judged.objective.log_score(trial);
         let mut found = Vec::new();
         for (at, (one, against)) in names.iter().enumerate() {
@@ -71,7 +71,7 @@ impl CandidateRatio {
                 .map(|(other, name)| (other, judged.blocks.differences(name, against, score)));
             let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
                 samples.filter(|(_, sample)| !sample.is_empty()).unzip();
-            let pairs = others.into_iter().zip(Evidence::among(&samples));
+            let pairs = others.into_iter().zip(Evidence::from_paired_samples(&samples));
             let pair = |(other, evidence): (&String, Evidence)| CandidateRatio {
                 one: one.clone(),
                 other: other.clone(),
@@ -89,26 +89,30 @@ impl CandidateRatio {
 
 impl AcrossColumn {
     /// A column for these candidates; `names` has the name shown here and the candidate's name in the run.
-    pub(super) fn of(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
+    pub(super) fn from_judgement(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
         Self {
             title: title.to_owned(),
             under: Environment::default(),
             verdict: judged.verdict.clone(),
-            pairs: CandidateRatio::all(judged, names),
+            pairs: CandidateRatio::all_pairs(judged, names),
         }
     }
 
     /// The recommended configuration, named without its environment.
-    pub fn taken(&self) -> Option<String> {
-        let taken: Vec<String> =
-            self.verdict.taken().into_iter().map(|name| self.under.without(name)).collect();
+    pub fn recommended_name(&self) -> Option<String> {
+        let taken: Vec<String> = self
+            .verdict
+            .recommended_names()
+            .into_iter()
+            .map(|name| self.under.strip_from_name(name))
+            .collect();
         (!taken.is_empty()).then(|| taken.join(" or "))
     }
 }
 
 impl Across {
     /// Compares the environments of a run, each with its own judgement; `None` where there are none.
-    pub fn of(
+    pub fn from_environments(
         whole: &Judgement<'_>,
         environments: &[EnvironmentRun],
         judged: &[Judgement<'_>],
@@ -117,11 +121,11 @@ impl Across {
             return None;
         }
         let mut across = Across {
-            what: what(whole.plan),
+            what: name_difference(whole.plan),
             columns: Vec::new(),
             rows: Vec::new(),
             tie: whole.plan.protocol.tie,
-            kernels: KernelPair::of(whole),
+            kernels: KernelPair::from_judgement(whole),
         };
         for (at, (environment, own)) in environments.iter().zip(judged).enumerate() {
             let title = match environment.under.title() {
@@ -129,7 +133,7 @@ impl Across {
                 title => title,
             };
             for candidate in &environment.plan.candidates {
-                let name = candidate.under.without(&candidate.name);
+                let name = candidate.under.strip_from_name(&candidate.name);
                 let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
                     across.rows.push((name, vec![None; environments.len()]));
                     across.rows.len() - 1
@@ -139,9 +143,9 @@ impl Across {
                 across.rows[row].1[at] = behind;
             }
             let names = environment.plan.candidates.iter();
-            let names =
-                names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
-            let column = AcrossColumn::of(&title, own, &names.collect::<Vec<_>>());
+            let names = names
+                .map(|candidate| (candidate.under.strip_from_name(&candidate.name), candidate.name.clone()));
+            let column = AcrossColumn::from_judgement(&title, own, &names.collect::<Vec<_>>());
             across.columns.push(AcrossColumn { under: environment.under.clone(), ..column });
         }
         Some(across)
@@ -149,17 +153,19 @@ impl Across {
 
     /// Whether every environment has a recommendation, or has no candidate left to recommend.
     pub fn is_decided(&self) -> bool {
-        self.columns.iter().all(|column| column.taken().is_some() || column.verdict.nobody_is_left())
+        self.columns
+            .iter()
+            .all(|column| column.recommended_name().is_some() || column.verdict.nobody_is_left())
     }
 
-    pub fn order(&self) -> Order<'_> {
+    pub fn compare_order(&self) -> Order<'_> {
         let all = || {
             self.columns
                 .iter()
                 .enumerate()
                 .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
         };
-        let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
+        let adjusted = adjust_by_holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
         let mut compared: Vec<((&str, &str), Vec<ReversedRatio>)> = Vec::new();
         for ((at, pair), p) in all().zip(adjusted) {
             let (names, swapped) =
@@ -168,7 +174,7 @@ impl Across {
             let sign = if turned { -1.0 } else { 1.0 };
             let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
             let (names, ratio) = (if turned { swapped } else { names }, evidence.ratio());
-            let found = (at, ratio, settled(&ratio, p, ALPHA, self.tie));
+            let found = (at, ratio, classify_ratio(&ratio, p, ALPHA, self.tie));
             match compared.iter_mut().find(|(known, _)| *known == names) {
                 Some((_, columns)) => columns.push(found),
                 None => compared.push((names, vec![found])),
@@ -193,7 +199,7 @@ impl Across {
                 one,
                 other,
                 ahead: (ahead.1, on(ahead.0)),
-                behind: (turned(&behind.1), on(behind.0)),
+                behind: (invert_ratio(&behind.1), on(behind.0)),
             };
         }
         let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
@@ -206,12 +212,12 @@ impl Across {
 }
 
 /// The reciprocal of a ratio.
-fn turned(ratio: &Estimate) -> Estimate {
+fn invert_ratio(ratio: &Estimate) -> Estimate {
     let (low, high) = (ratio.high.map(f64::recip), ratio.low.map(f64::recip));
     Estimate { point: ratio.point.recip(), low, high, n: ratio.n }
 }
 
-fn what(plan: &Plan) -> &'static str {
+fn name_difference(plan: &Plan) -> &'static str {
     let differ = |axis: &Axis| {
         let mut levels = plan.candidates.iter().map(|candidate| axis.level(candidate));
         let first = levels.next();

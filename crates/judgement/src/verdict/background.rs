@@ -30,12 +30,12 @@ pub struct Background {
 }
 
 /// Every candidate and phase of the goal with a noticeable share of background work, in the order of the ranking.
-pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Background> {
+pub(super) fn find_background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Background> {
     let leader = ranking.first().map(|rank| rank.candidate.as_str());
     let of = |candidate: &str, phase: &str| {
         let mean = |metric: &str| {
             let values: Vec<f64> =
-                evidence.trials.of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
+                evidence.trials.trials_of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let (seconds, of) = (mean("background")?, mean("durable")?);
@@ -44,12 +44,15 @@ pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Ve
         }
         let rest = of - seconds;
         let against = leader.filter(|leader| *leader != candidate);
-        let less = |trial: &Trial| without(evidence, trial);
+        let less = |trial: &Trial| score_without_background(evidence, trial);
         let behind = against.filter(|_| evidence.objective.metric == "durable").and_then(|leader| {
-            Some(Evidence::of(&evidence.trials.differences(candidate, leader, less))?.ratio_at_the_stop())
+            Some(
+                Evidence::from_sample(&evidence.trials.differences(candidate, leader, less))?
+                    .ratio_at_the_stop(),
+            )
         });
         let mut work: Vec<BackgroundWork> = Vec::new();
-        for one in evidence.trials.of(candidate).flat_map(|trial| &trial.learnt.background) {
+        for one in evidence.trials.trials_of(candidate).flat_map(|trial| &trial.learnt.background) {
             if one.phases.contains(phase) && !work.iter().any(|known| known.does == one.does) {
                 work.push(one.clone());
             }
@@ -73,6 +76,6 @@ pub(super) fn background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Ve
 }
 
 /// The logarithm of a trial's goal without the time in which its device had background requests.
-fn without(evidence: &VerdictEvidence<'_>, trial: &Trial) -> Option<f64> {
+fn score_without_background(evidence: &VerdictEvidence<'_>, trial: &Trial) -> Option<f64> {
     evidence.objective.log_score_changed(trial, |phase| -trial.value(phase, "background").unwrap_or(0.0))
 }

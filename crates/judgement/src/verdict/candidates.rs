@@ -34,7 +34,7 @@ impl Why<'_> {
 }
 
 /// The measured candidates by rank, then those without a score; failed and skipped ones come last.
-pub(super) fn candidates<'a>(
+pub(super) fn list_candidates<'a>(
     plan: &'a Plan,
     run: &'a Run,
     verdict: &Verdict,
@@ -44,7 +44,7 @@ pub(super) fn candidates<'a>(
     let behind = |name: &str| {
         let place = place(name)?;
         let leader = Estimate::without_interval(1.0, verdict.blocks);
-        verdict.ranking[place].behind.or((verdict.place(name) == Some(0)).then_some(leader))
+        verdict.ranking[place].behind.or((verdict.place_in_ranking(name) == Some(0)).then_some(leader))
     };
     let entry = |state: &'a CandidateState| CandidateEntry {
         plan: plan.candidates.iter().find(|candidate| candidate.name == state.name),
@@ -56,7 +56,7 @@ pub(super) fn candidates<'a>(
         },
         why: match &state.dropped {
             Some(evidence) if state.reason.is_empty() => Why::Said(evidence),
-            None if state.status == CandidateStatus::Untried => discarded(run, &state.name),
+            None if state.status == CandidateStatus::Untried => explain_no_trials(run, &state.name),
             _ => Why::Said(&state.reason),
         },
         hint: &state.hint,
@@ -75,7 +75,7 @@ pub(super) fn candidates<'a>(
 }
 
 /// The reason for a candidate without a trial that counts.
-fn discarded<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
+fn explain_no_trials<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
     let own = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
     let failed = own().rfind(|trial| !trial.reason.is_empty());
     match own().count() {

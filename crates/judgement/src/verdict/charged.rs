@@ -56,7 +56,7 @@ pub(super) fn charged_computation(
     let in_phase = |candidate: &str, phase: &str| {
         let mean = |metric: &str| {
             let values: Vec<f64> =
-                evidence.trials.of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
+                evidence.trials.trials_of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let (candidate, phase) = (candidate.to_owned(), phase.to_owned());
@@ -90,7 +90,7 @@ fn charged_candidate(
     let compared = candidate != leader && is_of_time;
     let free_at_least = compared
         .then(|| evidence.trials.differences_of(candidate, without, leader, with))
-        .and_then(|logs| Some(Evidence::of(&logs)?.ratio_at_the_stop()));
+        .and_then(|logs| Some(Evidence::from_sample(&logs)?.ratio_at_the_stop()));
     let nearer = |ratio: &Estimate| ratio.point < 1.0 / (1.0 + evidence.tie());
     ChargedCandidate {
         candidate: candidate.to_owned(),

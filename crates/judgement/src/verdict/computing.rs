@@ -55,8 +55,8 @@ pub(super) fn computing(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Opt
             .filter(|one| one.candidate == *candidate && phases.contains(&one.phase.as_str()));
         let (work, layers) =
             of_goal.fold((0.0, 0.0), |(work, layers), one| (work + one.work, layers + one.layers));
-        priced.knows(candidate).then(|| {
-            let other = (candidate != leader && priced.knows(leader)).then_some(leader);
+        priced.has_all_prices(candidate).then(|| {
+            let other = (candidate != leader && priced.has_all_prices(leader)).then_some(leader);
             Computed {
                 candidate: candidate.clone(),
                 work,
@@ -84,7 +84,7 @@ struct Priced<'a> {
 
 impl Priced<'_> {
     /// Whether each phase of the goal has a price.
-    fn knows(&self, candidate: &str) -> bool {
+    fn has_all_prices(&self, candidate: &str) -> bool {
         let phases = self.evidence.objective.phases();
         phases.iter().all(|phase| self.seconds.contains_key(&(candidate, phase)))
     }
@@ -100,7 +100,7 @@ impl Priced<'_> {
     fn ratio(&self, candidate: &str, leader: &str, share: f64) -> Option<Estimate> {
         let score = |trial: &Trial| self.score(trial, share);
         let logs = self.evidence.trials.differences(candidate, leader, score);
-        Some(Evidence::of(&logs)?.ratio_at_the_stop())
+        Some(Evidence::from_sample(&logs)?.ratio_at_the_stop())
     }
 
     /// Bisects for the share: the added time grows with it for both, and so the ratio moves in one direction.

@@ -19,7 +19,7 @@ pub struct ControlPair {
 
 /// Every candidate that has a twin, as far as both were measured.
 pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
-    let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+    let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.is_counted()).collect();
     let pairs = run
         .candidates
         .iter()
@@ -27,7 +27,7 @@ pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
     pairs
         .filter_map(|(name, twin)| {
             let logs = blocks.differences(twin, name, |trial| objective.log_score(trial));
-            let evidence = Evidence::of(&logs)?;
+            let evidence = Evidence::from_sample(&logs)?;
             let told_apart = evidence.p_different() <= ALARM;
             Some(ControlPair { candidate: name.to_owned(), ratio: evidence.ratio_at_the_stop(), told_apart })
         })

@@ -4,7 +4,7 @@
 //! and a report never knows more than the run did.
 
 use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
-use crate::plan::{Plan, Until, contestants};
+use crate::plan::{Plan, Until, ranked_candidates};
 use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 
 use super::paired::site_numbers;
@@ -26,13 +26,20 @@ pub struct Deliberation {
 
 impl Deliberation {
     /// Replays the stopping rule over the run.
-    pub fn of(plan: &Plan, run: &Run) -> Self {
-        let candidates: Vec<String> = contestants(plan).map(|candidate| candidate.name.clone()).collect();
-        let rule = rule(plan, run);
+    pub fn from_run(plan: &Plan, run: &Run) -> Self {
+        let candidates: Vec<String> =
+            ranked_candidates(plan).map(|candidate| candidate.name.clone()).collect();
+        let rule = stopping_rule(plan, run);
         let race = Race::new(rule, candidates.len());
         let (trials, blocks) = (run.trials.len(), 0);
-        let mut begun =
-            Deliberation { rule, objective: Objective::of(plan, run), race, candidates, trials, blocks };
+        let mut begun = Deliberation {
+            rule,
+            objective: Objective::from_run(plan, run),
+            race,
+            candidates,
+            trials,
+            blocks,
+        };
         begun.replay(plan, run);
         begun
     }
@@ -41,8 +48,8 @@ impl Deliberation {
     /// blocks are not replayed, unless the rule changed or another phase is left out of the objective.
     pub fn go_on(&mut self, plan: &Plan, run: &Run) {
         let before = (self.rule, self.objective.weights.len());
-        self.rule = rule(plan, run);
-        self.objective.take(run.trials.get(self.trials..).unwrap_or_default());
+        self.rule = stopping_rule(plan, run);
+        self.objective.add_trials(run.trials.get(self.trials..).unwrap_or_default());
         self.trials = run.trials.len();
         if before != (self.rule, self.objective.weights.len()) {
             self.race = Race::new(self.rule, self.candidates.len());
@@ -53,11 +60,11 @@ impl Deliberation {
 
     /// Adds the blocks that the race does not have yet.
     fn replay(&mut self, plan: &Plan, run: &Run) {
-        let blocks: Vec<&BlockState> = run.prefix().collect();
+        let blocks: Vec<&BlockState> = run.counted_blocks().collect();
         let sites = site_numbers(blocks.iter().copied());
         let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).skip(self.blocks).collect();
         let Some((first, _)) = placed.first() else { return };
-        let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.counts());
+        let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.is_counted());
         let trials: ByBlock<'_> = own.collect();
         // A candidate withdraws if it was tried without a result, misses a requirement, or loses data that it promised
         // to keep. One that was not tried rested.
@@ -68,7 +75,7 @@ impl Deliberation {
                 return Some(f64::NAN);
             }
             let found = || {
-                let trial = trials.trial(block.block, name)?;
+                let trial = trials.find_trial(block.block, name)?;
                 self.objective.log_score(trial).filter(|_| !is_ruled_out(plan, run, name, block.block))
             };
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
@@ -80,8 +87,8 @@ impl Deliberation {
         while let Some(round) = rounds.next() {
             let round: Vec<_> = round.iter().map(row).collect();
             match rounds.peek() {
-                Some(_) => self.race.pass(&round),
-                None => drop(self.race.round(&round)),
+                Some(_) => self.race.add_decided_round(&round),
+                None => drop(self.race.add_round(&round)),
             }
         }
         self.blocks += placed.len();
@@ -98,7 +105,7 @@ impl Deliberation {
 
     /// How the candidates compared at the last look; `None` where none were compared.
     pub fn last_look(&self) -> Option<BlockOutcome> {
-        self.race.last()
+        self.race.last_outcome()
     }
 
     /// The candidates that the next block tries.
@@ -112,7 +119,7 @@ impl Deliberation {
     }
 }
 
-fn rule(plan: &Plan, run: &Run) -> Rule {
+fn stopping_rule(plan: &Plan, run: &Run) -> Rule {
     let blocks = plan.protocol.blocks;
     // An extended run is to give a full ranking, not only a recommendation.
     let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
@@ -170,10 +177,10 @@ mod tests {
         let (mut fold, mut known) = (Fold::new(&plan), None::<Deliberation>);
         for record in made::journal(events).records {
             let ended = matches!(record.event, Event::BlockFinished { .. });
-            fold.take(record);
+            fold.add_record(record);
             let Some(run) = fold.run().filter(|_| ended) else { continue };
-            let replayed = Deliberation::of(&plan, run);
-            let known = known.get_or_insert_with(|| Deliberation::of(&plan, run));
+            let replayed = Deliberation::from_run(&plan, run);
+            let known = known.get_or_insert_with(|| Deliberation::from_run(&plan, run));
             known.go_on(&plan, run);
             let of = |one: &Deliberation| {
                 let racing: Vec<String> = one.racing().map(str::to_owned).collect();

@@ -41,7 +41,7 @@ pub struct DeviceSide {
 
 impl Dependence {
     /// Whether a different candidate leads on each side, by the point estimates and by more than the tie.
-    pub fn turns(&self, tie: f64) -> bool {
+    pub fn changes_leader(&self, tie: f64) -> bool {
         let [one, other] = self.sides.map(|side| side.ratio.point);
         one.min(other) < 1.0 / (1.0 + tie) && one.max(other) > 1.0 + tie
     }
@@ -56,14 +56,14 @@ impl Dependence {
 
 /// The dependences of the differences from the first of the ranking. Those come first in which a different candidate
 /// leads on each side, then those with the largest change.
-pub(super) fn dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Dependence> {
+pub(super) fn find_dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Dependence> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut found: Vec<Dependence> = rivals
         .iter()
         .flat_map(|rival| of_pair(evidence, &rival.candidate, &leader.candidate, rivals.len()))
-        .filter(|one| apart(one) > libm::log1p(evidence.tie()))
+        .filter(|one| side_difference(one) > libm::log1p(evidence.tie()))
         .collect();
-    let key = |one: &Dependence| (one.turns(evidence.tie()), apart(one));
+    let key = |one: &Dependence| (one.changes_leader(evidence.tie()), side_difference(one));
     found.sort_by(|one, other| {
         let (one, other) = (key(one), key(other));
         other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
@@ -72,7 +72,7 @@ pub(super) fn dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
 }
 
 /// The absolute difference between the two sides, as a logarithm.
-fn apart(one: &Dependence) -> f64 {
+fn side_difference(one: &Dependence) -> f64 {
     let [small, large] = one.sides.map(|side| libm::log(side.ratio.point));
     libm::fabs(large - small)
 }
@@ -97,7 +97,7 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
             number: names[one.column].clone(),
             or: one.together.iter().map(|other| names[*other].clone()).collect(),
             p: one.p,
-            sides: sides(&blocks)?,
+            sides: split_at_median(&blocks)?,
             blocks,
         })
     };
@@ -105,7 +105,7 @@ fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rival
 }
 
 /// Splits the blocks at the median of the number: those with smaller values, and those with larger ones.
-fn sides(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
+fn split_at_median(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
     let numbers: Vec<f64> = blocks.iter().map(|(number, _)| number.to_scale()).collect();
     let (least, most) = (smallest(&numbers)?, -smallest(&numbers.iter().map(|x| -x).collect::<Vec<_>>())?);
     // The median of flags may be one of the two values; then the midpoint of smallest and largest splits the blocks.
@@ -115,7 +115,8 @@ fn sides(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
         let mut here: Vec<&(DrawnNumber, f64)> =
             blocks.iter().filter(|(number, _)| (number.to_scale() > middle) == large).collect();
         here.sort_by(|one, other| one.0.to_scale().total_cmp(&other.0.to_scale()));
-        let ratio = Evidence::of(&here.iter().map(|(_, behind)| *behind).collect::<Vec<_>>())?.ratio();
+        let ratio =
+            Evidence::from_sample(&here.iter().map(|(_, behind)| *behind).collect::<Vec<_>>())?.ratio();
         Some(DeviceSide { from: here.first()?.0, to: here.last()?.0, ratio })
     };
     Some([side(false)?, side(true)?])

@@ -41,7 +41,7 @@ impl DevicePrediction {
 
 /// A prediction for each rival of the first of the ranking, in the ranking's order; empty where every block had the
 /// same device.
-pub(super) fn predictions(
+pub(super) fn predict_rivals(
     evidence: &VerdictEvidence<'_>,
     ranking: &[Rank],
     depends: &[Dependence],
@@ -51,13 +51,13 @@ pub(super) fn predictions(
         let of_pair = |one: &&Dependence| one.candidate == rival.candidate && one.against == leader.candidate;
         // The first is the number that explains most.
         let number = depends.iter().filter(of_pair).find_map(|one| one.two_values().map(|_| &*one.number));
-        predict(evidence, &rival.candidate, &leader.candidate, number)
+        predict_pair(evidence, &rival.candidate, &leader.candidate, number)
     };
     rivals.iter().filter_map(predict).collect()
 }
 
 /// The prediction for a pair; `number` is a two-valued one on which its ratio depends.
-fn predict(
+fn predict_pair(
     evidence: &VerdictEvidence<'_>,
     candidate: &str,
     against: &str,

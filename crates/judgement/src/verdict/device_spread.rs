@@ -29,13 +29,15 @@ pub struct DeviceSpread {
 /// Candidates with a ratio to the first of the ranking that varies much between devices, the widest spread first.
 pub(super) fn device_spreads(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<DeviceSpread> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
-    let mut spreads: Vec<DeviceSpread> =
-        rivals.iter().filter_map(|rival| spread(evidence, &rival.candidate, &leader.candidate)).collect();
+    let mut spreads: Vec<DeviceSpread> = rivals
+        .iter()
+        .filter_map(|rival| device_spread(evidence, &rival.candidate, &leader.candidate))
+        .collect();
     spreads.sort_by(|one, other| (other.most / other.least).total_cmp(&(one.most / one.least)));
     spreads
 }
 
-fn spread(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str) -> Option<DeviceSpread> {
+fn device_spread(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str) -> Option<DeviceSpread> {
     let logs: Vec<f64> =
         evidence.behind_on_devices(candidate, against).into_iter().map(|(_, behind)| behind).collect();
     let of = |pick: fn(f64, f64) -> f64| logs.iter().copied().reduce(pick).map(libm::exp);

@@ -43,17 +43,17 @@ pub(super) fn device_strata(
     ranking: &[Rank],
     depends: &[Dependence],
 ) -> Vec<DeviceStratum> {
-    let turning = depends.iter().filter(|one| one.turns(evidence.tie()));
+    let turning = depends.iter().filter(|one| one.changes_leader(evidence.tie()));
     let strata = turning.filter_map(|one| {
         let [low, high] = one.two_values()?;
-        let [low, high] = [low, high].map(|value| stratum(evidence, ranking, one, value));
+        let [low, high] = [low, high].map(|value| estimate_stratum(evidence, ranking, one, value));
         let (low, high) = (low?, high?);
         (low.leader != high.leader).then(|| vec![low, high])
     });
     strata.into_iter().next().unwrap_or_default()
 }
 
-fn stratum(
+fn estimate_stratum(
     evidence: &VerdictEvidence<'_>,
     ranking: &[Rank],
     dependence: &Dependence,
@@ -70,7 +70,7 @@ fn stratum(
             .collect()
     };
     let to_first = |name: &str| {
-        if name == first { Some(0.0) } else { Some(Evidence::of(&behind(name, first))?.difference) }
+        if name == first { Some(0.0) } else { Some(Evidence::from_sample(&behind(name, first))?.difference) }
     };
     let compared: Vec<(&str, f64)> = names.iter().filter_map(|name| Some((*name, to_first(name)?))).collect();
     let (leader, _) = *compared.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
@@ -79,7 +79,7 @@ fn stratum(
     let rival_count = compared.len().saturating_sub(1).max(1) as f64;
     for (name, _) in compared.iter().filter(|(name, _)| *name != leader) {
         let differences = behind(name, leader);
-        let Some(found) = Evidence::of(&differences) else { continue };
+        let Some(found) = Evidence::from_sample(&differences) else { continue };
         devices = devices.max(differences.len());
         recommended &= found.count >= FEWEST as usize
             && found.p_above(-libm::log1p(evidence.tie())) <= LEVEL / rival_count;

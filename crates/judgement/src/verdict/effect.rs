@@ -31,7 +31,7 @@ pub enum EffectSize {
 
 impl EffectSize {
     /// Classifies a ratio; `tie` is the share below which a difference does not matter.
-    pub fn of(ratio: &Estimate, tie: f64) -> Self {
+    pub fn from_ratio(ratio: &Estimate, tie: f64) -> Self {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
         match ratio.low.zip(ratio.high) {
             None => EffectSize::TooFew,
@@ -53,7 +53,10 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
                 let log = |trial: &Trial| log_cost(metric, phase, trial);
-                Some(Evidence::of(&blocks.differences(&changed.name, &base.name, log))?.ratio_at_the_stop())
+                Some(
+                    Evidence::from_sample(&blocks.differences(&changed.name, &base.name, log))?
+                        .ratio_at_the_stop(),
+                )
             };
             OptionEffect {
                 base: base.name.clone(),
@@ -73,11 +76,11 @@ pub(super) fn is_single_change(one: &Candidate, other: &Candidate) -> bool {
 
 /// The option that `changed` has and `base` leaves at its default, where all else is the same.
 fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
-    let differs = |axis: &&Axis| axis.given(base) != axis.given(changed);
+    let differs = |axis: &&Axis| axis.set_level(base) != axis.set_level(changed);
     let mut differing = AXES.iter().filter(differs);
     match (differing.next(), differing.next()) {
         (Some(axis @ Axis { role: AxisRole::Option, .. }), None) => {
-            let added = axis.given(changed).besides(&axis.given(base))?;
+            let added = axis.set_level(changed).words_beyond(&axis.set_level(base))?;
             Some(format!("{} {added}", axis.key_of(&added)))
         }
         _ => None,
@@ -94,7 +97,7 @@ mod tests {
     fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
         let seen = |low, point, high, n| {
             let end = |end| (n >= 3).then_some(end);
-            EffectSize::of(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
+            EffectSize::from_ratio(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
         };
         assert_eq!(seen(1.1, 1.2, 1.4, 6), EffectSize::Worse);
         assert_eq!(seen(0.5, 0.6, 0.9, 6), EffectSize::Better);
@@ -106,8 +109,8 @@ mod tests {
     fn candidate(layers: &[&str], mount: &[&str]) -> Candidate {
         Candidate {
             mount: mount.iter().map(|&word| word.to_owned()).collect(),
-            layers: Layers::of(layers.iter().copied()).unwrap(),
-            ..Candidate::plain("ext4")
+            layers: Layers::from_names(layers.iter().copied()).unwrap(),
+            ..Candidate::with_defaults("ext4")
         }
     }
 

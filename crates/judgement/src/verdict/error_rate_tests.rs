@@ -37,7 +37,7 @@ fn recommended(plan: &Plan, copies: [f64; 5], noise: &mut Noise) -> Option<Strin
     let mut fold = Fold::new(plan);
     let mut deliberation = None::<Deliberation>;
     let told = |fold: &mut Fold, trial: Option<TrialId>, event: Event| {
-        made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
+        made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.add_record(record));
     };
     told(&mut fold, None, made::started());
     let mut racing: Vec<&str> = NAMES.to_vec();
@@ -61,7 +61,7 @@ fn recommended(plan: &Plan, copies: [f64; 5], noise: &mut Noise) -> Option<Strin
         }
         told(&mut fold, None, Event::BlockFinished { block, attempt: 1, invalid: None });
         let run = fold.run().unwrap();
-        let known = deliberation.get_or_insert_with(|| Deliberation::of(plan, run));
+        let known = deliberation.get_or_insert_with(|| Deliberation::from_run(plan, run));
         known.go_on(plan, run);
         match known.outcome() {
             Ruling::Continue => {}

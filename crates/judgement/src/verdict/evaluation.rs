@@ -101,7 +101,7 @@ mod tests {
         .unwrap();
         let mut fold = Fold::new(&plan);
         let events = vec![(None, made::started()), (None, Event::PowerCut(cuts))];
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
         let run = fold.run().unwrap();
         let found = unevaluated(&plan, run, &[], "a", &["b".to_owned()]);
         assert_eq!(found[0].lacks, [MissingEvaluation::Rot]);

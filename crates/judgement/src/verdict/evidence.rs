@@ -17,7 +17,7 @@ pub(super) struct VerdictEvidence<'a> {
 
 impl VerdictEvidence<'_> {
     /// How far one candidate is behind another for the goal, as a logarithm, block by block.
-    pub(super) fn behind(&self, candidate: &str, other: &str) -> Vec<f64> {
+    pub(super) fn log_ratios(&self, candidate: &str, other: &str) -> Vec<f64> {
         self.trials.differences(candidate, other, |trial| self.score(trial))
     }
 
@@ -30,7 +30,7 @@ impl VerdictEvidence<'_> {
     /// block had the same device. Candidates on different models share no device.
     pub(super) fn behind_on_devices(&self, candidate: &str, other: &str) -> Vec<(&DrawnNumbers, f64)> {
         self.trials
-            .beside(candidate, other)
+            .trials_in_common(candidate, other)
             .filter(|(ours, theirs)| {
                 !ours.learnt.drawn.is_empty() && ours.learnt.drawn == theirs.learnt.drawn
             })

@@ -13,7 +13,7 @@ use super::VerdictEvidence;
 use super::cost::cost_of_trial;
 use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
-use crate::statistics::{Additive, Estimate, Evidence, holm};
+use crate::statistics::{Additive, Estimate, Evidence, adjust_by_holm};
 
 /// Family-wise error rate over all effects, and separately over all interactions (Holm's correction).
 const ALPHA: f64 = 0.05;
@@ -82,21 +82,22 @@ pub(super) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) 
         !is_twin(&candidate.name)
             && candidate.path.is_none()
             && measured.contains(&candidate.name.as_str())
-            && evidence.trials.of(&candidate.name).any(|trial| evidence.score(trial).is_some())
+            && evidence.trials.trials_of(&candidate.name).any(|trial| evidence.score(trial).is_some())
     };
     let candidates: Vec<&Candidate> = evidence.plan.candidates.iter().filter(tried).collect();
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let Some(fit) = Additive::fit(&evidence.trials.rows(&names, |trial| evidence.score(trial))) else {
+    let Some(fit) = Additive::fit(&evidence.trials.rows_by_block(&names, |trial| evidence.score(trial)))
+    else {
         return Vec::new();
     };
     let taken: Option<Vec<AddedSeconds>> =
-        candidates.iter().map(|candidate| taken(evidence, &candidate.name)).collect();
-    let cells: Vec<Levels> = candidates.into_iter().map(levels).collect();
-    effects(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
+        candidates.iter().map(|candidate| mean_seconds(evidence, &candidate.name)).collect();
+    let cells: Vec<Levels> = candidates.into_iter().map(candidate_levels).collect();
+    effects_of_factor(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
 }
 
 /// Seconds that a candidate spent in the phases of the goal: the mean over its trials.
-fn taken(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
+fn mean_seconds(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
     if evidence.objective.metric != "durable" {
         return None;
     }
@@ -105,21 +106,21 @@ fn taken(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds
         let of_trial = |trial: &Trial| -> Option<f64> {
             metrics.iter().map(|metric| cost_of_trial(&phases, trial, metric)).sum()
         };
-        let each: Vec<f64> = evidence.trials.of(candidate).filter_map(of_trial).collect();
+        let each: Vec<f64> = evidence.trials.trials_of(candidate).filter_map(of_trial).collect();
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     };
     Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
 }
 
 /// The contrast of the seconds that the candidates took.
-fn added(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
+fn contrast_seconds(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
     let sum = |seconds: fn(&AddedSeconds) -> f64| {
         weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()
     };
     AddedSeconds { durable: sum(|one| one.durable), cpu: sum(|one| one.cpu) }
 }
 
-fn effects(
+fn effects_of_factor(
     cells: &[Levels],
     fit: &Additive,
     bound: f64,
@@ -127,21 +128,24 @@ fn effects(
 ) -> Vec<FactorEffect> {
     let mut found = Vec::new();
     for factor in (0..AXES.len()).rev() {
-        for level in distinct(cells, factor) {
-            let (against, changes) = changes(cells, factor, &level);
+        for level in distinct_levels(cells, factor) {
+            let (against, changes) = changes_to_level(cells, factor, &level);
             // A single filesystem has no other to be compared with.
-            if changes.len() < 2 || distinct(cells, factor).len() < 2 {
+            if changes.len() < 2 || distinct_levels(cells, factor).len() < 2 {
                 continue;
             }
-            let interactions =
-                if factor == FILESYSTEM { Vec::new() } else { interactions(cells, factor, &changes) };
+            let interactions = if factor == FILESYSTEM {
+                Vec::new()
+            } else {
+                interaction_contrasts(cells, factor, &changes)
+            };
             found.push((factor, level, against, changes, interactions));
         }
     }
     let main: Vec<Evidence> =
-        found.iter().map(|(.., changes, _)| fit.contrast(&mean(changes.iter()))).collect();
+        found.iter().map(|(.., changes, _)| fit.estimate_contrast(&mean_weights(changes.iter()))).collect();
     let apart = found.iter().flat_map(|(.., interactions)| interactions);
-    let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.contrast(weights)).collect();
+    let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.estimate_contrast(weights)).collect();
     let (sure, mut sure_apart) = (no_chance(&main), no_chance(&apart).into_iter().zip(&apart));
     let large = |evidence: &Evidence| evidence.difference.abs() > bound;
     found
@@ -153,7 +157,9 @@ fn effects(
             against,
             ratio: evidence.ratio(),
             pairs: changes.len(),
-            added: taken.filter(|_| factor != FILESYSTEM).map(|taken| added(&mean(changes.iter()), taken)),
+            added: taken
+                .filter(|_| factor != FILESYSTEM)
+                .map(|taken| contrast_seconds(&mean_weights(changes.iter()), taken)),
             certain: sure && large(evidence),
             slight: sure && !large(evidence),
             interactions: interactions
@@ -162,7 +168,7 @@ fn effects(
                 .map(|((factor, level, here, _), (sure, evidence))| Interaction {
                     factor: AXES[factor].key_of(&level),
                     level,
-                    here: fit.contrast(&here).ratio(),
+                    here: fit.estimate_contrast(&here).ratio(),
                     ratio: evidence.ratio(),
                     certain: sure && large(evidence),
                 })
@@ -171,19 +177,23 @@ fn effects(
         .collect()
 }
 
-fn levels(candidate: &Candidate) -> Levels {
-    std::array::from_fn(|factor| AXES[factor].given(candidate).text())
+fn candidate_levels(candidate: &Candidate) -> Levels {
+    std::array::from_fn(|factor| AXES[factor].set_level(candidate).text())
 }
 
 /// The levels of a factor without repetition, in the order of the plan.
-fn distinct(cells: &[Levels], factor: usize) -> Vec<String> {
+fn distinct_levels(cells: &[Levels], factor: usize) -> Vec<String> {
     once_each(cells.iter().map(|cell| cell[factor].clone()))
 }
 
 /// The base level that `level` is compared with, and every change of that option alone: the index of the candidate that
 /// has the level, with the weights of the contrast.
-fn changes(cells: &[Levels], factor: usize, level: &str) -> (Option<String>, Vec<(usize, Vec<f64>)>) {
-    let all = distinct(cells, factor);
+fn changes_to_level(
+    cells: &[Levels],
+    factor: usize,
+    level: &str,
+) -> (Option<String>, Vec<(usize, Vec<f64>)>) {
+    let all = distinct_levels(cells, factor);
     let base = all.iter().find(|level| level.is_empty()).or(all.first()).cloned().unwrap_or_default();
     let with = |cell: &Levels, level: &str| {
         let mut other = cell.clone();
@@ -212,16 +222,16 @@ type Apart = (usize, String, Vec<f64>, Vec<f64>);
 
 /// The contrasts between changes at each level of each other factor and changes at its other levels. With two levels,
 /// one contrast suffices, so the first level is left out.
-fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
+fn interaction_contrasts(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
     let mut found = Vec::new();
     for other in (0..AXES.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
         let with: Vec<Levels> = changes.iter().map(|(at, _)| cells[*at].clone()).collect();
-        let levels = distinct(&with, other);
+        let levels = distinct_levels(&with, other);
         let several = levels.len();
         for level in levels.into_iter().skip(usize::from(several <= 2)) {
             let (here, there): (Vec<_>, Vec<_>) =
                 changes.iter().partition(|(at, _)| cells[*at][other] == level);
-            let (here, there) = (mean(here.into_iter()), mean(there.into_iter()));
+            let (here, there) = (mean_weights(here.into_iter()), mean_weights(there.into_iter()));
             let weights = here.iter().zip(&there).map(|(here, there)| here - there).collect();
             found.push((other, level, here, weights));
         }
@@ -229,7 +239,7 @@ fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) 
     found
 }
 
-fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
+fn mean_weights<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
     let changes: Vec<&Vec<f64>> = changes.map(|(_, weights)| weights).collect();
     let length = changes.first().map_or(0, |weights| weights.len());
     let sum = |at: usize| changes.iter().map(|weights| weights[at]).sum::<f64>();
@@ -240,12 +250,12 @@ fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
 fn no_chance(found: &[Evidence]) -> Vec<bool> {
     let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
     let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();
-    holm(&p).into_iter().zip(found).map(sure).collect()
+    adjust_by_holm(&p).into_iter().zip(found).map(sure).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AXES, Additive, FILESYSTEM, FactorEffect, Levels, effects};
+    use super::{AXES, Additive, FILESYSTEM, FactorEffect, Levels, effects_of_factor};
 
     const NOISE: f64 = 0.05;
     const LUKS: f64 = 0.10;
@@ -288,7 +298,7 @@ mod tests {
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
-        effects(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None)
+        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None)
     }
 
     fn normals() -> impl FnMut() -> f64 {
@@ -344,7 +354,7 @@ mod tests {
         // A filesystem alone has no others to differ from.
         let alone = [0, 1].map(|at| std::array::from_fn(|factor| cells()[at][factor].clone()));
         let rows = vec![vec![Some(1.0), Some(1.2)]; 3];
-        assert!(effects(&alone, &Additive::fit(&rows).unwrap(), 0.03, None).is_empty());
+        assert!(effects_of_factor(&alone, &Additive::fit(&rows).unwrap(), 0.03, None).is_empty());
         // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
         let found = world(2, 1.0, &mut normal);
         assert!(

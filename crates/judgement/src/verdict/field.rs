@@ -30,11 +30,11 @@ pub enum Mark {
 }
 
 impl<'a> Field<'a> {
-    pub fn of(judged: &'a Judgement<'a>, metric: &str, phase: &str) -> Self {
+    pub fn from_judgement(judged: &'a Judgement<'a>, metric: &str, phase: &str) -> Self {
         let is_of = |found: &&PhaseEstimate| found.metric == metric && found.phase == phase;
         let all = judged.estimates.iter().enumerate().filter(|(_, found)| is_of(found));
         let all: Vec<(usize, &PhaseEstimate)> = all.collect();
-        let contesting = || all.iter().copied().filter(|(_, found)| contests(judged, found));
+        let contesting = || all.iter().copied().filter(|(_, found)| can_be_best(judged, found));
         let best = best_of(contesting());
         let groups = judged.verdict.groups.iter();
         let best_of_group = |group: &'a GroupVerdict| {
@@ -56,20 +56,20 @@ impl<'a> Field<'a> {
     }
 
     /// How many times worse than the best it is.
-    pub fn times(&self, own: &PhaseEstimate) -> Option<f64> {
+    pub fn times_worse_than_best(&self, own: &PhaseEstimate) -> Option<f64> {
         times_worse(own, own.estimate.point, self.best_beside(own)?.1.estimate.point)
     }
 
     pub fn mark(&self, own: &PhaseEstimate) -> Mark {
-        let best = self.best_beside(own).filter(|_| contests(self.judged, own));
+        let best = self.best_beside(own).filter(|_| can_be_best(self.judged, own));
         let Some((_, best)) = best else { return Mark::Plain };
         let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
         let unsure = || {
             let pairs = self.judged.blocks.differences(&own.candidate, &best.candidate, log);
-            let ratio = Evidence::of(&pairs).map(|evidence| evidence.ratio_at_the_stop());
+            let ratio = Evidence::from_sample(&pairs).map(|evidence| evidence.ratio_at_the_stop());
             ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
         };
-        match self.times(own) {
+        match self.times_worse_than_best(own) {
             // A value equal to the best, such as zero, is also the best, though it may have no ratio.
             _ if own.estimate.point == best.estimate.point => Mark::Best,
             Some(small) if small <= 1.0 + self.judged.plan.protocol.tie => Mark::Tied,
@@ -80,7 +80,7 @@ impl<'a> Field<'a> {
 }
 
 /// Whether the estimate can be the best: a twin cannot, and where the run ranks nothing, none can.
-fn contests(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
+fn can_be_best(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
     judged.verdict.refused.is_none() && !is_twin(&found.candidate)
 }
 

@@ -38,7 +38,7 @@ pub struct LeftOutPhase {
 
 impl Objective {
     /// The goal as the plan states it, before any trial.
-    pub fn planned(plan: &Plan) -> Self {
+    pub fn from_plan(plan: &Plan) -> Self {
         let goal = &plan.goal;
         let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
         let given = if goal.weights.is_empty() { every() } else { goal.weights.clone() };
@@ -54,14 +54,14 @@ impl Objective {
 
     /// The goal over the phases in which every candidate has a number in every trial. A candidate without a number for
     /// a phase must not drop out of the comparison for that.
-    pub fn of(plan: &Plan, run: &Run) -> Self {
-        let mut objective = Self::planned(plan);
-        objective.take(&run.trials);
+    pub fn from_run(plan: &Plan, run: &Run) -> Self {
+        let mut objective = Self::from_plan(plan);
+        objective.add_trials(&run.trials);
         objective
     }
 
     /// Adds further trials of a run, from blocks that have ended.
-    pub(super) fn take(&mut self, trials: &[Trial]) {
+    pub(super) fn add_trials(&mut self, trials: &[Trial]) {
         let done = trials
             .iter()
             .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
@@ -69,7 +69,8 @@ impl Objective {
             let (metric, by) = (self.metric.as_str(), self.by);
             let planned = &self.planned_bytes;
             let moved = |phase: &str| insufficient_share(phase, trial, planned.get(phase).copied());
-            let lacks = |phase: &str| cost(metric, by, phase, trial).is_none() || moved(phase).is_some();
+            let lacks =
+                |phase: &str| phase_cost(metric, by, phase, trial).is_none() || moved(phase).is_some();
             let lacked: Vec<String> = self.weights.keys().filter(|phase| lacks(phase)).cloned().collect();
             for one in self.left_out.iter_mut().filter(|one| lacks(&one.phase)) {
                 one.moved = one.moved.into_iter().chain(moved(&one.phase)).reduce(f64::min);
@@ -99,7 +100,7 @@ impl Objective {
     /// The logarithm of the goal in one trial, where smaller is better. `None` when a phase that counts was not
     /// measured, or when the goal is zero, because zero has no ratios.
     pub fn log_score(&self, trial: &Trial) -> Option<f64> {
-        self.log_of(|phase| self.cost(phase, trial))
+        self.log_of(|phase| self.phase_cost(phase, trial))
     }
 
     /// The logarithm of the goal as if each phase had taken `more` of the metric, or less where that is negative.
@@ -113,8 +114,8 @@ impl Objective {
 
     /// The contribution of a phase of a trial to the goal per unit of weight: its number in a total, the logarithm of
     /// its cost in a score.
-    pub(super) fn cost(&self, phase: &str, trial: &Trial) -> Option<f64> {
-        cost(&self.metric, self.by, phase, trial)
+    pub(super) fn phase_cost(&self, phase: &str, trial: &Trial) -> Option<f64> {
+        phase_cost(&self.metric, self.by, phase, trial)
     }
 
     fn log_of(&self, cost: impl Fn(&str) -> Option<f64>) -> Option<f64> {
@@ -129,7 +130,7 @@ impl Objective {
     }
 }
 
-fn cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64> {
+fn phase_cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Option<f64> {
     match by {
         Aggregation::Total => {
             // Zero has no ratios, and a time of zero means that the work was not done.
@@ -145,7 +146,7 @@ pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
     let measurement = observation.measurements.iter().find(|measurement| measurement.metric == metric)?;
     let better = better_of(&measurement.metric, measurement.unit, measurement.better);
     let sign = if better == Better::Higher { -1.0 } else { 1.0 };
-    Some(sign * log(measurement.resolved())).filter(|log| log.is_finite())
+    Some(sign * log(measurement.resolved_value())).filter(|log| log.is_finite())
 }
 
 #[cfg(test)]
@@ -177,9 +178,9 @@ mod tests {
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
         let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
         let run = fold.run().unwrap();
-        let objective = Objective::of(plan, run);
+        let objective = Objective::from_run(plan, run);
         let scores = run.trials.iter().map(|trial| objective.log_score(trial).map(libm::exp)).collect();
         (objective, scores)
     }
@@ -209,8 +210,8 @@ mod tests {
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
         let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
-        Objective::of(plan, fold.run().unwrap())
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
+        Objective::from_run(plan, fold.run().unwrap())
     }
 
     #[test]

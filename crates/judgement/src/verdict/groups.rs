@@ -18,14 +18,14 @@ pub struct GroupVerdict {
 }
 
 impl GroupVerdict {
-    pub(super) fn of(group: &GroupRun) -> Self {
-        let verdict = Judgement::of(&group.plan, &group.run).verdict;
+    pub(super) fn from_group(group: &GroupRun) -> Self {
+        let verdict = Judgement::from_run(&group.plan, &group.run).verdict;
         let candidates = group.plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
         GroupVerdict { title: group.title.clone(), protection: group.protection.clone(), candidates, verdict }
     }
 
     /// The candidate that is the only one with a score: there is nothing that it could be ranked against.
-    pub fn alone(&self) -> Option<&Rank> {
+    pub fn sole_candidate(&self) -> Option<&Rank> {
         match self.verdict.ranking.as_slice() {
             [only] if self.verdict.recommended.is_none() => Some(only),
             _ => None,
@@ -40,7 +40,7 @@ impl GroupVerdict {
 
 impl Verdict {
     /// The recommended candidates, one for each protection level that has a recommendation.
-    pub fn taken(&self) -> Vec<&str> {
+    pub fn recommended_names(&self) -> Vec<&str> {
         match self.groups.as_slice() {
             [] => self.recommended.as_deref().into_iter().collect(),
             groups => groups.iter().filter_map(|group| group.verdict.recommended.as_deref()).collect(),
@@ -48,7 +48,7 @@ impl Verdict {
     }
 
     /// The place of a candidate in the ranking, or in that of its protection level; 0 for a leader.
-    pub fn place(&self, candidate: &str) -> Option<usize> {
+    pub fn place_in_ranking(&self, candidate: &str) -> Option<usize> {
         let place = |verdict: &Verdict| verdict.ranking.iter().position(|rank| rank.candidate == candidate);
         match self.groups.as_slice() {
             [] => place(self),
@@ -72,7 +72,7 @@ impl Verdict {
     }
 
     /// Replaces the ranking of all candidates against each other by those of the groups, one after the other.
-    pub(super) fn split(&mut self, groups: Vec<GroupVerdict>, costs: Vec<ProtectionCost>) {
+    pub(super) fn split_by_group(&mut self, groups: Vec<GroupVerdict>, costs: Vec<ProtectionCost>) {
         if self.refused.is_some() {
             return;
         }
@@ -87,23 +87,26 @@ impl Verdict {
         };
         let first = contests.iter().find_map(|verdict| verdict.recommended.clone());
         self.recommended = first.filter(|_| self.outcome != Outcome::Undecided);
-        fn joined<T: Clone>(groups: &[GroupVerdict], part: impl Fn(&Verdict) -> &Vec<T>) -> Vec<T> {
+        fn concatenate_parts<T: Clone>(
+            groups: &[GroupVerdict],
+            part: impl Fn(&Verdict) -> &Vec<T>,
+        ) -> Vec<T> {
             groups.iter().flat_map(|group| part(&group.verdict).clone()).collect()
         }
-        self.tied = joined(&groups, |verdict| &verdict.tied);
-        self.behind = joined(&groups, |verdict| &verdict.behind);
-        self.open = joined(&groups, |verdict| &verdict.open);
-        self.unevaluated = joined(&groups, |verdict| &verdict.unevaluated);
-        self.ranking = joined(&groups, |verdict| &verdict.ranking);
-        self.standings = joined(&groups, |verdict| &verdict.standings);
-        self.unsettled = joined(&groups, |verdict| &verdict.unsettled);
-        self.tradeoffs = joined(&groups, |verdict| &verdict.tradeoffs);
-        self.sensitivity = joined(&groups, |verdict| &verdict.sensitivity);
-        self.depends = joined(&groups, |verdict| &verdict.depends);
-        self.device_spreads = joined(&groups, |verdict| &verdict.device_spreads);
-        self.predictions = joined(&groups, |verdict| &verdict.predictions);
-        self.device_strata = joined(&groups, |verdict| &verdict.device_strata);
-        let mut limits = joined(&groups, |verdict| &verdict.limits);
+        self.tied = concatenate_parts(&groups, |verdict| &verdict.tied);
+        self.behind = concatenate_parts(&groups, |verdict| &verdict.behind);
+        self.open = concatenate_parts(&groups, |verdict| &verdict.open);
+        self.unevaluated = concatenate_parts(&groups, |verdict| &verdict.unevaluated);
+        self.ranking = concatenate_parts(&groups, |verdict| &verdict.ranking);
+        self.standings = concatenate_parts(&groups, |verdict| &verdict.standings);
+        self.unsettled = concatenate_parts(&groups, |verdict| &verdict.unsettled);
+        self.tradeoffs = concatenate_parts(&groups, |verdict| &verdict.tradeoffs);
+        self.sensitivity = concatenate_parts(&groups, |verdict| &verdict.sensitivity);
+        self.depends = concatenate_parts(&groups, |verdict| &verdict.depends);
+        self.device_spreads = concatenate_parts(&groups, |verdict| &verdict.device_spreads);
+        self.predictions = concatenate_parts(&groups, |verdict| &verdict.predictions);
+        self.device_strata = concatenate_parts(&groups, |verdict| &verdict.device_strata);
+        let mut limits = concatenate_parts(&groups, |verdict| &verdict.limits);
         let mut known = Vec::new();
         limits.retain(|limit| {
             let is_new = !known.contains(limit);
@@ -153,7 +156,7 @@ mod tests {
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
         let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
         fold.into_run().unwrap()
     }
 
@@ -170,7 +173,7 @@ mod tests {
         } });
         let plan = plan(&goal(&levels));
         let run = run(&plan, &["ext2"]);
-        let verdict = Judgement::of(&plan, &run).verdict;
+        let verdict = Judgement::from_run(&plan, &run).verdict;
         let taken: Vec<(&str, Option<&str>)> = verdict
             .groups
             .iter()
@@ -182,15 +185,15 @@ mod tests {
             ("unencrypted, not crash-safe", None),
         ];
         assert_eq!(taken, expected);
-        assert_eq!(verdict.groups[2].alone().unwrap().candidate, "ext2");
+        assert_eq!(verdict.groups[2].sole_candidate().unwrap().candidate, "ext2");
         // There is nothing to conclude about a candidate alone.
         assert!(!verdict.limits.iter().any(|limit| matches!(limit, Limit::FewBlocks(_))));
         assert_eq!(
-            (verdict.recommended.as_deref(), verdict.taken()),
+            (verdict.recommended.as_deref(), verdict.recommended_names()),
             (Some("ext4"), vec!["ext4", "xfs+luks2"])
         );
         assert_ne!(verdict.outcome, Outcome::Undecided);
-        assert_eq!(["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place(name)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place_in_ranking(name)), [Some(0), Some(0), Some(1)]);
         assert_eq!(
             ["xfs", "ext4+luks2", "ext4", "ext2"].map(|name| verdict.is_behind(name)),
             [true, true, false, false]
@@ -214,7 +217,7 @@ mod tests {
         let plan = plan(&goal(
             &json!({ "protection": { "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"] } }),
         ));
-        let verdict = Judgement::of(&plan, &run(&plan, &["ext4+luks2", "xfs+luks2"])).verdict;
+        let verdict = Judgement::from_run(&plan, &run(&plan, &["ext4+luks2", "xfs+luks2"])).verdict;
         let place = |is: fn(&Limit) -> bool| verdict.limits.iter().position(is).unwrap();
         let few = place(|limit| matches!(limit, Limit::FewBlocks(2)));
         assert!(few < place(|limit| matches!(limit, Limit::FreshlyMade)), "{:?}", verdict.limits);
@@ -224,7 +227,7 @@ mod tests {
     fn a_plan_without_levels_is_judged_as_before() {
         let plan = plan(&goal(&json!({})));
         let run = run(&plan, &["ext2"]);
-        let verdict = Judgement::of(&plan, &run).verdict;
+        let verdict = Judgement::from_run(&plan, &run).verdict;
         assert!(verdict.groups.is_empty() && verdict.protection_costs.is_empty());
         assert!(verdict.standings.iter().all(|one| one.against == verdict.ranking[0].candidate));
     }

@@ -22,7 +22,7 @@ pub struct Harness {
 
 impl Harness {
     /// Sums over the run's trials; `None` where no wall time is known.
-    pub fn of(run: &Run) -> Option<Self> {
+    pub fn from_run(run: &Run) -> Option<Self> {
         let (mut wall, mut measured, mut settle) = (0.0, 0.0, 0.0);
         let mut spent = Some(Spent::default());
         let mut simulated = None;
@@ -60,7 +60,7 @@ impl Harness {
     }
 
     /// The parts of the overhead, as shares of wall time that add up to it; empty if they were not recorded.
-    pub fn parts(&self) -> Vec<(&'static str, f64)> {
+    pub fn overhead_parts(&self) -> Vec<(&'static str, f64)> {
         let Some(Spent { boot, staging, work, teardown }) = self.spent else { return Vec::new() };
         // Steps are stamped when the journal has their records, which is a little after they begin. The stamps give the
         // proportions of the overhead, and the measured times give its total.

@@ -1,15 +1,15 @@
 //! Everything that a report of one run shows, computed once from its plan and journal: estimates, the verdict and
 //! supplementary tables. This module words nothing and lays nothing out.
 
-use super::candidates::candidates;
+use super::candidates::list_candidates;
 use super::protection_cost::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, GroupVerdict, Harness, Objective,
-    OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs,
+    OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs,
     cost_columns, estimate_all, group_runs, judge, option_effects, raw_shares, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
-use crate::plan::{Phase, Plan, contestants, is_twin};
+use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
 
 #[derive(Debug, Clone)]
 pub struct Judgement<'a> {
@@ -64,8 +64,8 @@ pub struct PhaseEntry {
 }
 
 impl<'a> Judgement<'a> {
-    pub fn of(plan: &'a Plan, run: &'a Run) -> Self {
-        let basis = basis(run);
+    pub fn from_run(plan: &'a Plan, run: &'a Run) -> Self {
+        let basis = find_basis(run);
         let disturbed = matches!(basis, TrialBasis::Disturbed(_));
         let ok = |name: &str| {
             let fits =
@@ -73,19 +73,19 @@ impl<'a> Judgement<'a> {
             run.candidates.iter().any(|state| state.name == name && fits(state.status))
         };
         let trials: Vec<&Trial> =
-            run.trials.iter().filter(|trial| used(trial, basis) && ok(&trial.id.candidate)).collect();
+            run.trials.iter().filter(|trial| is_used(trial, basis) && ok(&trial.id.candidate)).collect();
         let has_trials = |name: &&str| trials.iter().any(|trial| trial.id.candidate == **name);
         let measured: Vec<&str> =
             run.candidates.iter().map(|state| state.name.as_str()).filter(has_trials).collect();
-        let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
+        let contesting = |name: &&str| ranked_candidates(plan).any(|candidate| candidate.name == **name);
         let rivals: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks = ByBlock::of_run(run, trials.iter().copied());
-        let objective = Objective::of(plan, run);
+        let objective = Objective::from_run(plan, run);
         let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
         let groups = group_runs(plan, run);
         if !groups.is_empty() {
             let costs = protection_costs(plan, &objective, &blocks);
-            verdict.split(groups.iter().map(GroupVerdict::of).collect(), costs);
+            verdict.split_by_group(groups.iter().map(GroupVerdict::from_group).collect(), costs);
         }
         if plan.environments().len() > 1 {
             verdict.refuse(
@@ -94,7 +94,7 @@ impl<'a> Judgement<'a> {
         }
         let leader = verdict.ranking.first().map(|rank| rank.candidate.as_str());
         let estimates = estimate_all(run, &trials, leader);
-        let candidates = candidates(plan, run, &verdict, &measured);
+        let candidates = list_candidates(plan, run, &verdict, &measured);
         let phases = phases(plan, &estimates);
         let ok = candidates.iter().filter(|entry| entry.status == CandidateStatus::Ok);
         let ok: Vec<&str> = ok.map(|entry| entry.name).collect();
@@ -105,7 +105,7 @@ impl<'a> Judgement<'a> {
             run,
             basis,
             twins: control_pairs(&objective, run),
-            sites: SiteRatios::of(run, &objective, &blocks, verdict.first_ranking()),
+            sites: SiteRatios::from_run(run, &objective, &blocks, verdict.first_ranking()),
             costs: cost_columns(&objective.phases(), &blocks, &ok),
             effects: option_effects(plan, &blocks, &headline),
             findings: if estimates.is_empty() {
@@ -113,9 +113,9 @@ impl<'a> Judgement<'a> {
             } else {
                 then_and_now(plan, &run.header.beginning, &estimates, &blocks)
             },
-            combined: combined(plan, run, basis, &candidates),
+            combined: combine_runs(plan, run, basis, &candidates),
             raw_shares: raw_shares(plan, &estimates),
-            harness: Harness::of(run),
+            harness: Harness::from_run(run),
             candidates,
             phases,
             trials,
@@ -154,7 +154,7 @@ impl<'a> Judgement<'a> {
 
     /// The candidate and its twin, where a run only compares a candidate with itself.
     pub fn against_itself(&self) -> Option<&ControlPair> {
-        let is_alone = contestants(self.plan).any(|candidate| is_twin(&candidate.name));
+        let is_alone = ranked_candidates(self.plan).any(|candidate| is_twin(&candidate.name));
         match self.twins.as_slice() {
             [pair] if is_alone => Some(pair),
             _ => None,
@@ -166,7 +166,7 @@ fn is_headline(plan: &Plan, phase: &PhaseEntry) -> bool {
     phase.planned || plan.goal.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0)
 }
 
-fn basis(run: &Run) -> TrialBasis {
+fn find_basis(run: &Run) -> TrialBasis {
     let any = |standing: TrialStanding| {
         run.trials.iter().any(|trial| trial.status == Status::Ok && trial.standing == standing)
     };
@@ -180,9 +180,9 @@ fn basis(run: &Run) -> TrialBasis {
     }
 }
 
-fn used(trial: &Trial, basis: TrialBasis) -> bool {
+fn is_used(trial: &Trial, basis: TrialBasis) -> bool {
     match basis {
-        TrialBasis::Blocks(_) => trial.counts(),
+        TrialBasis::Blocks(_) => trial.is_counted(),
         TrialBasis::OpenBlock(_) => trial.status == Status::Ok && trial.standing == TrialStanding::Open,
         TrialBasis::Disturbed(_) => trial.status == Status::Ok,
         TrialBasis::Nothing => false,
@@ -202,7 +202,7 @@ fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {
 }
 
 /// Combines the ranked candidates' runs over the plan's phases in the way the study did.
-fn combined(
+fn combine_runs(
     plan: &Plan,
     run: &Run,
     basis: TrialBasis,
@@ -210,9 +210,9 @@ fn combined(
 ) -> Option<Combined> {
     let way = plan.protocol.legacy?;
     let counted = matches!(basis, TrialBasis::Blocks(_));
-    let used: Vec<&Trial> = run.trials.iter().filter(|trial| counted && trial.counts()).collect();
+    let used: Vec<&Trial> = run.trials.iter().filter(|trial| counted && trial.is_counted()).collect();
     let scored = candidates.iter().filter(|entry| entry.behind.is_some());
     let names: Vec<&str> = scored.map(|entry| entry.name).collect();
     let planned: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
-    Some(combine(way, &names, &planned, &used))
+    Some(combine_as_study(way, &names, &planned, &used))
 }

@@ -34,7 +34,12 @@ pub fn legacy_name(legacy: Legacy) -> &'static str {
 }
 
 /// Combines the times until durable of these trials for each candidate and phase.
-pub fn combine(estimator: Legacy, candidates: &[&str], phases: &[&str], trials: &[&Trial]) -> Combined {
+pub fn combine_as_study(
+    estimator: Legacy,
+    candidates: &[&str],
+    phases: &[&str],
+    trials: &[&Trial],
+) -> Combined {
     const METRIC: &str = "durable";
     let mut estimates = Vec::new();
     for candidate in candidates {
@@ -43,7 +48,7 @@ pub fn combine(estimator: Legacy, candidates: &[&str], phases: &[&str], trials: 
             let values: Vec<f64> = own.filter_map(|trial| trial.value(phase, METRIC)).collect();
             if !values.is_empty() {
                 let (candidate, phase) = ((*candidate).to_owned(), (*phase).to_owned());
-                let point = combined(estimator, &values);
+                let point = combine_values(estimator, &values);
                 estimates.push(LegacyEstimate { candidate, phase, point, n: values.len() });
             }
         }
@@ -51,7 +56,7 @@ pub fn combine(estimator: Legacy, candidates: &[&str], phases: &[&str], trials: 
     Combined { estimator, metric: METRIC, unit: Unit::Seconds, estimates }
 }
 
-fn combined(estimator: Legacy, values: &[f64]) -> Option<f64> {
+fn combine_values(estimator: Legacy, values: &[f64]) -> Option<f64> {
     match estimator {
         Legacy::BestOf => best_of(values),
         Legacy::TrimmedMean => trimmed_mean(values),
@@ -61,15 +66,15 @@ fn combined(estimator: Legacy, values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::combined;
+    use super::combine_values;
     use crate::plan::Legacy;
 
     #[test]
     fn each_combines_as_its_study_did() {
         let values = [3.0, 1.0, 2.0, 10.0];
-        assert_eq!(combined(Legacy::BestOf, &values), Some(1.0));
-        assert_eq!(combined(Legacy::TrimmedMean, &values), Some(2.5));
-        assert_eq!(combined(Legacy::Mean, &values), Some(4.0));
-        assert_eq!(combined(Legacy::TrimmedMean, &values[..2]), None);
+        assert_eq!(combine_values(Legacy::BestOf, &values), Some(1.0));
+        assert_eq!(combine_values(Legacy::TrimmedMean, &values), Some(2.5));
+        assert_eq!(combine_values(Legacy::Mean, &values), Some(4.0));
+        assert_eq!(combine_values(Legacy::TrimmedMean, &values[..2]), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::limit::Limit;
 use super::model_limit::reversed_by_models;
 use super::one_phase::mostly_one_phase;
-use super::order::peculiarities;
+use super::order::order_limits;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan};
@@ -13,7 +13,7 @@ use fsverdict_text::Bytes;
 const MIB: f64 = 1_048_576.0;
 
 /// The limits of this run's verdict, the gravest first.
-pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+pub(super) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let VerdictEvidence { plan, run, objective, .. } = *evidence;
     let left_out = objective.left_out.iter();
     let left_out = left_out.map(|left| Limit::LeftOut {
@@ -21,7 +21,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
         lacking: left.lacking.clone(),
         moved: left.moved,
     });
-    let mut limits: Vec<Limit> = lost(evidence, ranking).into_iter().chain(left_out).collect();
+    let mut limits: Vec<Limit> = failed_leaders(evidence, ranking).into_iter().chain(left_out).collect();
     let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
     limits.extend(
         told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
@@ -34,7 +34,7 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
         limits.push(Limit::FewBlocks(blocks));
     }
     limits.extend(mostly_one_phase(evidence, ranking));
-    limits.extend(peculiarities(evidence, ranking));
+    limits.extend(order_limits(evidence, ranking));
     limits.extend(set_aside(evidence, ranking));
     limits.extend(reversed_by_models(evidence, ranking));
     let invalid = run.invalid_blocks().count();
@@ -46,13 +46,13 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
     }
     limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
     let folders = plan.device.source == DeviceSource::Folders;
-    limits.extend(held(plan, run));
+    limits.extend(bytes_held(plan, run));
     let any = |asked: fn(Operation) -> bool| {
         plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if asked(one)))
     };
     limits.push(match folders {
         true => Limit::Folders,
-        false if any(Operation::ages) => Limit::AgedAtOnce,
+        false if any(Operation::is_aging) => Limit::AgedAtOnce,
         false if any(Operation::takes_to) => Limit::FilledAtOnce,
         false => Limit::FreshlyMade,
     });
@@ -60,14 +60,14 @@ pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Li
 }
 
 /// Candidates that were ahead of the first of the ranking, by the estimate, until they failed.
-fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Some(first) = ranking.first() else { return Vec::new() };
     let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
     // No estimates are made from the trials of failed candidates.
-    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.counts()).collect();
+    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.is_counted()).collect();
     let ahead = failed.filter_map(|state| {
         let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
-        let times = Evidence::of(&behind)?.ratio();
+        let times = Evidence::from_sample(&behind)?.ratio();
         (times.point < 1.0).then(|| Limit::Lost {
             candidate: state.name.clone(),
             against: first.candidate.clone(),
@@ -82,7 +82,7 @@ fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
 fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
-        let (shown, sample) = (rank.behind?, evidence.behind(&rank.candidate, against));
+        let (shown, sample) = (rank.behind?, evidence.log_ratios(&rank.candidate, against));
         let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
         let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
         let aside = all.n.saturating_sub(shown.n);
@@ -100,12 +100,12 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
 }
 
 /// The bytes that each candidate holds, where the plan fills the filesystems completely: speed does not show capacity.
-fn held(plan: &Plan, run: &Run) -> Option<Limit> {
+fn bytes_held(plan: &Plan, run: &Run) -> Option<Limit> {
     let is_full =
         |phase: &&Phase| phase.to == Some(1.0) && phase.work == PhaseWork::Operation(Operation::SpaceFill);
     let phase = &plan.phases.iter().rfind(is_full)?.name;
     let mean = |candidate: &String| {
-        let trials = run.trials.iter().filter(|trial| trial.id.candidate == *candidate && trial.counts());
+        let trials = run.trials.iter().filter(|trial| trial.id.candidate == *candidate && trial.is_counted());
         let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (!values.is_empty()).then(|| (candidate.clone(), Bytes(libm::round(mean / MIB) as u64 * MIB as u64)))
@@ -119,7 +119,7 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
     // The plan only limits how much of a folder is used; the phases record how much there was.
     let went_through = |name: &String| {
         let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
-        let trials = run.trials.iter().filter(|trial| trial.counts());
+        let trials = run.trials.iter().filter(|trial| trial.is_counted());
         let bytes =
             trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
         Bytes(bytes.fold(0.0, f64::max) as u64)

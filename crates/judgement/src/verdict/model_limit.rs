@@ -1,7 +1,7 @@
 //! Warns where the errors of the models of device and processor may reverse the order of two candidates.
 
 use super::limit::Limit;
-use super::ratio_errors::{RatioErrors, RatioTerm, widened};
+use super::ratio_errors::{RatioErrors, RatioTerm, widen_interval};
 use super::{Rank, VerdictEvidence};
 use crate::plan::GOAL;
 
@@ -21,7 +21,7 @@ pub(super) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank
         };
         let terms = [term(rank.candidate.as_str(), false), term(first.candidate.as_str(), true)];
         let factor = errors.factor(evidence.trials, evidence.objective, &terms);
-        if ends.0 > 1.0 && widened(behind.point, ends, factor).0 < 1.0 {
+        if ends.0 > 1.0 && widen_interval(behind.point, ends, factor).0 < 1.0 {
             largest = largest.max(factor);
             others.push((rank.candidate.clone(), behind.point));
         }
@@ -67,7 +67,7 @@ mod tests {
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
         let mut fold = Fold::new(&plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
         let mut run = fold.run().unwrap().clone();
         let processor = ProcessorModel {
             name: "p".to_owned(),
@@ -83,7 +83,7 @@ mod tests {
             BTreeMap::from([("read_onwards".to_owned(), read_error), ("flush".to_owned(), 0.2)]);
         run.header.beginning =
             Beginning { access_errors, processors: vec![processor], ..Beginning::default() };
-        let objective = Objective::of(&plan, &run);
+        let objective = Objective::from_run(&plan, &run);
         let trials = ByBlock::of_run(&run, &run.trials);
         let evidence = VerdictEvidence { plan: &plan, run: &run, objective: &objective, trials: &trials };
         let behind = Estimate { point: 1.05, low: Some(1.04), high: Some(1.06), n: 3 };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
-use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
+use crate::statistics::{Evidence, FEWEST, error_of_look, median, student_quantile};
 
 /// Statistical power: the probability of finding a difference of the detectable size.
 const POWER: f64 = 0.8;
@@ -31,7 +31,7 @@ pub struct RunNoise {
 }
 
 /// The noise of the candidates against the leader; `None` with fewer than three blocks or two candidates.
-pub(super) fn noise(
+pub(super) fn estimate_noise(
     &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
 ) -> Option<RunNoise> {
@@ -41,12 +41,12 @@ pub(super) fn noise(
         pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
     };
     let goal = paired(&|trial| objective.log_score(trial));
-    let evidence = Evidence::among(&goal);
+    let evidence = Evidence::from_paired_samples(&goal);
     // Candidates that rested have fewer blocks; the noise is that of the candidates still in question.
     let blocks = goal.iter().map(Vec::len).max()?;
     let longest = evidence.iter().zip(&goal).filter(|(_, pair)| pair.len() == blocks).map(|(one, _)| one);
     let longest: Vec<&Evidence> = longest.collect();
-    let level = level(u32::try_from(blocks).ok()?, 2);
+    let level = error_of_look(u32::try_from(blocks).ok()?, 2);
     let reach = |one: &Evidence| {
         one.error * (student_quantile(1.0 - level, one.degrees) + student_quantile(POWER, one.degrees))
     };
@@ -55,8 +55,8 @@ pub(super) fn noise(
     let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
     let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
-        let own = paired(&|trial| objective.cost(phase, trial));
-        let squares: f64 = own.iter().map(|pair| squares(pair)).sum();
+        let own = paired(&|trial| objective.phase_cost(phase, trial));
+        let squares: f64 = own.iter().map(|pair| squared_deviations(pair)).sum();
         (phase.clone(), weight * weight * squares)
     };
     let phases: Vec<(String, f64)> = objective.weights.iter().map(of_phase).collect();
@@ -74,7 +74,7 @@ pub(super) fn noise(
 }
 
 /// The sum of squared deviations from the mean.
-fn squares(values: &[f64]) -> f64 {
+fn squared_deviations(values: &[f64]) -> f64 {
     let middle = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|value| (value - middle) * (value - middle)).sum()
 }

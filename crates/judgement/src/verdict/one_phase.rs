@@ -38,7 +38,7 @@ pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
     let matters = 1.0 + plan.protocol.tie;
     let next = rest.iter().find(|rank| rank.behind.is_some_and(|behind| behind.point > matters))?;
     let mean = |candidate: &str, phase: &str| {
-        let of = |trial: &&Trial| trial.id.candidate == candidate && trial.counts();
+        let of = |trial: &&Trial| trial.id.candidate == candidate && trial.is_counted();
         let values: Vec<f64> =
             run.trials.iter().filter(of).filter_map(|trial| trial.value(phase, &objective.metric)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -47,11 +47,11 @@ pub(super) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
         .weights
         .iter()
         .map(|(phase, weight)| {
-            let cost = |trial: &Trial| objective.cost(phase, trial);
+            let cost = |trial: &Trial| objective.phase_cost(phase, trial);
             let differences = trials.differences(&next.candidate, &first.candidate, cost);
             Some(ComparedPhase {
                 name: phase,
-                adds: weight * Evidence::of(&differences)?.difference,
+                adds: weight * Evidence::from_sample(&differences)?.difference,
                 first: mean(&first.candidate, phase)?,
                 other: mean(&next.candidate, phase)?,
             })

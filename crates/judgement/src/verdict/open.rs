@@ -60,7 +60,7 @@ const WORTHWHILE: u32 = 100;
 impl Verdict {
     /// The pair to settle first: the one that needs the most blocks where the run is undecided, else the one that needs
     /// the fewest.
-    pub fn pressing(&self) -> Option<&OpenPair> {
+    pub fn first_to_settle(&self) -> Option<&OpenPair> {
         let open = self.unsettled.iter();
         let needed = |pair: &&OpenPair| pair.more_blocks.unwrap_or(u32::MAX);
         match self.outcome {
@@ -71,14 +71,14 @@ impl Verdict {
 
     /// The candidates that no reasonable number of blocks can separate and that are not known to differ by more than
     /// `tie`: the candidate in question and the one that it is compared with.
-    pub fn alike(&self, tie: f64) -> Option<Vec<&str>> {
+    pub fn inseparable_candidates(&self, tie: f64) -> Option<Vec<&str>> {
         let near = |pair: &&OpenPair| {
             let ratio =
                 self.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
             ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
                 && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
         };
-        let hardest = self.pressing().filter(near)?;
+        let hardest = self.first_to_settle().filter(near)?;
         let others = self.unsettled.iter().filter(near).map(|pair| pair.candidate.as_str());
         Some(std::iter::once(hardest.against.as_str()).chain(others).collect())
     }

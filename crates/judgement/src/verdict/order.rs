@@ -24,14 +24,14 @@ struct Residual<'a> {
     rest: f64,
 }
 
-pub(super) fn peculiarities(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
-    let residuals = residuals(evidence, ranking);
+pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let residuals = list_residuals(evidence, ranking);
     let tie = log1p(evidence.tie());
     let matters = |evidence: &Evidence, several: usize| {
         evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
     };
     let mut found = Vec::new();
-    if let Some(slope) = slope(&residuals).filter(|slope| matters(slope, 1)) {
+    if let Some(slope) = position_effect(&residuals).filter(|slope| matters(slope, 1)) {
         found.push(Limit::Slope(slope.ratio()));
     }
     for rank in ranking {
@@ -39,23 +39,23 @@ pub(super) fn peculiarities(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) ->
             residuals.iter().partition(|one| one.before == Some(&rank.candidate));
         let rests = |list: &[&Residual<'_>]| list.iter().map(|one| one.rest).collect::<Vec<f64>>();
         let enough = after.len() >= FEWEST as usize;
-        let follows = Evidence::between(&rests(&after), &rests(&others));
+        let follows = Evidence::from_unpaired_samples(&rests(&after), &rests(&others));
         if let Some(follows) = follows.filter(|follows| enough && matters(follows, ranking.len())) {
             found.push(Limit::After { candidate: rank.candidate.clone(), times: follows.ratio() });
         }
     }
-    found.extend(resemblance(&residuals));
+    found.extend(autocorrelation_limit(&residuals));
     found
 }
 
-fn residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
+fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
     let mut all = Vec::new();
-    for state in evidence.run.prefix() {
+    for state in evidence.run.counted_blocks() {
         let last = state.order.len().saturating_sub(1).max(1) as f64;
         let mut own: Vec<Residual<'a>> = Vec::new();
         for (at, name) in state.order.iter().enumerate() {
-            let score = evidence.trials.trial(state.block, name).and_then(|trial| evidence.score(trial));
+            let score = evidence.trials.find_trial(state.block, name).and_then(|trial| evidence.score(trial));
             let rank = ranking.iter().find(|rank| rank.candidate == *name);
             if let Some((score, rank)) = score.zip(rank) {
                 let before = at.checked_sub(1).and_then(|at| state.order.get(at));
@@ -76,7 +76,7 @@ fn residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Res
 }
 
 /// The effect of the position in the block, from the first trial to the last, by least squares.
-fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
+fn position_effect(residuals: &[Residual<'_>]) -> Option<Evidence> {
     let blocks = residuals.iter().map(|one| one.block).max()?;
     let candidates = residuals.iter().filter(|one| one.block == 1).count();
     let squares: f64 = residuals.iter().map(|one| one.place * one.place).sum();
@@ -90,7 +90,7 @@ fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
 }
 
 /// Whether blocks correlate with the blocks before them; then all intervals are too narrow.
-fn resemblance(residuals: &[Residual<'_>]) -> Option<Limit> {
+fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
     let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
     let mut names: Vec<&str> = residuals.iter().map(|one| one.candidate).collect();
     names.sort_unstable();

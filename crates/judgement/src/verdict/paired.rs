@@ -67,24 +67,28 @@ impl ByBlock<'_> {
     }
 
     /// The values of a number for two candidates, in the blocks in which both have one.
-    pub fn pairs(
+    pub fn paired_values(
         &self,
         candidate: &str,
         other: &str,
         number: impl Fn(&Trial) -> Option<f64>,
     ) -> Vec<(f64, f64)> {
-        self.beside(candidate, other)
+        self.trials_in_common(candidate, other)
             .filter_map(|(ours, theirs)| Some((number(ours)?, number(theirs)?)))
             .collect()
     }
 
     /// The trials of two candidates, in the blocks that have both.
-    pub(super) fn beside(&self, candidate: &str, other: &str) -> impl Iterator<Item = (&Trial, &Trial)> {
+    pub(super) fn trials_in_common(
+        &self,
+        candidate: &str,
+        other: &str,
+    ) -> impl Iterator<Item = (&Trial, &Trial)> {
         self.blocks.values().filter_map(move |block| Some((*block.get(candidate)?, *block.get(other)?)))
     }
 
     /// A number of these candidates: one row per block, one column per candidate.
-    pub(super) fn rows(
+    pub(super) fn rows_by_block(
         &self,
         candidates: &[&str],
         number: impl Fn(&Trial) -> Option<f64>,
@@ -96,7 +100,7 @@ impl ByBlock<'_> {
     }
 
     /// The values of `place` for the trials of these candidates: one row per block, one column per candidate.
-    pub(super) fn places(
+    pub(super) fn places_by_block(
         &self,
         candidates: &[&str],
         place: impl Fn(&Trial) -> Option<usize>,
@@ -111,11 +115,11 @@ impl ByBlock<'_> {
         self.blocks.keys().map(|block| self.sites.get(block).copied().unwrap_or_default()).collect()
     }
 
-    pub fn of(&self, candidate: &str) -> impl Iterator<Item = &Trial> {
+    pub fn trials_of(&self, candidate: &str) -> impl Iterator<Item = &Trial> {
         self.blocks.values().filter_map(move |block| block.get(candidate).copied())
     }
 
-    pub fn trial(&self, block: u32, candidate: &str) -> Option<&Trial> {
+    pub fn find_trial(&self, block: u32, candidate: &str) -> Option<&Trial> {
         self.blocks.get(&block)?.get(candidate).copied()
     }
 }
@@ -138,7 +142,7 @@ pub(super) fn side_by_side(
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
-    let rows = blocks.rows(candidates, number);
+    let rows = blocks.rows_by_block(candidates, number);
     let found = side_by_side_of(&rows, &blocks.sites(), reference, candidates).into_iter();
     found.map(|one| one.map(|(estimate, _)| estimate)).collect()
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::effect::is_single_change;
 use super::{ByBlock, EffectSize, Objective};
-use crate::plan::{Candidate, Plan, ProtectionFeature, contestants};
+use crate::plan::{Candidate, Plan, ProtectionFeature, ranked_candidates};
 use crate::statistics::{Estimate, Evidence};
 
 /// The cost of a protection for one pair of candidates.
@@ -25,7 +25,7 @@ pub struct ProtectionCost {
 impl ProtectionCost {
     /// The known size of the cost; `tie` is the share below which a difference does not matter.
     pub fn size(&self, tie: f64) -> EffectSize {
-        EffectSize::of(&self.ratio, tie)
+        EffectSize::from_ratio(&self.ratio, tie)
     }
 }
 
@@ -36,16 +36,16 @@ pub(super) fn protection_costs(
     objective: &Objective,
     blocks: &ByBlock<'_>,
 ) -> Vec<ProtectionCost> {
-    let candidates: Vec<&Candidate> = contestants(plan).collect();
+    let candidates: Vec<&Candidate> = ranked_candidates(plan).collect();
     let levels = plan.protection_groups().len();
-    let found = pairs(plan, &candidates, objective, blocks, is_single_change);
+    let found = differing_pairs(plan, &candidates, objective, blocks, is_single_change);
     match found.is_empty() && levels == candidates.len() {
-        true => pairs(plan, &candidates, objective, blocks, |_, _| true),
+        true => differing_pairs(plan, &candidates, objective, blocks, |_, _| true),
         false => found,
     }
 }
 
-fn pairs(
+fn differing_pairs(
     plan: &Plan,
     candidates: &[&Candidate],
     objective: &Objective,
@@ -65,7 +65,7 @@ fn pairs(
             protected: one.name.clone(),
             other: other.name.clone(),
             same_otherwise: is_single_change(one, other),
-            ratio: Evidence::of(&differences)?.ratio_at_the_stop(),
+            ratio: Evidence::from_sample(&differences)?.ratio_at_the_stop(),
         })
     };
     let both = candidates.iter().flat_map(|one| candidates.iter().map(move |other| (*one, *other)));

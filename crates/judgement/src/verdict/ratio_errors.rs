@@ -123,7 +123,7 @@ fn is_counted(metric: &str) -> bool {
 
 /// An interval of a ratio that includes the factor by which the ratio may be wrong besides. The two errors are
 /// independent, so that their logarithms add up as squares.
-pub(super) fn widened(point: f64, bounds: (f64, f64), factor: f64) -> (f64, f64) {
+pub(super) fn widen_interval(point: f64, bounds: (f64, f64), factor: f64) -> (f64, f64) {
     let extra = log(factor.max(1.0));
     let reach = |end: f64| {
         let sampled = log(end / point);
@@ -145,7 +145,7 @@ impl Composition {
         };
         let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
         let mut counted: BTreeMap<&str, f64> = BTreeMap::new();
-        for trial in blocks.of(term.candidate) {
+        for trial in blocks.trials_of(term.candidate) {
             for (phase, weight) in &weights {
                 let (busy, durable) = time_by_kind(trial, phase)?;
                 let of_access: f64 = busy.values().sum();

@@ -29,7 +29,7 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
         if matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice) {
             continue;
         }
-        let reference = if reads(phase, &found.metric) { read } else { write };
+        let reference = if is_read_rate(phase, &found.metric) { read } else { write };
         let rate =
             reference.and_then(|reference| find(estimates, &found.candidate, &reference.name, "throughput"));
         let share =
@@ -44,7 +44,7 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
 }
 
 /// Whether a rate is one of reading: by the operation, or for an adapter's rate by the metric.
-fn reads(phase: &Phase, metric: &str) -> bool {
+fn is_read_rate(phase: &Phase, metric: &str) -> bool {
     let flow = match phase.work {
         PhaseWork::Operation(operation) => operation.flow(),
         PhaseWork::Command(_) | PhaseWork::Adapter { .. } => {

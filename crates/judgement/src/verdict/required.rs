@@ -4,7 +4,7 @@ use libm::log;
 use serde::Serialize;
 
 use crate::journal::{Run, Unit};
-use crate::plan::{Bound, Plan, Requirement, contestants};
+use crate::plan::{Bound, Plan, Requirement, ranked_candidates};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
 use super::Verdict;
@@ -55,34 +55,39 @@ impl Verdict {
 
 /// The standing of every measured candidate with every requirement, in the order of the plan.
 pub(super) fn requirement_standings(plan: &Plan, run: &Run, measured: &[&str]) -> Vec<RequirementStanding> {
-    let tried = contestants(plan).map(|candidate| candidate.name.as_str());
+    let tried = ranked_candidates(plan).map(|candidate| candidate.name.as_str());
     let tried: Vec<&str> = tried.filter(|name| measured.contains(name)).collect();
     let each = tried
         .iter()
         .flat_map(|name| plan.goal.require.numbers.iter().map(move |requirement| (*name, requirement)));
-    each.map(|(candidate, requirement)| standing(candidate, requirement, run, u32::MAX)).collect()
+    each.map(|(candidate, requirement)| judge_requirement(candidate, requirement, run, u32::MAX)).collect()
 }
 
 /// Whether the blocks up to `block` show that the candidate misses a requirement.
 pub(super) fn is_ruled_out(plan: &Plan, run: &Run, candidate: &str, block: u32) -> bool {
     plan.goal.require.numbers.iter().any(|requirement| {
-        standing(candidate, requirement, run, block).relation == RequirementRelation::Missed
+        judge_requirement(candidate, requirement, run, block).relation == RequirementRelation::Missed
     })
 }
 
 /// Whether the trials so far show neither that the candidate meets a requirement nor that it misses it.
 pub fn has_open_requirement(plan: &Plan, run: &Run, candidate: &str) -> bool {
     plan.goal.require.numbers.iter().any(|requirement| {
-        standing(candidate, requirement, run, u32::MAX).relation == RequirementRelation::Open
+        judge_requirement(candidate, requirement, run, u32::MAX).relation == RequirementRelation::Open
     })
 }
 
-fn standing(candidate: &str, requirement: &Requirement, run: &Run, block: u32) -> RequirementStanding {
+fn judge_requirement(
+    candidate: &str,
+    requirement: &Requirement,
+    run: &Run,
+    block: u32,
+) -> RequirementStanding {
     let Requirement { phase, metric, value: bound, .. } = requirement;
-    let mut sample = run.sample(candidate, phase, metric);
+    let mut sample = run.counted_values(candidate, phase, metric);
     sample.retain(|(at, _)| *at <= block);
     let values: Vec<f64> = sample.into_iter().map(|(_, value)| value).collect();
-    let times = if metric == WORST { worst(&values, *bound) } else { mean(&values, *bound) };
+    let times = if metric == WORST { worst_ratio(&values, *bound) } else { mean_ratio(&values, *bound) };
     let unit = run.trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
         let of_phase = observation.phase == *phase;
         let found = observation.measurements.iter().find(|found| of_phase && found.metric == *metric);
@@ -101,7 +106,7 @@ fn standing(candidate: &str, requirement: &Requirement, run: &Run, block: u32) -
 }
 
 /// The ratio of the largest value to the bound. A maximum is an observed fact, so its interval has no width.
-fn worst(values: &[f64], bound: f64) -> Option<Estimate> {
+fn worst_ratio(values: &[f64], bound: f64) -> Option<Estimate> {
     let largest = values.iter().copied().reduce(f64::max)?;
     let times = Estimate::without_interval(largest / bound, values.len());
     let known = values.len() >= FEWEST as usize;
@@ -111,7 +116,7 @@ fn worst(values: &[f64], bound: f64) -> Option<Estimate> {
 /// The ratio of the geometric mean to the bound. Every trial counts, because requirements are about tails, so no
 /// outlier is set aside. The interval is of this sample alone: one corrected for repeated looks would be too wide after
 /// three blocks to rule any candidate out.
-fn mean(values: &[f64], bound: f64) -> Option<Estimate> {
+fn mean_ratio(values: &[f64], bound: f64) -> Option<Estimate> {
     let logs: Vec<f64> = values.iter().map(|value| log(value.max(bound * NOTHING) / bound)).collect();
     Some(Evidence::of_all(&logs)?.ratio())
 }
@@ -132,7 +137,7 @@ fn relation(requirement: &Requirement, times: Option<Estimate>) -> RequirementRe
 
 #[cfg(test)]
 mod tests {
-    use super::{RequirementRelation, is_ruled_out, mean, requirement_standings, worst};
+    use super::{RequirementRelation, is_ruled_out, mean_ratio, requirement_standings, worst_ratio};
     use crate::journal::{Event, Fold, Run, Unit, made};
     use crate::plan::Plan;
     use crate::verdict::{Deliberation, Judgement, Outcome};
@@ -184,7 +189,7 @@ mod tests {
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
         let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.take(record));
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
         fold.into_run().unwrap()
     }
 
@@ -192,7 +197,7 @@ mod tests {
     fn who_misses_is_ruled_out_and_the_next_is_taken() {
         let plan = plan(&at_most("latency_p99", 0.010));
         let run = run(&plan, 6, [0.018, 0.004, 0.005]);
-        let judged = Judgement::of(&plan, &run);
+        let judged = Judgement::from_run(&plan, &run);
         assert_eq!(judged.verdict.ruled_out, ["a"]);
         assert_eq!(judged.verdict.recommended.as_deref(), Some("b"));
         let missed = &judged.verdict.required[0];
@@ -205,7 +210,7 @@ mod tests {
         );
         // Two blocks rule no candidate out; from the third block on, `a` is not tried.
         assert!(!is_ruled_out(&plan, &run, "a", 2) && is_ruled_out(&plan, &run, "a", 3));
-        assert!(Deliberation::of(&plan, &run).racing().all(|name| name != "a"));
+        assert!(Deliberation::from_run(&plan, &run).racing().all(|name| name != "a"));
     }
 
     #[test]
@@ -213,14 +218,14 @@ mod tests {
         let plan = plan(&at_most("latency_p99", 0.010));
         let run_of = |tails| run(&plan, 4, tails);
         let alone = run_of([0.018, 0.019, 0.005]);
-        let judged = Judgement::of(&plan, &alone);
+        let judged = Judgement::from_run(&plan, &alone);
         assert_eq!(judged.verdict.recommended.as_deref(), Some("c"));
         assert_eq!(judged.verdict.outcome, Outcome::Recommended);
         let none = run_of([0.018, 0.019, 0.015]);
-        let judged = Judgement::of(&plan, &none);
+        let judged = Judgement::from_run(&plan, &none);
         assert_eq!(judged.verdict.recommended, None);
         assert_eq!(judged.verdict.ruled_out, ["a", "b", "c"]);
-        assert_eq!(Deliberation::of(&plan, &none).racing().count(), 0);
+        assert_eq!(Deliberation::from_run(&plan, &none).racing().count(), 0);
     }
 
     #[test]
@@ -231,11 +236,11 @@ mod tests {
         let relations: Vec<_> = standings.iter().map(|one| one.relation).collect();
         use RequirementRelation::{Kept, Missed};
         assert_eq!(relations, [Missed, Kept, Kept], "{standings:?}");
-        assert_eq!(worst(&[1.0, 2.0], 4.0).unwrap().low, None);
-        let near = mean(&[0.8, 1.1, 1.3, 0.9], 1.0).unwrap();
+        assert_eq!(worst_ratio(&[1.0, 2.0], 4.0).unwrap().low, None);
+        let near = mean_ratio(&[0.8, 1.1, 1.3, 0.9], 1.0).unwrap();
         assert!(near.low.unwrap() < 1.0 && near.high.unwrap() > 1.0);
-        assert_eq!(mean(&[2.0, 2.0, 2.0], 1.0).unwrap().low, Some(2.0));
-        assert!(mean(&[0.0, 0.0, 0.0], 1.0).unwrap().high.unwrap() < 1.0);
-        assert_eq!(mean(&[], 1.0), None);
+        assert_eq!(mean_ratio(&[2.0, 2.0, 2.0], 1.0).unwrap().low, Some(2.0));
+        assert!(mean_ratio(&[0.0, 0.0, 0.0], 1.0).unwrap().high.unwrap() < 1.0);
+        assert_eq!(mean_ratio(&[], 1.0), None);
     }
 }

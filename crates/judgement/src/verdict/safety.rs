@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::journal::{BlockUse, RotTally, Run, Status, Trial, TrialStanding};
-use crate::statistics::wilson;
+use crate::statistics::wilson_interval;
 
 use super::paired::{ByBlock, side_by_side};
 use super::{Estimate, Objective};
@@ -20,8 +20,8 @@ pub struct LossShare {
 }
 
 impl LossShare {
-    fn of(lost: u32, of: u32) -> Option<LossShare> {
-        wilson(lost, of).map(|[low, high]| LossShare { lost, of, low, high })
+    fn from_counts(lost: u32, of: u32) -> Option<LossShare> {
+        wilson_interval(lost, of).map(|[low, high]| LossShare { lost, of, low, high })
     }
 
     pub fn share(&self) -> f64 {
@@ -55,7 +55,7 @@ impl SafetyPoint {
         [self.cuts, self.rot, self.rot_unsaid].map(|found| found.map(|found| found.share()))
     }
 
-    fn beats(&self, other: &SafetyPoint) -> bool {
+    fn dominates(&self, other: &SafetyPoint) -> bool {
         let pairs = || {
             let losses = self.losses().into_iter().zip(other.losses());
             let losses = losses.filter_map(|(ours, theirs)| Some((ours?, theirs?)));
@@ -99,22 +99,22 @@ pub fn price_of_safety(run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
             let used = rotten.held.iter().filter(|(held, _)| **held != BlockUse::Unused);
             used.fold([0; 3], |[looked, lost, grave], (_, tally)| {
                 let RotTally { looked: more, .. } = tally;
-                [looked + more, lost + tally.losses(), grave + tally.grave()]
+                [looked + more, lost + tally.count_losses(), grave + tally.count_grave()]
             })
         });
         points.push(SafetyPoint {
             candidate: (*name).to_owned(),
             time,
-            cuts: cuts(name).and_then(|cuts| LossShare::of(cuts.losses(), cuts.states)),
-            rot: in_use.and_then(|[looked, lost, _]| LossShare::of(lost, looked)),
-            rot_unsaid: in_use.and_then(|[looked, _, grave]| LossShare::of(grave, looked)),
+            cuts: cuts(name).and_then(|cuts| LossShare::from_counts(cuts.count_losses(), cuts.states)),
+            rot: in_use.and_then(|[looked, lost, _]| LossShare::from_counts(lost, looked)),
+            rot_unsaid: in_use.and_then(|[looked, _, grave]| LossShare::from_counts(grave, looked)),
             beaten_by: None,
         });
     }
     points.sort_by(|one, other| one.time.point.total_cmp(&other.time.point));
     let beaten: Vec<Option<String>> = points
         .iter()
-        .map(|one| points.iter().find(|other| other.beats(one)).map(|other| other.candidate.clone()))
+        .map(|one| points.iter().find(|other| other.dominates(one)).map(|other| other.candidate.clone()))
         .collect();
     for (one, by) in points.iter_mut().zip(beaten) {
         one.beaten_by = by;
@@ -132,14 +132,14 @@ mod tests {
         let point = |candidate: &str, time: f64, lost: u32| SafetyPoint {
             candidate: candidate.to_owned(),
             time: Estimate::without_interval(time, 3),
-            cuts: LossShare::of(lost, 100),
+            cuts: LossShare::from_counts(lost, 100),
             rot: None,
             rot_unsaid: None,
             beaten_by: None,
         };
         let (fast, safe) = (point("fast", 1.0, 50), point("safe", 1.5, 0));
-        assert!(!fast.beats(&safe) && !safe.beats(&fast) && !fast.beats(&fast));
-        assert!(safe.beats(&point("worse", 1.5, 1)) && fast.beats(&point("slower", 1.1, 50)));
-        assert_eq!(LossShare::of(0, 0), None);
+        assert!(!fast.dominates(&safe) && !safe.dominates(&fast) && !fast.dominates(&fast));
+        assert!(safe.dominates(&point("worse", 1.5, 1)) && fast.dominates(&point("slower", 1.1, 50)));
+        assert_eq!(LossShare::from_counts(0, 0), None);
     }
 }

@@ -45,7 +45,7 @@ impl Verdict {
 
 /// The ranges of every weight of the goal, for the first of the ranking; empty where it has no rival. Candidates `tied`
 /// with it are not rivals.
-pub(super) fn sensitivity(
+pub(super) fn weight_ranges(
     &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
     tied: &[String],
@@ -58,8 +58,8 @@ pub(super) fn sensitivity(
         .filter(|name| !tied.iter().any(|other| other == name))
         .filter_map(|name| {
             let behind = |phase: &String| {
-                let cost = |trial: &Trial| objective.cost(phase, trial);
-                Some(Evidence::of(&trials.differences(name, &leader.candidate, cost))?.difference)
+                let cost = |trial: &Trial| objective.phase_cost(phase, trial);
+                Some(Evidence::from_sample(&trials.differences(name, &leader.candidate, cost))?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))
         })

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{ByBlock, Objective, Rank};
 use crate::journal::{BlockState, Run};
-use crate::plan::grouped;
+use crate::plan::group_by_key;
 use crate::plan::once_each;
-use crate::statistics::{Estimate, Evidence, fisher_tail, holm, mean};
+use crate::statistics::{Estimate, Evidence, adjust_by_holm, fisher_tail, mean};
 
 /// Significance level for differences between sites: the probability of site differences at least this large from the
 /// noise within sites alone, corrected for the number of rivals (Holm).
@@ -39,14 +39,19 @@ pub struct AtSites {
 
 impl SiteRatios {
     /// Compares the sites of a run; `None` where it has fewer than two, and where there are no rivals.
-    pub fn of(run: &Run, objective: &Objective, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
+    pub fn from_run(
+        run: &Run,
+        objective: &Objective,
+        trials: &ByBlock<'_>,
+        ranking: &[Rank],
+    ) -> Option<Self> {
         let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
-        let places = grouped(run.prefix().map(place).collect::<Option<Vec<_>>>()?);
+        let places = group_by_key(run.counted_blocks().map(place).collect::<Option<Vec<_>>>()?);
         let [leader, rivals @ ..] = ranking else { return None };
         if places.len() < 2 || rivals.is_empty() {
             return None;
         }
-        let score = |block: u32, name: &str| objective.log_score(trials.trial(block, name)?);
+        let score = |block: u32, name: &str| objective.log_score(trials.find_trial(block, name)?);
         let differences = |name: &str, blocks: &[u32]| -> Vec<f64> {
             let within = |block: &u32| Some(score(*block, name)? - score(*block, &leader.candidate)?);
             blocks.iter().filter_map(within).collect()
@@ -55,12 +60,12 @@ impl SiteRatios {
             places.iter().map(|(site, blocks)| (site.clone(), differences(name, blocks))).collect()
         };
         let rivals = rivals.iter().map(|rival| rival.candidate.as_str());
-        Some(Self::against(&leader.candidate, rivals, true, by_site))
+        Some(Self::compare_with_leader(&leader.candidate, rivals, true, by_site))
     }
 
     /// Compares rivals with a leader; `by_site` gives the logarithm of the ratio to the leader, block by block, at each
     /// site.
-    pub fn against<'a>(
+    pub fn compare_with_leader<'a>(
         leader: &str,
         rivals: impl Iterator<Item = &'a str>,
         pooled: bool,
@@ -75,18 +80,18 @@ impl SiteRatios {
             let means: Vec<f64> = groups.iter().filter_map(|values| mean(values)).collect();
             let Some(like_these) = Evidence::of_all(&means) else { continue };
             p_values.push(p_same(&groups));
-            let each = by_site
-                .iter()
-                .filter_map(|(site, values)| Some((site.clone(), Evidence::of(values)?.ratio_at_the_stop())));
+            let each = by_site.iter().filter_map(|(site, values)| {
+                Some((site.clone(), Evidence::from_sample(values)?.ratio_at_the_stop()))
+            });
             found.push(AtSites {
                 candidate: rival.to_owned(),
                 each: each.collect(),
-                these: together(&groups).filter(|_| pooled),
+                these: pooled_estimate(&groups).filter(|_| pooled),
                 like_these: like_these.ratio(),
                 depends: false,
             });
         }
-        for (rival, p) in found.iter_mut().zip(holm(&p_values)) {
+        for (rival, p) in found.iter_mut().zip(adjust_by_holm(&p_values)) {
             rival.depends = p <= DEPENDS;
         }
         SiteRatios { leader: leader.to_owned(), rivals: found }
@@ -94,7 +99,7 @@ impl SiteRatios {
 
     /// The rival that beats the leader most clearly at some site by more than `tie`, among those with a ratio that
     /// depends on the site; with that site and the ratio there.
-    pub fn turn(&self, tie: f64) -> Option<(&str, &str, f64)> {
+    pub fn clearest_turn(&self, tie: f64) -> Option<(&str, &str, f64)> {
         let depends = self.rivals.iter().filter(|rival| rival.depends);
         let cells = depends.flat_map(|rival| {
             rival.each.iter().map(|(site, found)| (rival.candidate.as_str(), site.as_str(), found.point))
@@ -105,9 +110,11 @@ impl SiteRatios {
 
 /// Splits a run into one run per site; empty where no block records a site.
 pub fn by_site(run: &Run) -> Vec<(String, Run)> {
-    let sites = once_each(run.prefix().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
+    let sites = once_each(run.counted_blocks().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
     let of = |site: &&str| {
-        let own = run.prefix().filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
+        let own = run
+            .counted_blocks()
+            .filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
         let numbers: HashMap<(u32, u32), u32> =
             own.zip(1..).map(|(block, number)| ((block.block, block.attempt), number)).collect();
         let mut own = run.clone();
@@ -136,7 +143,7 @@ pub fn by_site(run: &Run) -> Vec<(String, Run)> {
 }
 
 /// The estimate from all sites together; no site's blocks are set aside as a whole.
-fn together(groups: &[Vec<f64>]) -> Option<Estimate> {
+fn pooled_estimate(groups: &[Vec<f64>]) -> Option<Estimate> {
     let sites = groups.iter().enumerate().flat_map(|(at, values)| repeat_n(at, values.len()));
     let (values, sites) = (groups.concat(), sites.collect());
     let found = if values.is_empty() { None } else { Evidence::at_sites(&[values], &[sites]).pop() };
@@ -180,7 +187,7 @@ mod tests {
     fn together_no_site_is_left_out() {
         let apart = [("here", vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11]), ("there", vec![-0.50, -0.51])];
         let by_site = |_: &str| apart.clone().map(|(site, values)| (site.to_owned(), values)).to_vec();
-        let found = SiteRatios::against("ext4", ["xfs"].into_iter(), true, by_site);
+        let found = SiteRatios::compare_with_leader("ext4", ["xfs"].into_iter(), true, by_site);
         assert_eq!(found.rivals[0].these.map(|these| these.n), Some(8));
     }
 }

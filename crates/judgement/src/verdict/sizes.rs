@@ -61,7 +61,7 @@ pub struct SizeStep {
 
 impl SizeStep {
     /// Whether the recommendation and the ratios are the same, as far as both runs can tell.
-    pub fn agrees(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         self.same_leader && self.moved.is_empty() && self.unknown.is_empty()
     }
 }
@@ -92,27 +92,27 @@ pub struct SizeTable {
 
 impl SizeTable {
     /// Compares these runs, the smallest first; `None` where there are none.
-    pub fn of(runs: &[SizeRun]) -> Option<Self> {
+    pub fn from_runs(runs: &[SizeRun]) -> Option<Self> {
         let first = &runs.first()?.plan;
         let sizes: Vec<AtSize> = runs.iter().map(at_size).collect();
         let tie = first.protocol.tie;
         let candidates = once_each(
             runs.iter().flat_map(|one| &one.plan.candidates).map(|candidate| candidate.name.clone()),
         );
-        let steps = sizes.windows(2).map(|pair| step(&pair[0], &pair[1], tie)).collect();
-        let costs = costs(&sizes, &candidates);
+        let steps = sizes.windows(2).map(|pair| compare_sizes(&pair[0], &pair[1], tie)).collect();
+        let costs = costs_by_size(&sizes, &candidates);
         Some(SizeTable { title: first.title.clone(), tie, candidates, sizes, steps, costs })
     }
 
     /// The smallest size from which on all steps agree; `None` where the last step does not.
     pub fn settled_from(&self) -> Option<&AtSize> {
-        let agreeing = self.steps.iter().rev().take_while(|step| step.agrees()).count();
+        let agreeing = self.steps.iter().rev().take_while(|step| step.is_settled()).count();
         (agreeing > 0).then(|| self.sizes.get(self.steps.len() - agreeing)).flatten()
     }
 }
 
 fn at_size(one: &SizeRun) -> AtSize {
-    let judged = Judgement::of(&one.plan, &one.run);
+    let judged = Judgement::from_run(&one.plan, &one.run);
     let of_time = judged.plan.goal.metric == "durable" || judged.plan.goal.metric == "returned";
     let phases = judged.objective.phases();
     let whole = |trial: &Trial| {
@@ -149,7 +149,7 @@ fn at_size(one: &SizeRun) -> AtSize {
     }
 }
 
-fn step(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
+fn compare_sizes(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
     let of = |size: &AtSize, name: &str| {
         size.behind.iter().find(|(known, _)| known == name).map(|(_, found)| *found)
     };
@@ -180,7 +180,7 @@ fn step(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
 /// in each that has several candidates.
 fn same_leader(one: &Verdict, other: &Verdict) -> bool {
     if !one.groups.is_empty() {
-        let mut pairs = one.groups.iter().filter(|group| group.alone().is_none());
+        let mut pairs = one.groups.iter().filter(|group| group.sole_candidate().is_none());
         return pairs.all(|group| {
             let same = other.groups.iter().find(|known| known.protection == group.protection);
             same.is_some_and(|same| same_leader(&group.verdict, &same.verdict))
@@ -190,7 +190,7 @@ fn same_leader(one: &Verdict, other: &Verdict) -> bool {
     before == after || one.tied.contains(after) || other.tied.contains(before)
 }
 
-fn costs(sizes: &[AtSize], candidates: &[String]) -> Vec<CostBySize> {
+fn costs_by_size(sizes: &[AtSize], candidates: &[String]) -> Vec<CostBySize> {
     let [.., one, other] = sizes else { return Vec::new() };
     if other.bytes <= one.bytes {
         return Vec::new();

@@ -45,7 +45,7 @@ pub struct Rank {
 }
 
 /// Compares every candidate with the leader of the last look, in the order of that look.
-pub(super) fn standings(
+pub(super) fn compare_with_leader(
     deliberation: &Deliberation,
     look: &BlockOutcome,
     run: &Run,
@@ -77,15 +77,16 @@ fn relation(rival: &Rival, dropped: bool) -> Relation {
 
 /// Orders the candidates by how far behind the leader they are. The ratio is the standing's where there is one, so that
 /// the reports show one number for one pair. Without a leader (before the second block), the best of the sample leads.
-pub(super) fn ranking(
+pub(super) fn rank_candidates(
     leader: Option<&str>,
     standings: &[Standing],
     measured: &[&str],
     evidence: &VerdictEvidence<'_>,
 ) -> Vec<Rank> {
     let score = |name: &str| {
-        let scores: Vec<f64> = evidence.trials.of(name).filter_map(|trial| evidence.score(trial)).collect();
-        Some(Evidence::of(&scores)?.difference)
+        let scores: Vec<f64> =
+            evidence.trials.trials_of(name).filter_map(|trial| evidence.score(trial)).collect();
+        Some(Evidence::from_sample(&scores)?.difference)
     };
     let mut scored: Vec<(&str, f64)> =
         measured.iter().filter_map(|name| Some((*name, score(name)?))).collect();
@@ -94,7 +95,7 @@ pub(super) fn ranking(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
-        let paired = || Some(Evidence::of(&evidence.behind(name, leader))?.ratio_at_the_stop());
+        let paired = || Some(Evidence::from_sample(&evidence.log_ratios(name, leader))?.ratio_at_the_stop());
         own.map(|standing| standing.ratio).or_else(paired)
     };
     let of_leader = score(leader).map(libm::exp).filter(|_| evidence.objective.is_total());

@@ -4,20 +4,18 @@
 //! two numbers of one candidate within its trials. Every other finding is reported as undecidable, with the reason.
 
 mod reach;
+mod sides;
 
 use serde::Serialize;
 
 use crate::journal::{Beginning, Better, Trial, Unit, is_of_cpu};
 use crate::plan::{Assertion, Candidate, GOAL, Of, Plan, Published, once_each};
-use crate::statistics::{Estimate, Evidence};
+use crate::statistics::Evidence;
 
 use super::estimates::find;
-use super::goal::log_cost;
-use super::ratio_errors::{RatioErrors, RatioTerm, unknown_factor, widened};
+use super::ratio_errors::{RatioErrors, RatioTerm, unknown_factor};
 use super::{ByBlock, Objective, PhaseEstimate, better_of};
-
-/// The smallest sample whose range from minimum to maximum is used.
-const FEWEST: usize = 3;
+use sides::{FindingSide, FindingSides, Test, decide, pair_with_best};
 
 /// Whether a finding still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -142,14 +140,15 @@ pub fn then_and_now(
     blocks: &ByBlock<'_>,
 ) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
-    let objective = Objective::planned(plan);
+    let objective = Objective::from_plan(plan);
     let errors = RatioErrors::of_run(beginning);
     let errors = errors.as_ref();
     let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, modelled, errors };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
-        modelled && known.is_some_and(|candidate| computes(candidate) && plan.cpu_of(candidate).is_none())
+        modelled
+            && known.is_some_and(|candidate| has_computing(candidate) && plan.cpu_of(candidate).is_none())
     };
     let judge = |published: &Published| {
         let mut asked = published.clone();
@@ -173,7 +172,7 @@ pub fn then_and_now(
 }
 
 /// Whether the candidate has layers such as encryption, or asks for compression.
-fn computes(candidate: &Candidate) -> bool {
+fn has_computing(candidate: &Candidate) -> bool {
     candidate.has_computing_layers() || candidate.asks_for_compression()
 }
 
@@ -184,7 +183,7 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     }
     let metric = plan.goal.metric.as_str();
     let of = |candidate: &Candidate| {
-        let trials: Vec<&Trial> = bench.blocks.of(&candidate.name).collect();
+        let trials: Vec<&Trial> = bench.blocks.trials_of(&candidate.name).collect();
         let kind = trials
             .iter()
             .flat_map(|trial| &trial.observations)
@@ -202,7 +201,7 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
             metric: metric.to_owned(),
             unit: kind.unit,
             better: kind.better,
-            estimate: Evidence::of(&logs)?.ratio(),
+            estimate: Evidence::from_sample(&logs)?.ratio(),
             set_aside: 0,
             min: libm::exp(ends.0),
             max: libm::exp(ends.1),
@@ -249,19 +248,19 @@ fn judge_one<'a>(
             let others: Vec<FindingSide<'_>> = others.collect();
             let ones = better.iter().filter_map(|name| side(here(name)?, of));
             let pairs =
-                ones.flat_map(|one| others.iter().map(move |other| FindingSides::of(bench, one, *other)));
+                ones.flat_map(|one| others.iter().map(move |other| FindingSides::new(bench, one, *other)));
             (Test::Better { by: *by }, pairs.collect())
         }
         Assertion::Alike { alike, within, of } => {
             let alike = alike.iter().filter_map(|name| side(here(name)?, of)).collect();
-            (Test::Alike { within: *within }, extremes(bench, alike))
+            (Test::Alike { within: *within }, pair_with_best(bench, alike))
         }
         Assertion::Spread { spread, among, at_most } => {
             let is_of = |found: &&&PhaseEstimate| among.is_empty() || among.contains(&found.candidate);
             let among = measured.iter().filter(is_of);
             let among =
                 among.map(|found| FindingSide { found, of: None, objective: bench.objective }).collect();
-            (Test::Spread { spread: *spread, at_most: *at_most }, extremes(bench, among))
+            (Test::Spread { spread: *spread, at_most: *at_most }, pair_with_best(bench, among))
         }
         Assertion::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
@@ -278,214 +277,6 @@ fn judge_one<'a>(
         decide(test, &pairs, bench)
     };
     finding(now, because, measured)
-}
-
-/// The condition that a pair of estimates must meet.
-#[derive(Clone, Copy)]
-enum Test {
-    /// One side is better by this factor.
-    Better { by: f64 },
-    /// The two differ by this share at most.
-    Alike { within: f64 },
-    /// Some pair differs by the factor `spread`, and no pair by more than `at_most`.
-    Spread { spread: f64, at_most: Option<f64> },
-}
-
-/// One side of a comparison: a number, or its ratio to another number.
-#[derive(Clone, Copy)]
-struct FindingSide<'a> {
-    found: &'a PhaseEstimate,
-    of: Option<&'a PhaseEstimate>,
-    /// The goal as a whole, which a finding may be about.
-    objective: &'a Objective,
-}
-
-impl FindingSide<'_> {
-    fn cost(&self) -> f64 {
-        let point = |found: &PhaseEstimate| found.cost(found.estimate.point);
-        point(self.found) / self.of.map_or(1.0, point)
-    }
-
-    /// The smallest and the largest cost.
-    fn costs(&self) -> Option<(f64, f64)> {
-        let (least, most) = self.found.costs()?;
-        let (low, high) = self.of.map_or(Some((1.0, 1.0)), PhaseEstimate::costs)?;
-        Some((least / high, most / low))
-    }
-
-    /// The numbers that the side is made of, above or below the line of a ratio.
-    fn terms(&self, is_divisor: bool) -> impl Iterator<Item = RatioTerm<'_>> {
-        let of = self.of.map(|of| of.ratio_term(!is_divisor));
-        [self.found.ratio_term(is_divisor)].into_iter().chain(of)
-    }
-
-    /// The logarithm of the cost in one trial.
-    fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
-        let own = match self.found.phase.as_str() {
-            GOAL => self.objective.log_score(trial)?,
-            phase => log_cost(&self.found.metric, phase, trial)?,
-        };
-        let Some(of) = self.of else { return Some(own) };
-        Some(own - log_cost(&of.metric, &of.phase, blocks.trial(trial.id.block, &of.candidate)?)?)
-    }
-}
-
-/// Two sides of a comparison; the side that should be better is `one`.
-#[derive(Clone, Copy)]
-struct FindingSides<'a> {
-    one: FindingSide<'a>,
-    other: FindingSide<'a>,
-    /// How many times better `one` is within blocks, where the two share blocks.
-    paired: Option<Estimate>,
-}
-
-/// Pairs the best side with each other side; the worst side comes last.
-fn extremes<'a>(bench: FindingContext<'_>, mut all: Vec<FindingSide<'a>>) -> Vec<FindingSides<'a>> {
-    all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
-    match all.as_slice() {
-        [best, others @ ..] => others.iter().map(|other| FindingSides::of(bench, *best, *other)).collect(),
-        [] => Vec::new(),
-    }
-}
-
-fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> (Now, Because) {
-    let judged: Vec<(Now, &FindingSides<'_>)> =
-        pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
-    let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
-    let too_far =
-        |at_most: f64, pair: &FindingSides<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
-    let (whole, limit) = match test {
-        // The finding must hold for every pair, so one pair that certainly contradicts it decides.
-        Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
-        Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
-        Test::Spread { at_most: Some(most), .. } if pairs.iter().any(|pair| too_far(most, pair)) => {
-            let furthest = pairs.iter().max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
-            return (
-                Now::NoLongerHolds,
-                furthest.map_or(Because::NotMeasured, |pair| pair.because(most, bench)),
-            );
-        }
-        // The finding must hold for some pair. One certain pair is enough if every pair is certainly within `at_most`.
-        Test::Spread { spread, at_most } => {
-            let alike =
-                |most: f64, pair: &FindingSides<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
-            let within = at_most.is_none_or(|most| pairs.iter().all(|pair| alike(most, pair) == Now::Holds));
-            let whole = match (any(Now::Holds), any(Now::CannotTell)) {
-                (true, _) if within => Now::Holds,
-                (true, _) | (false, true) => Now::CannotTell,
-                (false, false) => Now::NoLongerHolds,
-            };
-            (whole, spread)
-        }
-    };
-    // Reports the most extreme deciding pair: the pair with the largest ratio for "alike" and "spread", else the
-    // smallest.
-    let widest = matches!(test, Test::Alike { .. } | Test::Spread { .. });
-    // Where some pair holds but the finding as a whole does not, the pair that holds is the one to report.
-    let so = |now: Now| now == whole || widest && !any(whole) && now == Now::Holds;
-    let deciding = judged.iter().filter(|(now, _)| so(*now)).map(|(_, pair)| *pair);
-    let order = |one: &&FindingSides<'_>, other: &&FindingSides<'_>| one.ratio().total_cmp(&other.ratio());
-    let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
-    (whole, pair.map_or(Because::NotMeasured, |pair| pair.because(limit, bench)))
-}
-
-fn all_of(one_fails: bool, one_is_open: bool) -> Now {
-    match (one_fails, one_is_open) {
-        (true, _) => Now::NoLongerHolds,
-        (false, true) => Now::CannotTell,
-        (false, false) => Now::Holds,
-    }
-}
-
-impl<'a> FindingSides<'a> {
-    fn of(bench: FindingContext<'_>, one: FindingSide<'a>, other: FindingSide<'a>) -> Self {
-        let blocks = bench.blocks;
-        let number = |side: FindingSide<'a>| move |trial: &Trial| side.log_cost(blocks, trial);
-        let differences =
-            blocks.differences_of(&other.found.candidate, number(other), &one.found.candidate, number(one));
-        FindingSides { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
-    }
-
-    /// How many times better `one` is than `other`.
-    fn ratio(&self) -> f64 {
-        if let Some(paired) = self.paired {
-            return paired.point;
-        }
-        self.other.cost() / self.one.cost()
-    }
-
-    fn bounds(&self) -> Option<(f64, f64)> {
-        if let Some(paired) = self.paired {
-            return paired.low.zip(paired.high);
-        }
-        let (one, other) = (self.one.costs()?, self.other.costs()?);
-        let bounds = (other.0 / one.1, other.1 / one.0);
-        (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)
-    }
-
-    /// The factor by which the ratio may be wrong because the device is modelled.
-    fn error(&self, bench: FindingContext<'_>) -> f64 {
-        let terms: Vec<RatioTerm<'_>> = self.other.terms(false).chain(self.one.terms(true)).collect();
-        bench.error(&terms)
-    }
-
-    fn because(&self, limit: f64, bench: FindingContext<'_>) -> Because {
-        Because::Pair {
-            one: self.one.found.candidate.clone(),
-            other: self.other.found.candidate.clone(),
-            ratio: self.ratio(),
-            bounds: self.bounds().into(),
-            limit,
-            error: self.error(bench),
-        }
-    }
-
-    fn judge(&self, test: Test, bench: FindingContext<'_>) -> Now {
-        let Some((low, high)) = self.bounds() else { return Now::CannotTell };
-        let (low, high) = widened(self.ratio(), (low, high), self.error(bench));
-        let (holds, fails) = match test {
-            // A finding without a factor no longer holds where the difference is smaller than the plan's tie.
-            Test::Better { by } => (low > by, high < by.max(1.0 + bench.tie)),
-            Test::Alike { within } => (high <= 1.0 + within, low > 1.0 + within),
-            Test::Spread { spread, .. } => (low >= spread, high < spread),
-        };
-        word(holds, fails)
-    }
-}
-
-fn word(holds: bool, fails: bool) -> Now {
-    match (holds, fails) {
-        (_, true) => Now::NoLongerHolds,
-        (true, false) => Now::Holds,
-        (false, false) => Now::CannotTell,
-    }
-}
-
-impl PhaseEstimate {
-    /// The estimate as a number that a ratio is made of.
-    fn ratio_term(&self, is_divisor: bool) -> RatioTerm<'_> {
-        RatioTerm { candidate: &self.candidate, phase: &self.phase, metric: &self.metric, is_divisor }
-    }
-
-    /// The value as a cost, where smaller is better.
-    fn cost(&self, value: f64) -> f64 {
-        if self.direction() == Better::Higher { 1.0 / value } else { value }
-    }
-
-    /// The smallest and the largest value, where the sample is large enough.
-    fn range(&self) -> Option<(f64, f64)> {
-        match (self.estimate.low, self.estimate.high) {
-            (Some(low), Some(high)) => Some((low, high)),
-            _ if self.estimate.n >= FEWEST => Some((self.min, self.max)),
-            _ => None,
-        }
-    }
-
-    /// The smallest and the largest cost.
-    fn costs(&self) -> Option<(f64, f64)> {
-        let (least, most) = self.range()?;
-        Some(if self.direction() == Better::Higher { (1.0 / most, 1.0 / least) } else { (least, most) })
-    }
 }
 
 /// Whether the published unit is the metric's unit here, so that the two figures can be shown side by side.

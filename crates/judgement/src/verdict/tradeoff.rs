@@ -96,13 +96,13 @@ impl Verdict {
     }
 }
 
-pub(super) fn tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
+pub(super) fn list_tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
     let phases = evidence.objective.phases();
     let [cpu, space, lost, written] = COSTS.map(|cost| {
         side_by_side(evidence.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
     });
-    let beaten = beaten(evidence, &names);
+    let beaten = pareto_dominators(evidence, &names);
     let tradeoff = |(at, (beater, unbeaten)): (usize, (Option<usize>, bool))| Tradeoff {
         candidate: names[at].to_owned(),
         cpu: cpu[at],
@@ -120,12 +120,12 @@ pub(super) fn tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec
 /// anything, and better by more than a tie in something. A cost that the two do not both have is left out. The flag
 /// says whether it is shown that no candidate does: each other one is worse by more than a tie in something, or nowhere
 /// better.
-fn beaten(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
+fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (evidence.objective.phases(), evidence.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
     // Looks up each number of each trial once, however many candidates it is compared with.
-    let of_cost = |which| evidence.trials.rows(names, |trial| cost(trial, which));
-    let goal = evidence.trials.rows(names, |trial| evidence.score(trial));
+    let of_cost = |which| evidence.trials.rows_by_block(names, |trial| cost(trial, which));
+    let goal = evidence.trials.rows_by_block(names, |trial| evidence.score(trial));
     let tables = [goal].into_iter().chain(COSTS.map(of_cost));
     let mut beaten = vec![(None, true); names.len()];
     let tables: Vec<_> = tables.collect();
@@ -137,7 +137,7 @@ fn beaten(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>,
             let pairs = pairs.map(|other| (other, differences(rows, at, other)));
             let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
                 pairs.filter(|(_, sample)| !sample.is_empty()).unzip();
-            for (other, evidence) in others.into_iter().zip(Evidence::among(&samples)) {
+            for (other, evidence) in others.into_iter().zip(Evidence::from_paired_samples(&samples)) {
                 let ratio = evidence.ratio();
                 let high = ratio.high.unwrap_or(f64::INFINITY);
                 no_worse[other] &= high <= 1.0 + tie;

@@ -90,7 +90,7 @@ impl RankedKernel {
 
 /// Names the part of a candidate that this kernel lacks: its filesystem, or something below it.
 fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
-    let filesystem = Candidate::plain(&candidate.filesystem);
+    let filesystem = Candidate::with_defaults(&candidate.filesystem);
     if kernel.required_modules(&filesystem).is_err() {
         return candidate.filesystem.clone();
     }
@@ -153,7 +153,7 @@ mod tests {
     fn plan(filesystems: &[&str]) -> Plan {
         let mut plan: Plan =
             serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
-        plan.candidates = filesystems.iter().map(|name| Candidate::plain(name)).collect();
+        plan.candidates = filesystems.iter().map(|name| Candidate::with_defaults(name)).collect();
         plan
     }
 

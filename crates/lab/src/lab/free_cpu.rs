@@ -78,8 +78,8 @@ mod tests {
         for (filesystem, option, layers, files, model, wanted) in cases {
             let candidate = Candidate {
                 mkfs: option.split(' ').map(str::to_owned).collect(),
-                layers: Layers::of(layers.iter().copied()).unwrap(),
-                ..Candidate::plain(filesystem)
+                layers: Layers::from_names(layers.iter().copied()).unwrap(),
+                ..Candidate::with_defaults(filesystem)
             };
             let spec = TrialSpec {
                 trial: TrialId { block: 1, candidate: filesystem.to_owned(), attempt: 1 },

@@ -236,7 +236,7 @@ mod tests {
         let asking = |mkfs: &[&str], mount: &[&str]| Candidate {
             mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
             mount: mount.iter().map(|option| (*option).to_owned()).collect(),
-            ..Candidate::plain("f2fs")
+            ..Candidate::with_defaults("f2fs")
         };
         let zstd = asking(&["-O", "extra_attr,compression"], &["compress_algorithm=zstd"]);
         let plain = asking(&[], &["noatime"]);

@@ -68,7 +68,7 @@ mod tests {
             .into_iter()
             .zip(["ext4", "xfs"])
             .map(|(cpu, name)| {
-                let mut candidate = Candidate::plain(name);
+                let mut candidate = Candidate::with_defaults(name);
                 candidate.under.cpu = cpu.map(str::to_owned);
                 candidate
             })

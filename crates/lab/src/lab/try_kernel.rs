@@ -64,7 +64,7 @@ impl Trying<'_> {
             |candidate: &Candidate| missing_tools_with(candidate, kernel.programs.as_deref()).is_some();
         let all: Vec<Candidate> = fsverdict_stack::filesystem::filesystem_names()
             .into_iter()
-            .map(Candidate::plain)
+            .map(Candidate::with_defaults)
             .filter(carried)
             .collect();
         let (without_tools, able): (Vec<_>, Vec<_>) =
@@ -74,7 +74,7 @@ impl Trying<'_> {
         let worker =
             worker.ok_or_else(|| failed("this machine has the tools of none that it has".to_owned()))?;
         let layered: Vec<Candidate> = usual_layers()
-            .map(|layers| worker.on(layers))
+            .map(|layers| worker.with_layers(layers))
             .filter(|candidate| carried(candidate) && !lacks_tools(candidate))
             .collect();
         let mut plan = self.plan.clone();

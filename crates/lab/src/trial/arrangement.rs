@@ -96,9 +96,9 @@ mod tests {
 
     fn candidate(filesystem: &str, layers: &[&str], mkfs: &[&str]) -> Candidate {
         Candidate {
-            layers: Layers::of(layers.iter().copied()).unwrap(),
+            layers: Layers::from_names(layers.iter().copied()).unwrap(),
             mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
-            ..Candidate::plain(filesystem)
+            ..Candidate::with_defaults(filesystem)
         }
     }
 

@@ -82,9 +82,9 @@ mod tests {
 
     fn of(filesystem: &str, layers: &[&str], mkfs: &[&str], devices: usize) -> Option<Redundancy> {
         let candidate = Candidate {
-            layers: Layers::of(layers.iter().copied()).unwrap(),
+            layers: Layers::from_names(layers.iter().copied()).unwrap(),
             mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
-            ..Candidate::plain(filesystem)
+            ..Candidate::with_defaults(filesystem)
         };
         Redundancy::of_candidate(&candidate, &Arrangement::for_candidate(&candidate, devices))
     }

@@ -108,7 +108,7 @@ impl<'a> ComparisonReport<'a> {
         format!(
             "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}{allowed}; same: the interval, of these two runs, lies within it.{steps}",
             found.goal.metric,
-            self.found.comparisons(),
+            self.found.count_comparisons(),
             row::share(ALPHA),
             row::share(found.tie)
         )

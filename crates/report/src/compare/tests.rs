@@ -6,7 +6,7 @@ use super::{ComparisonReport, write_comparison};
 use crate::fixtures::{Story, id, shape};
 use crate::{Format, TerminalLook, fixtures};
 use fsverdict_judgement::journal::{Event, Run};
-use fsverdict_judgement::verdict::{ComparedSide, compare};
+use fsverdict_judgement::verdict::{ComparedSide, compare_runs};
 
 const PLAIN: TerminalLook = TerminalLook { detail: true, ..fixtures::PLAIN };
 
@@ -33,7 +33,7 @@ fn history(stories: &[&Story], format: Format) -> String {
     let runs: Vec<Run> = stories.iter().map(|story| story.run()).collect();
     let sides: Vec<ComparedSide<'_>> =
         stories.iter().zip(&runs).map(|(story, run)| ComparedSide { plan: &story.plan, run }).collect();
-    let found = compare(&sides, None).unwrap();
+    let found = compare_runs(&sides, None).unwrap();
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };
     let mut out = Vec::new();

@@ -53,8 +53,8 @@ impl DeviceReport {
     pub fn of(sources: &[DeviceRun]) -> Result<Self, Vec<String>> {
         let parts = device_parts(sources)?;
         let judged: Vec<Judgement<'_>> =
-            parts.iter().map(|part| Judgement::of(part.plan, &part.run)).collect();
-        let found = DeviceTable::of(&parts, &judged).ok_or_else(Vec::new)?;
+            parts.iter().map(|part| Judgement::from_run(part.plan, &part.run)).collect();
+        let found = DeviceTable::from_parts(&parts, &judged).ok_or_else(Vec::new)?;
         let cautions = limits(&found);
         Ok(Self { found, sentences: judged.iter().map(describe_outcome).collect(), cautions })
     }
@@ -68,7 +68,7 @@ impl DeviceReport {
     /// devices.
     fn write_sentence(&self) -> String {
         let found = &self.found;
-        let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.turn(found.tie)?)));
+        let turn = found.sites.as_ref().and_then(|sites| Some((sites, sites.clearest_turn(found.tie)?)));
         let depends = turn.map_or(String::new(), |(sites, (candidate, device, ratio))| {
             let (leader, ratio) = (&sites.leader, times(ratio));
             format!(

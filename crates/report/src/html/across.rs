@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::figures::ratio;
 use crate::across::{SideBySide, build_tables, describe_changes};
-use crate::page::{PageBlock, PageTable, Text};
+use crate::page::{PageBlock, Text};
 use crate::text::one_line;
 use fsverdict_judgement::verdict::{Across, Estimate};
 
@@ -17,9 +17,7 @@ pub(super) fn build_section(across: &SideBySide) -> PageBlock<'_> {
         PageBlock::Facts(facts.collect()),
     ];
     // The first table is drawn as a picture.
-    blocks.extend(
-        build_tables(found).into_iter().skip(1).map(|table| PageBlock::Table(PageTable::plain(table))),
-    );
+    blocks.extend(build_tables(found).into_iter().skip(1).map(PageBlock::plain_table));
     PageBlock::section("across", "Which on what", blocks)
 }
 

@@ -123,7 +123,7 @@ fn build_row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reac
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(ratio) => { (drawn(ratio, EffectSize::of(ratio, report.judged.plan.protocol.tie), reach)) }
+                    Some(ratio) => { (drawn(ratio, EffectSize::from_ratio(ratio, report.judged.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }

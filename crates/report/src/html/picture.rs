@@ -10,7 +10,7 @@ use super::figures::{alone, along, in_full, place, spread, strip};
 use crate::index::Index;
 use crate::matrix::{MatrixCell, MatrixColumn};
 use crate::number::{percent, times};
-use crate::page::{Keys, PageBlock, PageTable, Text};
+use crate::page::{Keys, PageBlock, Text};
 use crate::text::one_line;
 use crate::{Report, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
@@ -68,7 +68,7 @@ pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -
 
 /// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
 fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
-    let tables = report.beside.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table)));
+    let tables = report.beside.iter().cloned().map(PageBlock::plain_table);
     let tables: Vec<PageBlock<'a>> = tables.collect();
     let title = "Costs beside time, and other frequencies";
     (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
@@ -178,7 +178,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     if entry.status != CandidateStatus::Ok || report.judged.against_itself().is_some() {
         return None;
     }
-    if verdict.taken().contains(&entry.name) {
+    if verdict.recommended_names().contains(&entry.name) {
         return Some(("► take", "best"));
     }
     let standing = verdict.standings.iter().find(|standing| standing.candidate == entry.name);

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::findings::Finding;
-use crate::page::{PageBlock, PageTable, Text};
+use crate::page::{PageBlock, Text};
 use crate::text::one_line;
 use crate::{Report, findings};
 use fsverdict_judgement::verdict::Now;
@@ -19,7 +19,7 @@ pub(super) fn build_section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
         blocks.push(PageBlock::Note(Text::foreign(&findings::describe_basis(&report.judged))));
         blocks.push(PageBlock::Findings(found));
     }
-    blocks.extend(report.of_study.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table))));
+    blocks.extend(report.of_study.iter().cloned().map(PageBlock::plain_table));
     (!blocks.is_empty()).then(|| PageBlock::section("then", "Then and now", blocks))
 }
 

@@ -210,6 +210,15 @@ impl<'a> PageBlock<'a> {
         PageBlock::Picture(Box::new(draw))
     }
 
+    pub(super) fn plain_table(table: TextTable) -> Self {
+        PageBlock::Table(PageTable::plain(table))
+    }
+
+    /// Sentences without full stops, each as a lead of its own.
+    pub(super) fn leads(sentences: impl IntoIterator<Item = String>) -> impl Iterator<Item = Self> {
+        sentences.into_iter().map(|what| PageBlock::Lead(format!("{what}.").into()))
+    }
+
     pub(super) fn fold(id: Option<&'static str>, title: impl Into<Text>, blocks: Vec<PageBlock<'a>>) -> Self {
         PageBlock::Fold(FoldedPart { id, title: title.into(), blocks })
     }

@@ -2,9 +2,7 @@
 
 use maud::html as markup;
 
-use super::{
-    FoldedPart, For, Missing, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
-};
+use super::{FoldedPart, For, Missing, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top};
 use crate::fixtures::PLAIN;
 use crate::text_table::TextTable;
 use crate::{html, markdown, terminal};
@@ -51,7 +49,7 @@ fn page() -> ReportPage<'static> {
                 .meant(None, "the-meant")
                 .with(Span::Marked("class", "the-marked".to_owned())),
         ),
-        PageBlock::Table(PageTable::plain(table)),
+        PageBlock::plain_table(table),
         PageBlock::Commands(vec!["the-command".to_owned()]),
         PageBlock::Next("next", vec![("the-to-type".to_owned(), Some("what for"))]),
         PageBlock::Labelled("label", "the-labelled".to_owned()),

@@ -83,9 +83,9 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
         add(format!("fsverdict resume {folder}"), "goes on where it stopped");
     } else if let Some(more) = judged
         .verdict
-        .pressing()
+        .first_to_settle()
         .and_then(|pair| pair.more_blocks)
-        .filter(|_| !shared && judged.verdict.alike(judged.plan.protocol.tie).is_none())
+        .filter(|_| !shared && judged.verdict.inseparable_candidates(judged.plan.protocol.tie).is_none())
     {
         add(format!("fsverdict resume {folder} --more {more}"), "may settle what is open");
     }

@@ -9,11 +9,9 @@ use std::rc::Rc;
 
 use crate::html::build_sections;
 use crate::index::Index;
-use crate::page::{
-    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_use, in_words,
-};
+use crate::page::{For, MatrixBlock, Missing, PageBlock, ReportPage, Text, Tone, in_use, in_words};
 use crate::text_table::TextTable;
-use crate::topics::{ReportTopic, SECTIONS, TOPICS};
+use crate::topics::{SECTIONS, TOPICS};
 use crate::{Report, across, findings, groups, guarantees, sentence};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
@@ -36,7 +34,7 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     add_tables(report, &mut page);
     foot::add_foot(report, &mut page);
     let index = Rc::new(Index::of(report));
-    let of_topics = SECTIONS.iter().map(|topic| topic.build_section(report));
+    let of_topics = SECTIONS.iter().map(|topic| (topic.build_section)(report));
     build_sections(report, &index, of_topics)
         .into_iter()
         .flatten()
@@ -76,16 +74,14 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
 /// Small tables below the headline, the findings of a study, and with `--all` one for each rate and cost that was
 /// measured.
 fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
-    let mut add =
-        |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
+    let mut add = |shown, table: &TextTable| page.add(shown, PageBlock::plain_table(table.clone()));
     let across = report.across.iter().flat_map(|across| across::build_tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
     groups::build_table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     guarantees::build_table(&report.guarantees)
         .iter()
         .for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
-    let of_topic = |topic: &&dyn ReportTopic| topic.build_tables(report);
-    for (shown, table) in TOPICS.iter().flat_map(of_topic) {
+    for (shown, table) in TOPICS.iter().flat_map(|topic| (topic.build_tables)(report)) {
         add(shown, &table);
     }
     report.of_study.iter().for_each(|table| add(For::TEXT, table));

@@ -103,7 +103,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
 fn only_costs(report: &Report<'_>) -> bool {
     let verdict = &report.judged.verdict;
     let alone = verdict.groups.iter().all(|group| group.verdict.ranking.len() < 2);
-    alone && verdict.taken().is_empty() && !verdict.protection_costs.is_empty()
+    alone && verdict.recommended_names().is_empty() && !verdict.protection_costs.is_empty()
 }
 
 fn when(report: &Report<'_>) -> String {

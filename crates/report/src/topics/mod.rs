@@ -15,48 +15,35 @@ mod topic;
 mod tradeoffs;
 pub(crate) mod unflushed;
 
-pub(crate) use topic::ReportTopic;
-
-use background::BackgroundTopic;
-use charged::ChargedTopic;
-use computing::ComputingTopic;
-use depends::DependsTopic;
-use device_prediction::DevicePredictionTopic;
-use power_cuts::PowerCutsTopic;
-use required::RequiredTopic;
-use rot::RotTopic;
-use safety::SafetyTopic;
-use sites::SitesTopic;
-use tradeoffs::TradeoffsTopic;
-use unflushed::UnflushedTopic;
+use topic::ReportTopic;
 
 /// All topics, in the order of their tables and notes.
-pub(crate) static TOPICS: [&dyn ReportTopic; 12] = [
-    &RequiredTopic,
-    &BackgroundTopic,
-    &UnflushedTopic,
-    &PowerCutsTopic,
-    &RotTopic,
-    &SafetyTopic,
-    &ChargedTopic,
-    &ComputingTopic,
-    &DevicePredictionTopic,
-    &DependsTopic,
-    &TradeoffsTopic,
-    &SitesTopic,
+pub(crate) static TOPICS: [&ReportTopic; 12] = [
+    &required::TOPIC,
+    &background::TOPIC,
+    &unflushed::TOPIC,
+    &power_cuts::TOPIC,
+    &rot::TOPIC,
+    &safety::TOPIC,
+    &charged::TOPIC,
+    &computing::TOPIC,
+    &device_prediction::TOPIC,
+    &depends::TOPIC,
+    &tradeoffs::TOPIC,
+    &sites::TOPIC,
 ];
 
 /// The topics with a section on the HTML page, in the order of the sections: those on devices come early, beside the
 /// picture of the result.
-pub(crate) static SECTIONS: [&dyn ReportTopic; 10] = [
-    &RequiredTopic,
-    &SitesTopic,
-    &DevicePredictionTopic,
-    &DependsTopic,
-    &BackgroundTopic,
-    &PowerCutsTopic,
-    &RotTopic,
-    &SafetyTopic,
-    &ChargedTopic,
-    &ComputingTopic,
+pub(crate) static SECTIONS: [&ReportTopic; 10] = [
+    &required::TOPIC,
+    &sites::TOPIC,
+    &device_prediction::TOPIC,
+    &depends::TOPIC,
+    &background::TOPIC,
+    &power_cuts::TOPIC,
+    &rot::TOPIC,
+    &safety::TOPIC,
+    &charged::TOPIC,
+    &computing::TOPIC,
 ];

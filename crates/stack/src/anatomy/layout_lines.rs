@@ -115,7 +115,7 @@ impl ReceivedLayout {
             LayoutLine::End { knows_used, stopped } => {
                 let mut held_blocks = std::mem::take(&mut self.held);
                 held_blocks.used = knows_used.then(|| std::mem::take(&mut self.used));
-                let stopped = stopped.map(ReadingStopped::bounded);
+                let stopped = stopped.map(ReadingStopped::with_bounded_text);
                 self.layout = Some(ImageLayout { held: held_blocks, is_known: true, stopped });
                 self.has_ended = true;
             }

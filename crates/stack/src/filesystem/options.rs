@@ -77,7 +77,7 @@ mod tests {
 
     fn with(filesystem: &str, mkfs: &[&str], mount: &[&str]) -> Candidate {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        Candidate { mkfs: owned(mkfs), mount: owned(mount), ..Candidate::plain(filesystem) }
+        Candidate { mkfs: owned(mkfs), mount: owned(mount), ..Candidate::with_defaults(filesystem) }
     }
 
     #[test]

@@ -82,7 +82,7 @@ mod tests {
     fn an_option_has_a_price_where_its_filesystem_has_the_option() {
         let with = |filesystem: &str, option: &str| {
             let mount = vec!["noatime".to_owned(), option.to_owned()];
-            documented_prices(&Candidate { mount, ..Candidate::plain(filesystem) }).count()
+            documented_prices(&Candidate { mount, ..Candidate::with_defaults(filesystem) }).count()
         };
         assert_eq!((with("ext4", "nobarrier"), with("ext4", "barrier=0")), (1, 1));
         assert_eq!(

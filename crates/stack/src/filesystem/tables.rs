@@ -25,10 +25,10 @@ mod tests {
     #[test]
     fn ext2_and_ext3_write_their_tables_and_ext4_does_not() {
         const DISK: u64 = 2_000_000_000_000;
-        let of = |name: &str| written_by_mkfs(&Candidate::plain(name), DISK) / 1_000_000_000;
+        let of = |name: &str| written_by_mkfs(&Candidate::with_defaults(name), DISK) / 1_000_000_000;
         assert_eq!(["ext2", "ext3", "ext4", "xfs", "btrfs"].map(of), [31, 31, 0, 0, 0]);
         let mkfs = vec!["-E".to_owned(), "lazy_itable_init=0".to_owned()];
-        let eager = Candidate { mkfs, ..Candidate::plain("ext4") };
+        let eager = Candidate { mkfs, ..Candidate::with_defaults("ext4") };
         assert_eq!(written_by_mkfs(&eager, DISK) / 1_000_000_000, 31);
     }
 }

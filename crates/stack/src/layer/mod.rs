@@ -74,7 +74,7 @@ pub fn layers_of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> 
 
 /// The layers to try by default: each usual layer by itself.
 pub fn usual_layers() -> impl Iterator<Item = Layers> {
-    registry().iter().filter(|layer| layer.usual).filter_map(|layer| Layers::of([layer.name]).ok())
+    registry().iter().filter(|layer| layer.usual).filter_map(|layer| Layers::from_names([layer.name]).ok())
 }
 
 #[cfg(test)]

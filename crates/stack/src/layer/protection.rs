@@ -136,8 +136,8 @@ mod tests {
             protection_of(&Candidate {
                 mkfs: words(mkfs),
                 mount: words(mount),
-                layers: Layers::of(layers.iter().copied()).unwrap(),
-                ..Candidate::plain(filesystem)
+                layers: Layers::from_names(layers.iter().copied()).unwrap(),
+                ..Candidate::with_defaults(filesystem)
             })
         };
         let level = |features: &[ProtectionFeature]| features.iter().copied().collect::<Protection>();

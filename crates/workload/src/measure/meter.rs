@@ -154,7 +154,7 @@ impl Clocked {
             cache: self.cache,
             repetition: 0,
             unwritten: self.readings.dirty.course,
-            course: work.course.map(WorkCourse::thinned),
+            course: work.course.map(WorkCourse::thin_out),
             computation: self.computation,
         })
     }

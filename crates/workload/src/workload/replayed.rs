@@ -30,8 +30,9 @@ pub(super) fn verify_replayed_files(
         saw,
         expected,
     };
-    let end =
-        trace.end().map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
+    let end = trace
+        .final_state()
+        .map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
     let root = open_path_quietly(at).map_err(|errno| verify_failure(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
     for (number, name) in (1_u32..).zip(trace.names()) {
@@ -86,7 +87,8 @@ pub(super) fn first_difference_on(
     trace: &CallTrace,
     content: &Content,
 ) -> Result<Option<u64>, Errno> {
-    let Some(file) = trace.end().ok().and_then(|end| end.file_of(1).map(|(_, file)| file.clone())) else {
+    let Some(file) = trace.final_state().ok().and_then(|end| end.file_of(1).map(|(_, file)| file.clone()))
+    else {
         return Ok(None);
     };
     let mut buffer = vec![0; TRANSFER];

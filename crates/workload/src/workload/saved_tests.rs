@@ -141,13 +141,13 @@ fn files_are_counted_by_how_long_before_the_cut_their_saving_began() {
     let gone = |dataset: &Prepared, at: &Path| fs::remove_file(at.join(name(dataset, 1))).unwrap();
     // Two had begun, and one of them is gone.
     let ages = read(false, 15, gone).ages;
-    assert_eq!(ages.bin(0), AgeBin { looked: 2, lost: 1 });
+    assert_eq!(ages.bin_at(0), AgeBin { looked: 2, lost: 1 });
     // Much later all had begun, and the others' new contents, which are not there, had been promised by then.
     let ages = read(false, 3_000_000_000, |_, _| {}).ages;
-    let seen: Vec<usize> = (0..LossAges::BINS).filter(|at| ages.bin(*at).looked > 0).collect();
+    let seen: Vec<usize> = (0..LossAges::BINS).filter(|at| ages.bin_at(*at).looked > 0).collect();
     let [bin] = seen.as_slice() else { panic!("{seen:?}") };
     assert_eq!(LossAges::seconds(*bin), (2.0, Some(5.0)));
-    assert_eq!(ages.bin(*bin), AgeBin { looked: 4, lost: 2 });
+    assert_eq!(ages.bin_at(*bin), AgeBin { looked: 4, lost: 2 });
     assert_eq!(folder(true).last_between(11, 29), Some(20));
     assert_eq!(folder(true).last_between(40, 90), None);
 }

@@ -67,7 +67,7 @@ impl Workplace<'_> {
     pub(crate) fn validate(&self) -> Result<(), WorkError> {
         let operation = self.operation.name();
         let kind = self.dataset.kind;
-        if !self.operation.takes().contains(&kind) {
+        if !self.operation.dataset_kinds().contains(&kind) {
             return Err(self.wrong_kind(kind));
         }
         let normal = |component| matches!(component, Component::Normal(_));
@@ -81,7 +81,7 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn wrong_kind(&self, kind: OperationKind) -> WorkError {
-        let takes: Vec<&str> = self.operation.takes().iter().map(|kind| kind.name()).collect();
+        let takes: Vec<&str> = self.operation.dataset_kinds().iter().map(|kind| kind.name()).collect();
         WorkError::WrongKind {
             operation: self.operation.name(),
             dataset: self.dataset.name.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{LatencyPlaces, untried};
+use super::{LatencyPlaces, untried_candidate};
 use crate::journal::open_trial::{OpenTrial, OpenTrials, UnderwayTrial};
 use crate::journal::run::{CandidateState, Header, Run};
 use crate::journal::{Beginning, Event, JournalError, Record};
@@ -22,7 +22,7 @@ pub struct Fold {
 impl Fold {
     /// Starts with an empty journal.
     pub fn new(plan: &Plan) -> Self {
-        let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
+        let candidates = plan.candidates.iter().map(|candidate| untried_candidate(&candidate.name)).collect();
         Self {
             candidates,
             begun: false,
@@ -32,9 +32,9 @@ impl Fold {
         }
     }
 
-    pub fn take(&mut self, record: Record) {
+    pub fn add_record(&mut self, record: Record) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.run = begin(record);
+            self.run = begin_run(record);
             if let Some(run) = &mut self.run {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
@@ -67,7 +67,7 @@ impl Fold {
 
     /// The trials that have begun and not ended.
     pub(in crate::journal) fn underway(&self) -> Vec<UnderwayTrial> {
-        self.open.values().map(OpenTrial::underway).collect()
+        self.open.values().map(OpenTrial::underway_trial).collect()
     }
 
     /// The final run, after the last record.
@@ -78,15 +78,15 @@ impl Fold {
         Some(run)
     }
 
-    pub(super) fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+    pub(super) fn finish_run(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
         let run = self.into_run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
         Ok(Run { torn, ..run })
     }
 }
 
-fn begin(record: Record) -> Option<Run> {
+fn begin_run(record: Record) -> Option<Run> {
     let (started, event) = (record.at, record.event);
-    let beginning = Beginning::of(&event)?;
+    let beginning = Beginning::from_event(&event)?;
     let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
     else {
         return None;

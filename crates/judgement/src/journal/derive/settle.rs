@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::journal::run::{CandidateState, CandidateStatus, Run, Trial, TrialStanding};
+use crate::journal::run::{CandidateState, CandidateStatus, Run};
+use crate::journal::trial::{Trial, TrialStanding};
 use crate::journal::{PowerCuts, RottenBlocks, TrialId};
 
 impl Run {
@@ -14,7 +15,8 @@ impl Run {
             let last = last_attempt.entry(block.block).or_default();
             *last = block.attempt.max(*last);
         }
-        let prefix: HashSet<(u32, u32)> = self.prefix().map(|block| (block.block, block.attempt)).collect();
+        let prefix: HashSet<(u32, u32)> =
+            self.counted_blocks().map(|block| (block.block, block.attempt)).collect();
         let mut begun_later: HashSet<&TrialId> = HashSet::new();
         let invalid: HashMap<(u32, u32), bool> =
             self.blocks.iter().map(|state| ((state.block, state.attempt), state.invalid.is_some())).collect();
@@ -47,8 +49,8 @@ impl Run {
         }
         // A reopened block repeats trials that were ended from outside.
         let open_again = |trial: &Trial| {
-            let block = self.blocks.iter().rfind(|block| block.is(trial.id.block, trial.id.attempt));
-            block.is_some_and(|block| block.remaining().any(|name| name == trial.id.candidate))
+            let block = self.blocks.iter().rfind(|block| block.is_attempt(trial.id.block, trial.id.attempt));
+            block.is_some_and(|block| block.untried_candidates().any(|name| name == trial.id.candidate))
         };
         let own_end = |state: &&mut CandidateState| {
             state.status != CandidateStatus::Skipped || state.ended_from_outside

@@ -183,7 +183,7 @@ pub struct CallTrace {
 impl CallTrace {
     /// # Errors Names the first call that does not find its object, or the bound that is exceeded.
     pub fn new(names: Vec<TracedName>, calls: Vec<TracedCall>) -> Result<Self, Reason> {
-        let mut state = TraceState::before(&names).map_err(plain)?;
+        let mut state = TraceState::initial_state(&names).map_err(trace_reason)?;
         let mut totals = TraceTotals { bytes: state.bytes(), directories: 1, ..TraceTotals::default() };
         for name in &names {
             match name.before {
@@ -199,7 +199,7 @@ impl CallTrace {
             return Err(Reason::new(what, "keep a part of it"));
         }
         for (at, call) in calls.iter().enumerate() {
-            state.apply(call.work).map_err(|what| plain(format!("call {}: {what}", at + 1)))?;
+            state.apply(call.work).map_err(|what| trace_reason(format!("call {}: {what}", at + 1)))?;
             match call.work {
                 CallWork::Read { length, .. } => totals.read = totals.read.saturating_add(length),
                 CallWork::Write { length, .. } => totals.written = totals.written.saturating_add(length),
@@ -208,7 +208,7 @@ impl CallTrace {
                     totals.written = totals.written.saturating_add(length);
                 }
                 CallWork::Open { file, .. } | CallWork::OpenUnnamed { file, .. } => {
-                    opened.extend(state.opened(file).map(|(number, _)| number));
+                    opened.extend(state.open_file(file).map(|(number, _)| number));
                 }
                 _ => {}
             }
@@ -238,8 +238,8 @@ impl CallTrace {
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have met.
-    pub fn end(&self) -> Result<TraceState, String> {
-        let mut state = TraceState::before(&self.names)?;
+    pub fn final_state(&self) -> Result<TraceState, String> {
+        let mut state = TraceState::initial_state(&self.names)?;
         self.calls.iter().try_for_each(|call| state.apply(call.work))?;
         Ok(state)
     }
@@ -261,7 +261,7 @@ impl CallTrace {
     }
 
     /// The first calls of it, this share of them, one at least.
-    pub(super) fn shortened(&mut self, share: f64) {
+    pub(super) fn shorten_to(&mut self, share: f64) {
         let kept = ((self.calls.len() as f64 * share).round() as usize).max(1);
         self.calls.truncate(kept);
         if let Ok(shorter) = Self::new(std::mem::take(&mut self.names), std::mem::take(&mut self.calls)) {
@@ -280,6 +280,6 @@ impl CallTrace {
     }
 }
 
-fn plain(what: String) -> Reason {
+fn trace_reason(what: String) -> Reason {
     Reason::new(what, "`fsverdict capture --trace FILE` writes such a list of calls")
 }

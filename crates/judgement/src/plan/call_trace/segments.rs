@@ -38,7 +38,12 @@ impl TracedFile {
 
     /// Replaces the content of a place by a segment, or by a hole for `None`. Returns the bytes of segments there
     /// before and after.
-    pub(super) fn put(&mut self, start: u64, end: u64, origin: Option<SegmentOrigin>) -> (u64, u64) {
+    pub(super) fn overwrite_range(
+        &mut self,
+        start: u64,
+        end: u64,
+        origin: Option<SegmentOrigin>,
+    ) -> (u64, u64) {
         // The last segment that begins before the place may reach into it …
         let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
         let touched: Vec<(u64, TracedSegment)> = self
@@ -101,7 +106,7 @@ mod tests {
                 let filled = |bytes: &[Option<bool>]| bytes.iter().flatten().count() as i64;
                 let was = filled(&bytes);
                 let end = if written { start + length } else { u64::MAX };
-                let (before, after) = file.put(start, end, written.then_some(ours));
+                let (before, after) = file.overwrite_range(start, end, written.then_some(ours));
                 for at in start..end.min(64) {
                     bytes[at as usize] = written.then_some(true);
                 }

@@ -38,7 +38,7 @@ impl TraceState {
     /// Before the first call.
     ///
     /// # Errors Describes the fault of a name.
-    pub fn before(names: &[TracedName]) -> Result<Self, String> {
+    pub fn initial_state(names: &[TracedName]) -> Result<Self, String> {
         if names.len() > MOST_NAMES {
             return Err(format!("it has {} names, and may have {MOST_NAMES}", names.len()));
         }
@@ -115,7 +115,7 @@ impl TraceState {
     }
 
     /// The file that is open under a number; its own number is that of its contents.
-    pub fn opened(&self, file: u32) -> Option<(u32, &TracedFile)> {
+    pub fn open_file(&self, file: u32) -> Option<(u32, &TracedFile)> {
         let number = *self.open.get(&file)?;
         Some((number, self.files.get(number as usize)?))
     }
@@ -126,14 +126,14 @@ impl TraceState {
     }
 
     /// The object that has this name.
-    fn bearer(&self, name: u32) -> Result<Bearer, String> {
+    fn object_named(&self, name: u32) -> Result<Bearer, String> {
         match self.bearers.get(name as usize) {
             Some(bearer) if name > 0 => Ok(*bearer),
             _ => Err(format!("there is no name {name}")),
         }
     }
 
-    fn bear(&mut self, name: u32, bearer: Bearer) -> Result<(), String> {
+    fn rebind_name(&mut self, name: u32, bearer: Bearer) -> Result<(), String> {
         let parent = self.parents[name as usize] as usize;
         if self.bearers[parent] != Bearer::Directory {
             return Err(format!("the parent of name {name} is not a directory"));
@@ -173,7 +173,7 @@ impl TraceState {
                 let end = end_of(offset, length)?;
                 let number = self.number_of(file)?;
                 let origin = SegmentOrigin { file: number, shift: 0, written: true };
-                let (before, after) = self.file(file)?.put(offset, end, Some(origin));
+                let (before, after) = self.file(file)?.overwrite_range(offset, end, Some(origin));
                 self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
             }
             CallWork::Fsync { file } | CallWork::Fdatasync { file } => drop(self.file(file)?.size),
@@ -182,7 +182,7 @@ impl TraceState {
                     return Err("it makes a file larger than 1 PiB".to_owned());
                 }
                 let file = self.file(file)?;
-                let (before, after) = file.put(size, u64::MAX, None);
+                let (before, after) = file.overwrite_range(size, u64::MAX, None);
                 file.size = size;
                 self.bytes = self.bytes.saturating_add(after).saturating_sub(before);
             }
@@ -193,33 +193,33 @@ impl TraceState {
                 file.size = file.size.max(end);
             }
             CallWork::MakeDirectory { name } => {
-                free(self.bearer(name)?, name)?;
-                self.bear(name, Bearer::Directory)?;
+                free(self.object_named(name)?, name)?;
+                self.rebind_name(name, Bearer::Directory)?;
             }
-            CallWork::RemoveFile { name } => match self.bearer(name)? {
-                Bearer::File(_) => self.bear(name, Bearer::Nothing)?,
+            CallWork::RemoveFile { name } => match self.object_named(name)? {
+                Bearer::File(_) => self.rebind_name(name, Bearer::Nothing)?,
                 _ => return Err(format!("name {name} is no file")),
             },
-            CallWork::RemoveDirectory { name } => match self.bearer(name)? {
-                Bearer::Directory if self.entries_in(name) == 0 => self.bear(name, Bearer::Nothing)?,
+            CallWork::RemoveDirectory { name } => match self.object_named(name)? {
+                Bearer::Directory if self.entries_in(name) == 0 => self.rebind_name(name, Bearer::Nothing)?,
                 _ => return Err(format!("name {name} is no empty directory")),
             },
-            CallWork::Rename { from, to } => match (self.bearer(from)?, self.bearer(to)?) {
+            CallWork::Rename { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
                 // Of two names of one file both stay (rename(2)).
                 (Bearer::File(file), Bearer::File(other)) if file == other => {}
                 (Bearer::File(file), Bearer::File(_) | Bearer::Nothing) => {
-                    self.bear(to, Bearer::File(file))?;
-                    self.bear(from, Bearer::Nothing)?;
+                    self.rebind_name(to, Bearer::File(file))?;
+                    self.rebind_name(from, Bearer::Nothing)?;
                 }
                 _ => return Err(format!("name {from} is no file, or {to} a directory")),
             },
-            CallWork::Link { from, to } => match (self.bearer(from)?, self.bearer(to)?) {
-                (Bearer::File(file), Bearer::Nothing) => self.bear(to, Bearer::File(file))?,
+            CallWork::Link { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
+                (Bearer::File(file), Bearer::Nothing) => self.rebind_name(to, Bearer::File(file))?,
                 _ => return Err(format!("name {from} is no file, or {to} is there already")),
             },
             // 0 is the folder itself.
             CallWork::Look { name: 0 } => {}
-            CallWork::Look { name } => drop(self.bearer(name)?),
+            CallWork::Look { name } => drop(self.object_named(name)?),
             CallWork::List { name } | CallWork::SyncDirectory { name } => {
                 if !self.is_directory(name) {
                     return Err(format!("name {name} is no directory"));
@@ -236,11 +236,11 @@ impl TraceState {
             }
             CallWork::LinkOpen { file, name } => {
                 let number = self.number_of(file)?;
-                free(self.bearer(name)?, name)?;
-                self.bear(name, Bearer::File(number))?;
+                free(self.object_named(name)?, name)?;
+                self.rebind_name(name, Bearer::File(number))?;
             }
             CallWork::Copy { from, from_offset, file, offset, length, .. } => {
-                self.copy((from, from_offset), (file, offset), length)?;
+                self.copy_range((from, from_offset), (file, offset), length)?;
             }
         }
         Ok(())
@@ -251,7 +251,7 @@ impl TraceState {
         self.open.get(&file).copied().ok_or_else(|| format!("file {file} is not open"))
     }
 
-    fn copy(&mut self, from: (u32, u64), to: (u32, u64), length: u64) -> Result<(), String> {
+    fn copy_range(&mut self, from: (u32, u64), to: (u32, u64), length: u64) -> Result<(), String> {
         let (from_end, end) = (copy_end(from.1, length)?, copy_end(to.1, length)?);
         let source = self.file(from.0)?;
         if from_end > source.size {
@@ -263,13 +263,13 @@ impl TraceState {
         }
         let target = self.file(to.0)?;
         // A copy of a hole is a hole.
-        let (mut before, mut after) = target.put(to.1, end, None);
+        let (mut before, mut after) = target.overwrite_range(to.1, end, None);
         for (start, segment) in copied {
             let shift = to.1 as i64 - from.1 as i64;
             let moved = |at: u64| at.saturating_add_signed(shift);
             let origin =
                 SegmentOrigin { shift: segment.origin.shift.saturating_add(shift), ..segment.origin };
-            let (was, is) = target.put(moved(start), moved(segment.end), Some(origin));
+            let (was, is) = target.overwrite_range(moved(start), moved(segment.end), Some(origin));
             (before, after) = (before + was, after + is);
         }
         target.size = target.size.max(end);
@@ -289,11 +289,11 @@ impl TraceState {
 
     fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), String> {
         self.may_open(file)?;
-        let number = match self.bearer(name)? {
+        let number = match self.object_named(name)? {
             Bearer::File(number) => number,
             Bearer::Nothing if flags.create => {
                 let number = self.files.len() as u32;
-                self.bear(name, Bearer::File(number))?;
+                self.rebind_name(name, Bearer::File(number))?;
                 self.new_file(0)
             }
             _ => return Err(format!("name {name} is no file")),
@@ -302,7 +302,7 @@ impl TraceState {
         if flags.truncate
             && let Some(opened) = self.files.get_mut(number as usize)
         {
-            let (before, _) = opened.put(0, u64::MAX, None);
+            let (before, _) = opened.overwrite_range(0, u64::MAX, None);
             opened.size = 0;
             self.bytes = self.bytes.saturating_sub(before);
         }

@@ -2,7 +2,7 @@
 
 use super::{ComparedSide, Comparison, FEWEST_TO_TEST, MetricChange, RunComparison, is_simulated};
 
-pub(super) fn cautions(
+pub(super) fn list_cautions(
     before: &ComparedSide<'_>,
     after: &ComparedSide<'_>,
     found: &RunComparison,

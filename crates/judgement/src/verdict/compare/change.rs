@@ -90,20 +90,20 @@ pub(super) fn of_phase(
     let kind = before
         .trials
         .iter()
-        .filter(|trial| trial.counts() && trial.id.candidate == candidate)
+        .filter(|trial| trial.is_counted() && trial.id.candidate == candidate)
         .flat_map(|trial| &trial.observations)
         .filter(|observation| observation.phase == phase)
         .flat_map(|observation| &observation.measurements)
         .find(|found| found.metric == metric)?;
     let values = |run: &Run| -> Vec<f64> {
-        run.sample(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
+        run.counted_values(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
     };
     let (one, other) = (values(before), values(after));
     if one.iter().chain(&other).any(|value| *value <= 0.0) {
         return with_nothing(candidate, phase, kind, [&one, &other]);
     }
     let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
-    change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
+    judge_change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
 }
 
 /// The change of a metric that is zero in some trial. Zero has no ratios and the scale of the noise is unknown, so the
@@ -150,27 +150,28 @@ pub(super) fn of_goal(
 ) -> Option<MetricChange> {
     let metric = objective.metric.as_str();
     let mut observations =
-        before.run.trials.iter().filter(|trial| trial.counts()).flat_map(|trial| &trial.observations);
+        before.run.trials.iter().filter(|trial| trial.is_counted()).flat_map(|trial| &trial.observations);
     let kind = observations
         .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Option<Vec<f64>> {
-        let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+        let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
         trials.map(|trial| objective.log_score(trial).map(|score| sign * score)).collect()
     };
-    change(candidate, None, kind, [&logs(before.run)?, &logs(after.run)?], between_runs)
+    judge_change(candidate, None, kind, [&logs(before.run)?, &logs(after.run)?], between_runs)
 }
 
-fn change(
+fn judge_change(
     candidate: &str,
     phase: Option<&str>,
     kind: &Measurement,
     [before, after]: [&[f64]; 2],
     between_runs: f64,
 ) -> Option<MetricChange> {
-    let evidence = Evidence::between(after, before)?;
-    let allowed = if is_timed(kind.unit) { allowing(&evidence, between_runs) } else { evidence };
+    let evidence = Evidence::from_unpaired_samples(after, before)?;
+    let allowed =
+        if is_timed(kind.unit) { widen_by_run_variation(&evidence, between_runs) } else { evidence };
     let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
     Some(MetricChange {
         candidate: candidate.to_owned(),
@@ -178,8 +179,8 @@ fn change(
         metric: kind.metric.to_string(),
         unit: kind.unit,
         better: better_of(&kind.metric, kind.unit, kind.better),
-        before: Evidence::of(before)?.ratio(),
-        after: Evidence::of(after)?.ratio(),
+        before: Evidence::from_sample(before)?.ratio(),
+        after: Evidence::from_sample(after)?.ratio(),
         ratio: evidence.ratio(),
         judged: None,
         p: Chance { p: tested(&allowed), of_these: tested(&evidence) },
@@ -193,7 +194,7 @@ fn is_timed(unit: Unit) -> bool {
 
 /// Adds the variation between two runs (a standard deviation, as a share) to the standard error, and sets the degrees
 /// of freedom to match; only the sample's own variance is uncertain.
-fn allowing(evidence: &Evidence, between_runs: f64) -> Evidence {
+fn widen_by_run_variation(evidence: &Evidence, between_runs: f64) -> Evidence {
     let (own, runs) = (evidence.error * evidence.error, 2.0 * log1p(between_runs) * log1p(between_runs));
     let doubt = own * own / evidence.degrees;
     let degrees = (own + runs) * (own + runs) / doubt;

@@ -20,16 +20,16 @@ impl ComparedSide<'_> {
 }
 
 /// Every reason against a comparison, one sentence each; empty when the runs can be compared.
-pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
+pub(super) fn list_obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let labs = (&before.run.header.lab, &after.run.header.lab);
     if labs.0 != labs.1 {
         found.push(format!("another lab: {} before, {} after", labs.0, labs.1));
     }
-    found.extend(device(before, after));
-    found.extend(workload(&before.plan.phases, &after.plan.phases));
-    found.extend(datasets(before.plan, after.plan));
-    found.extend(folders(before.run, after.run));
+    found.extend(device_difference(before, after));
+    found.extend(workload_difference(&before.plan.phases, &after.plan.phases));
+    found.extend(dataset_differences(before.plan, after.plan));
+    found.extend(folder_differences(before.run, after.run));
     for (side, name) in [(before, "before"), (after, "after")] {
         if side.run.complete_blocks() == 0 {
             found.push(format!("no block of the run {name} is complete and valid"));
@@ -39,7 +39,7 @@ pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> 
 }
 
 /// Compares the devices by kind, by size, and by identity where they have one.
-fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
+fn device_difference(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
     let kind = |side: &ComparedSide<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) => "a scratch image".to_owned(),
         DeviceSource::Path(_) => "a block device".to_owned(),
@@ -83,7 +83,7 @@ fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String>
 }
 
 /// Compares the phases in order, because each phase starts from the state that the previous one leaves.
-fn workload(before: &[Phase], after: &[Phase]) -> Option<String> {
+fn workload_difference(before: &[Phase], after: &[Phase]) -> Option<String> {
     if before.len() != after.len() {
         return Some(format!("another workload: {} phases before, {} after", before.len(), after.len()));
     }
@@ -96,7 +96,7 @@ fn workload(before: &[Phase], after: &[Phase]) -> Option<String> {
 }
 
 /// The data of every phase: the same description, and where they are generated the same seed.
-fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
+fn dataset_differences(before: &Plan, after: &Plan) -> Vec<String> {
     let mut names: Vec<&String> = Vec::new();
     for phase in &before.phases {
         let own = phase.dataset.iter().chain(phase.verify.iter().map(|verify| &verify.dataset));
@@ -112,9 +112,11 @@ fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
         .iter()
         .filter_map(|name| match (before.datasets.get(*name), after.datasets.get(*name)) {
             (one, other) if one == other => None,
-            (Some(one), Some(other)) => {
-                Some(format!("another dataset `{name}`: {} before, {} after", shape(one), shape(other)))
-            }
+            (Some(one), Some(other)) => Some(format!(
+                "another dataset `{name}`: {} before, {} after",
+                describe_dataset(one),
+                describe_dataset(other)
+            )),
             (_, other) => {
                 let which = if other.is_none() { "before" } else { "after" };
                 Some(format!("another dataset: `{name}` is there only {which}"))
@@ -134,12 +136,12 @@ fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
 }
 
 /// Compares the contents of the user's folders as they were staged: `/usr`, for example, changes with every upgrade.
-fn folders(before: &Run, after: &Run) -> Vec<String> {
+fn folder_differences(before: &Run, after: &Run) -> Vec<String> {
     let last = |run: &Run, name: &str| {
-        let counting = run.trials.iter().rev().filter(|trial| trial.counts());
+        let counting = run.trials.iter().rev().filter(|trial| trial.is_counted());
         counting.flat_map(Trial::datasets).find(|(known, _)| *known == name).map(|(_, held)| held.to_owned())
     };
-    let counting = before.trials.iter().find(|trial| trial.counts());
+    let counting = before.trials.iter().find(|trial| trial.is_counted());
     let names = counting.into_iter().flat_map(Trial::datasets).map(|(name, _)| name);
     let pairs = names.filter_map(|name| Some((name, last(before, name)?, last(after, name)?)));
     pairs
@@ -158,7 +160,7 @@ fn folders(before: &Run, after: &Run) -> Vec<String> {
 }
 
 /// A short description of a dataset, detailed enough to show the common differences.
-fn shape(dataset: &Dataset) -> String {
+fn describe_dataset(dataset: &Dataset) -> String {
     match dataset {
         Dataset::Tree(TreeShape { profile, files, directories, size, .. }) => {
             format!("{profile} tree of {files} files in {directories} directories, {size}")

@@ -54,7 +54,7 @@ const ACCIDENTAL: [&str; 8] = [
 
 /// All differences: options of the common candidates, then the plan's protocol and goal, machine and tools, and the
 /// trials' facts.
-pub(super) fn differences<'a>(
+pub(super) fn list_differences<'a>(
     before: &ComparedSide<'a>,
     after: &ComparedSide<'a>,
     common: &[&str],
@@ -63,10 +63,14 @@ pub(super) fn differences<'a>(
     for name in common {
         let known = |plan: &'a Plan| plan.candidates.iter().find(|candidate| candidate.name == *name);
         if let Some((one, other)) = known(before.plan).zip(known(after.plan)) {
-            found.extend(of_facts(Some(name), &options(one, other), &options(other, one)));
+            found.extend(of_facts(
+                Some(name),
+                &differing_options(one, other),
+                &differing_options(other, one),
+            ));
         }
     }
-    found.extend(of_facts(None, &protocol(before.plan), &protocol(after.plan)));
+    found.extend(of_facts(None, &protocol_facts(before.plan), &protocol_facts(after.plan)));
     found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
     let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
     if one != other {
@@ -86,7 +90,7 @@ pub(super) fn differences<'a>(
 
 /// The options of a candidate, by the keys that both candidates can have. Paths and environments are left out, because
 /// the facts of the trials have them.
-fn options(candidate: &Candidate, other: &Candidate) -> Facts {
+fn differing_options(candidate: &Candidate, other: &Candidate) -> Facts {
     let key = |axis: &Axis| {
         let mut keys = [candidate, other].map(|one| axis.key_of(&axis.level(one).text())).into_iter();
         keys.find(|key| *key != axis.key).unwrap_or(axis.key)
@@ -98,7 +102,7 @@ fn options(candidate: &Candidate, other: &Candidate) -> Facts {
 
 /// The protocol and goal, by the keys of the plan. Of the order only the plan's setting is included, because a random
 /// order is different in every run.
-fn protocol(plan: &Plan) -> Facts {
+fn protocol_facts(plan: &Plan) -> Facts {
     let protocol = &plan.protocol;
     let word = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let blocks = match protocol.blocks {
@@ -117,7 +121,7 @@ fn protocol(plan: &Plan) -> Facts {
         ("protocol.circumstances", Some(word(json!(protocol.circumstances)))),
         ("goal.metric", Some(plan.goal.metric.clone())),
         ("goal.by", (plan.goal.by != Aggregation::Ratios).then(|| plan.goal.by.word().to_owned())),
-        ("goal.weights", Some(word(json!(Objective::planned(plan).weights)))),
+        ("goal.weights", Some(word(json!(Objective::from_plan(plan).weights)))),
         ("cpu", plan.cpu.clone()),
         ("memory", plan.memory.map(|size| size.to_string())),
     ];
@@ -126,7 +130,8 @@ fn protocol(plan: &Plan) -> Facts {
 
 /// The facts about a candidate's trials that are the same in all of them.
 fn steady_facts(side: &ComparedSide<'_>, candidate: &str) -> Facts {
-    let mut trials = side.run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+    let mut trials =
+        side.run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
     let Some(first) = trials.next() else { return Facts::new() };
     let mut facts = first.facts.clone();
     for trial in trials {

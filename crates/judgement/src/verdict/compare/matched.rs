@@ -28,9 +28,11 @@ impl<'a> MatchedCandidates<'a> {
                     matched.broken.push(LeftOut::new(&one.name, &other.reason));
                 }
                 (CandidateStatus::Ok, status) => {
-                    leave(format!("{} after{}", word(status), because(&other.reason)));
+                    leave(format!("{} after{}", describe_status(status), append_reason(&other.reason)));
                 }
-                (status, _) => leave(format!("{} before{}", word(status), because(&one.reason))),
+                (status, _) => {
+                    leave(format!("{} before{}", describe_status(status), append_reason(&one.reason)))
+                }
             }
         }
         for other in after.candidates.iter().filter(|state| !is_twin(&state.name)) {
@@ -47,7 +49,7 @@ impl<'a> MatchedCandidates<'a> {
     }
 }
 
-fn word(status: CandidateStatus) -> &'static str {
+fn describe_status(status: CandidateStatus) -> &'static str {
     match status {
         CandidateStatus::Ok => "measured",
         CandidateStatus::Untried => "not tried yet",
@@ -56,6 +58,6 @@ fn word(status: CandidateStatus) -> &'static str {
     }
 }
 
-fn because(reason: &str) -> String {
+fn append_reason(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }

@@ -14,24 +14,24 @@ mod selection;
 #[cfg(test)]
 mod tests;
 
-use cautions::cautions;
+use cautions::list_cautions;
 use change::Judged;
 pub use change::MetricChange;
 pub use comparable::ComparedSide;
-pub use comparison::{Comparison, settled};
+pub use comparison::{Comparison, classify_ratio};
 pub use difference::Difference;
 
 use serde::Serialize;
 
 use crate::journal::Run;
 use crate::plan::{Goal, Requirements};
-use crate::statistics::{FEWEST, holm};
+use crate::statistics::{FEWEST, adjust_by_holm};
 use crate::verdict::Objective;
 use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
 use matched::MatchedCandidates;
-use selection::{costs_shown, headline};
+use selection::{costs_shown, headline_phases};
 
 /// The probability, over all comparisons together, of reporting a difference where there is none.
 pub const ALPHA: f64 = 0.05;
@@ -128,7 +128,7 @@ impl History {
 
     /// Whether every change that is judged is decided, both between the last run and the first and between the last run
     /// and the one before it.
-    pub fn tells(&self) -> bool {
+    pub fn is_decided(&self) -> bool {
         let known = |found: &RunComparison| {
             !found.judged.is_empty() && found.judged_as(Comparison::Undecided).next().is_none()
         };
@@ -136,12 +136,12 @@ impl History {
     }
 
     /// The number of comparisons that are judged together.
-    pub fn comparisons(&self) -> usize {
-        self.each().map(|found| found.judged.len()).sum()
+    pub fn count_comparisons(&self) -> usize {
+        self.all_comparisons().map(|found| found.judged.len()).sum()
     }
 
     /// The whole comparison, then the steps.
-    pub fn each(&self) -> impl Iterator<Item = &RunComparison> {
+    pub fn all_comparisons(&self) -> impl Iterator<Item = &RunComparison> {
         std::iter::once(&self.whole).chain(&self.steps)
     }
 }
@@ -150,7 +150,7 @@ impl History {
 /// together, so that the more comparisons there are, the stronger a change must be to be reported. `between_runs` is
 /// the standard deviation, as a share, of times between two runs of the same plan; where it is unknown,
 /// [`BETWEEN_RUNS`] is used in real time and zero in simulated time.
-pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
+pub fn compare_runs(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
     };
@@ -159,7 +159,7 @@ pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<H
     let mut reasons = Vec::new();
     let mut found = Vec::new();
     for (before, after) in pairs {
-        match changes(*before, *after, between_runs) {
+        match compare_pair(*before, *after, between_runs) {
             Ok(comparison) => found.push((before, after, comparison)),
             Err(wrong) if runs.len() < 3 => reasons.extend(wrong),
             Err(wrong) => {
@@ -175,7 +175,7 @@ pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<H
         found.iter_mut().flat_map(|(.., comparison)| &mut comparison.judged).collect();
     judge(&mut all, first.plan.protocol.tie);
     let mut judged = found.into_iter().map(|(before, after, mut comparison)| {
-        comparison.cautions = cautions(before, after, &comparison);
+        comparison.cautions = list_cautions(before, after, &comparison);
         comparison
     });
     let whole = judged.next();
@@ -190,14 +190,14 @@ pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<H
 }
 
 /// The differences between two runs, not yet judged, or every reason why the runs cannot be compared.
-fn changes(
+fn compare_pair(
     before: ComparedSide<'_>,
     after: ComparedSide<'_>,
     between_runs: Option<f64>,
 ) -> Result<RunComparison, Vec<String>> {
     let simulated = is_simulated(before.run) && is_simulated(after.run);
     let between_runs = between_runs.unwrap_or(if simulated { 0.0 } else { BETWEEN_RUNS });
-    let mut reasons = comparable::obstacles(&before, &after);
+    let mut reasons = comparable::list_obstacles(&before, &after);
     let mut matched = MatchedCandidates::from_runs(before.run, after.run);
     if matched.common.is_empty() && matched.broken.is_empty() && reasons.is_empty() {
         reasons.push("no candidate was measured in both; they are matched by name".to_owned());
@@ -206,8 +206,8 @@ fn changes(
     if !reasons.is_empty() {
         return Err(reasons);
     }
-    let objective = Objective::planned(before.plan);
-    let headline = headline(before.plan, &objective.weights);
+    let objective = Objective::from_plan(before.plan);
+    let headline = headline_phases(before.plan, &objective.weights);
     let metric = before.plan.goal.metric.as_str();
     let mut judged = Vec::new();
     let mut costs = Vec::new();
@@ -255,7 +255,7 @@ fn changes(
         tie: before.plan.protocol.tie,
         judged,
         costs,
-        differences: difference::differences(&before, &after, &matched.common),
+        differences: difference::list_differences(&before, &after, &matched.common),
         broken: matched.broken,
         left_out: matched.left_out,
         cautions: Vec::new(),
@@ -267,9 +267,9 @@ fn judge(changes: &mut [&mut MetricChange], tie: f64) {
     // A change that cannot be tested counts as not significant.
     let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
     let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
-    let adjusted = holm(&p_values).into_iter().zip(holm(&of_these));
+    let adjusted = adjust_by_holm(&p_values).into_iter().zip(adjust_by_holm(&of_these));
     for (change, (p, (p_adjusted, of_these))) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
-        let by = |p: f64| settled(&change.cost_ratio(), p, ALPHA, tie);
+        let by = |p: f64| classify_ratio(&change.cost_ratio(), p, ALPHA, tie);
         let (outcome, these) = (by(p_adjusted), by(of_these));
         let moved = matches!(these, Comparison::Better | Comparison::Worse);
         let apart = outcome == Comparison::Undecided && moved;
@@ -279,6 +279,6 @@ fn judge(changes: &mut [&mut MetricChange], tie: f64) {
 
 /// Whether the run's trials were in simulated time.
 fn is_simulated(run: &Run) -> bool {
-    let mut trials = run.trials.iter().filter(|trial| trial.counts());
+    let mut trials = run.trials.iter().filter(|trial| trial.is_counted());
     trials.any(|trial| trial.learnt.device_seconds.is_some())
 }

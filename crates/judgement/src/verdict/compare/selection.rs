@@ -12,7 +12,7 @@ const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
 
 /// The phases that are judged: those of the plan, and a step such as fsck where the goal gives it a weight.
-pub(super) fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
+pub(super) fn headline_phases<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
     let mut names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
     names.extend(
         weights

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ComparedSide, History, LeftOut, MetricChange, RunComparison, compare};
+use super::{ComparedSide, History, LeftOut, MetricChange, RunComparison, compare_runs};
 use crate::journal::made;
 use crate::journal::made::ToldEvent;
 use crate::journal::{Event, Observation, Run, Unit};
@@ -87,7 +87,7 @@ fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
     let sides =
         [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
-    compare(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
+    compare_runs(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
 }
 
 fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {
@@ -351,7 +351,7 @@ fn a_change_without_a_cause_is_suspicious() {
 fn history(runs: &[Made]) -> Result<History, Vec<String>> {
     let built: Vec<(Plan, Run)> = runs.iter().map(Made::build).collect();
     let sides: Vec<ComparedSide<'_>> = built.iter().map(|(plan, run)| ComparedSide { plan, run }).collect();
-    compare(&sides, Some(0.0)).map_err(|error| error.reasons)
+    compare_runs(&sides, Some(0.0)).map_err(|error| error.reasons)
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn the_last_of_several_runs_is_held_against_the_first_and_the_one_before() {
             "{times:?}"
         );
         assert_eq!(found.has_regression(), regressed, "{times:?}");
-        assert_eq!(found.comparisons(), 3 * times.len());
+        assert_eq!(found.count_comparisons(), 3 * times.len());
     }
 }
 
@@ -401,7 +401,7 @@ fn which_of_several_runs_does_not_belong_is_named() {
     let side = |at: usize| ComparedSide { plan: &runs[at].0, run: &runs[at].1 };
     let mut late = runs[0].1.clone();
     late.header.started = jiff::Timestamp::new(1_900_000_000, 0).unwrap();
-    let found = compare(&[side(0), ComparedSide { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
+    let found = compare_runs(&[side(0), ComparedSide { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
     assert!(found.whole.cautions.iter().any(|text| text.contains("not that of their dates")));
 }
 
@@ -432,7 +432,7 @@ fn written(before: &[f64], after: &[f64]) -> RunComparison {
     let ((one_plan, one), (other_plan, other)) = (build(before), build(after));
     let sides =
         [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
-    compare(&sides, None).unwrap().whole
+    compare_runs(&sides, None).unwrap().whole
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn an_offset_of_a_run_is_hardly_ever_a_regression_and_a_large_one_still_is() {
                 ComparedSide { plan: &one_plan, run: &one },
                 ComparedSide { plan: &other_plan, run: &other },
             ];
-            u32::from(compare(&sides, between_runs).unwrap().has_regression())
+            u32::from(compare_runs(&sides, between_runs).unwrap().has_regression())
         };
         found[0] += regressed(&after, Some(0.0));
         found[1] += regressed(&after, None);
@@ -494,7 +494,7 @@ fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     assert_eq!(write.outcome(), Some(Comparison::Worse));
     let runs = [1.0, 1.06].map(|by| Made::new(8, &[("a", [by, by])]).build());
     let sides = runs.each_ref().map(|(plan, run)| ComparedSide { plan, run });
-    let found = compare(&sides, None).unwrap().whole;
+    let found = compare_runs(&sides, None).unwrap().whole;
     let marked = |change: &MetricChange| change.judged.is_some_and(|judged| judged.apart);
     assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
 }
@@ -512,7 +512,7 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
         let ((one_plan, one), (other_plan, other)) = (holding(before), holding(after));
         let sides =
             [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
-        compare(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
+        compare_runs(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
     };
     let (own, bundle) =
         ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
@@ -536,17 +536,17 @@ fn data_grow_until_order_and_ratios_stay() {
     // A fixed cost of 3 s and 3 s for each GiB, of all three phases' seconds together; b has half of the fixed cost, and 1.5 times the other.
     let (first, second) = (size(1.0, [2.0, 2.0, 4.0]), size(4.0, [5.0, 6.5, 10.0]));
     let (third, fourth) = (size(16.0, [17.0, 24.5, 34.0]), size(64.0, [65.0, 93.7, 130.0]));
-    let two = SizeTable::of(&[first, second]).unwrap();
+    let two = SizeTable::from_runs(&[first, second]).unwrap();
     assert!(two.settled_from().is_none(), "{:?}", two.steps);
     assert_eq!(two.steps[0].moved.len(), 1, "{:?}", two.steps);
     assert_eq!(two.steps[0].moved[0].candidate, "b");
     let a = two.costs.iter().find(|cost| cost.candidate == "a").unwrap();
     assert!((a.per_gib - 3.0).abs() < 0.1 && (a.fixed - 3.0).abs() < 0.1, "{a:?}");
-    let more = SizeTable::of(&[size(4.0, [5.0, 6.5, 10.0]), third, fourth]).unwrap();
-    assert!(!more.steps[0].agrees() && more.steps[1].agrees(), "{:?}", more.steps);
+    let more = SizeTable::from_runs(&[size(4.0, [5.0, 6.5, 10.0]), third, fourth]).unwrap();
+    assert!(!more.steps[0].is_settled() && more.steps[1].is_settled(), "{:?}", more.steps);
     assert!((more.settled_from().unwrap().times - 16.0).abs() < 1e-9);
     // Another leader is no agreement, however near the ratios are.
-    let turned = SizeTable::of(&[size(1.0, [2.0, 3.0, 4.0]), size(4.0, [9.0, 6.0, 12.0])]).unwrap();
+    let turned = SizeTable::from_runs(&[size(1.0, [2.0, 3.0, 4.0]), size(4.0, [9.0, 6.0, 12.0])]).unwrap();
     assert!(!turned.steps[0].same_leader && turned.settled_from().is_none());
-    assert!(SizeTable::of(&[size(1.0, [2.0, 3.0, 4.0])]).unwrap().settled_from().is_none());
+    assert!(SizeTable::from_runs(&[size(1.0, [2.0, 3.0, 4.0])]).unwrap().settled_from().is_none());
 }

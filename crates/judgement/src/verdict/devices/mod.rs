@@ -11,7 +11,7 @@ use crate::plan::{DeviceSource, Plan, once_each};
 use crate::statistics::{FEWEST, mean};
 use fsverdict_text::Bytes;
 
-use work::obstacles;
+use work::list_obstacles;
 
 /// A run to compare, and its name: the name of its file.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub enum LikeThese<'a> {
 /// # Errors
 /// Every reason why the runs cannot be compared, one sentence each.
 pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
-    let found = obstacles(sources);
+    let found = list_obstacles(sources);
     if sources.is_empty() || !found.is_empty() {
         return Err(found);
     }
@@ -103,11 +103,11 @@ pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<St
 
 impl DeviceTable {
     /// Compares these parts, each with its own judgement; `None` where there are none.
-    pub fn of(parts: &[DevicePart<'_>], judged: &[Judgement<'_>]) -> Option<Self> {
+    pub fn from_parts(parts: &[DevicePart<'_>], judged: &[Judgement<'_>]) -> Option<Self> {
         let first = parts.first()?.plan;
         let mut rows: Vec<OnDevice> = Vec::new();
         for (part, judged) in parts.iter().zip(judged) {
-            let mut row = row(&part.source, judged);
+            let mut row = build_row(&part.source, judged);
             let alike = |known: &&OnDevice| {
                 known.device == row.device || known.device.starts_with(&format!("{} (", row.device))
             };
@@ -122,19 +122,19 @@ impl DeviceTable {
         let tie = first.protocol.tie;
         let mut table = Self {
             title: first.title.clone(),
-            devices: devices(&rows).len(),
+            devices: group_by_device(&rows).len(),
             sites: None,
-            across: across(&rows, judged, &candidates, tie),
+            across: compare_devices(&rows, judged, &candidates, tie),
             tie,
             candidates,
             rows,
         };
-        table.sites = table.overall(judged);
+        table.sites = table.pooled_ratios(judged);
         Some(table)
     }
 
     /// Compares the candidates over all devices: the leader has the best mean of the devices' means.
-    fn overall(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
+    fn pooled_ratios(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
         let mut objective: Objective = judged.first()?.objective.clone();
         objective
             .weights
@@ -152,7 +152,7 @@ impl DeviceTable {
                 let runs = rows.iter().map(|at| judged[*at].blocks.differences(candidate, other, score));
                 (self.rows[rows[0]].device.clone(), runs.flatten().collect())
             };
-            devices(&self.rows).iter().map(of).collect()
+            group_by_device(&self.rows).iter().map(of).collect()
         };
         let leader = everywhere.iter().copied().min_by(|one, other| {
             let means: Vec<f64> =
@@ -160,7 +160,7 @@ impl DeviceTable {
             mean(&means).unwrap_or(0.0).total_cmp(&0.0)
         })?;
         let rivals = everywhere.iter().copied().filter(|name| *name != leader);
-        let found = SiteRatios::against(leader, rivals, false, |name| differences(name, leader));
+        let found = SiteRatios::compare_with_leader(leader, rivals, false, |name| differences(name, leader));
         (self.devices > 1 && !found.rivals.is_empty()).then_some(found)
     }
 
@@ -180,7 +180,7 @@ impl DeviceTable {
     }
 }
 
-fn row(source: &str, judged: &Judgement<'_>) -> OnDevice {
+fn build_row(source: &str, judged: &Judgement<'_>) -> OnDevice {
     let environment = &judged.run.header.environment;
     let of_trials = |key: &str| judged.run.trials.iter().find_map(|trial| trial.facts.get(key));
     let fact = |key: &str| {
@@ -220,7 +220,7 @@ fn row(source: &str, judged: &Judgement<'_>) -> OnDevice {
 }
 
 /// The rows of each device, grouped by identity; a row without an identity counts as a device of its own.
-fn devices(rows: &[OnDevice]) -> Vec<Vec<usize>> {
+fn group_by_device(rows: &[OnDevice]) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let same =
@@ -233,9 +233,10 @@ fn devices(rows: &[OnDevice]) -> Vec<Vec<usize>> {
     found
 }
 
-fn across(rows: &[OnDevice], judged: &[Judgement<'_>], candidates: &[String], tie: f64) -> Across {
+fn compare_devices(rows: &[OnDevice], judged: &[Judgement<'_>], candidates: &[String], tie: f64) -> Across {
     let names: Vec<(String, String)> = candidates.iter().map(|name| (name.clone(), name.clone())).collect();
-    let column = |(row, one): (&OnDevice, &Judgement<'_>)| AcrossColumn::of(&row.device, one, &names);
+    let column =
+        |(row, one): (&OnDevice, &Judgement<'_>)| AcrossColumn::from_judgement(&row.device, one, &names);
     let point =
         |row: &OnDevice, name: &String| Some(row.behind.iter().find(|(known, _)| known == name)?.1.point);
     let of = |name: &String| (name.clone(), rows.iter().map(|row| point(row, name)).collect());

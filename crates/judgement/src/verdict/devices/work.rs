@@ -7,10 +7,10 @@ use super::DeviceRun;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
 /// Every reason against comparing the runs, one sentence each; empty where there is none.
-pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
+pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
     let mut found = Vec::new();
     let Some(first) = sources.first() else { return found };
-    let wanted = work(&first.plan);
+    let wanted = comparable_plan(&first.plan);
     for (at, source) in sources.iter().enumerate() {
         let name = &source.name;
         // A bundle of a run is the same run, even under another name.
@@ -26,7 +26,7 @@ pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
         if source.run.complete_blocks() == 0 {
             found.push(format!("no block of {name} is complete and valid"));
         }
-        let own = work(&source.plan);
+        let own = comparable_plan(&source.plan);
         for (part, is) in own.as_object().into_iter().flatten() {
             if wanted.get(part) != Some(is) {
                 found.push(format!("{name} does other work than {}: another `{part}`", first.name));
@@ -45,7 +45,7 @@ pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
 
 /// A plan as data, without the parts that may differ: the device, this machine's folders, where trials run, and their
 /// number.
-fn work(plan: &Plan) -> serde_json::Value {
+fn comparable_plan(plan: &Plan) -> serde_json::Value {
     let mut plan = plan.clone();
     plan.title.clear();
     (plan.lab, plan.clock, plan.kernel, plan.memory) = (LabChoice::Auto, ClockChoice::Auto, None, None);

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::journal::Unit;
-use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
-use crate::verdict::{ALPHA, Comparison, settled};
+use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm, median, sign_test};
+use crate::verdict::{ALPHA, Comparison, classify_ratio};
 
 /// A number to compare: its title, its unit, and the metrics that it is the sum of.
 pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
@@ -51,7 +51,7 @@ pub enum ChangeOutcome {
 
 impl KernelChange {
     /// The change between the medians, not judged yet.
-    pub(super) fn of(measure: Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
+    pub(super) fn from_blocks(measure: Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
         let (measure, unit, _) = measure;
         let after = median(&blocks.iter().map(|(after, _)| *after).collect::<Vec<_>>())?;
         let before = median(&blocks.iter().map(|(_, before)| *before).collect::<Vec<_>>())?;
@@ -83,7 +83,7 @@ impl KernelChange {
         let (up, down) = self.signs();
         self.outcome = match self.ratio {
             _ if self.blocks.len() < FEWEST as usize => ChangeOutcome::Untold,
-            Some(ratio) => match settled(&ratio, p, ALPHA, tie) {
+            Some(ratio) => match classify_ratio(&ratio, p, ALPHA, tie) {
                 Comparison::Worse => ChangeOutcome::Regression,
                 Comparison::Better => ChangeOutcome::Gain,
                 Comparison::Same => ChangeOutcome::Unchanged,
@@ -113,8 +113,9 @@ const LIFT: f64 = 4.0;
 /// The evidence of each sample, with variances below the median of all phases raised towards it: three blocks do not
 /// tell how noisy a phase is, and among many phases some agree by chance. A larger variance stays, since phases differ
 /// in noise.
-fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
-    let mut found: Vec<Evidence> = samples.iter().filter_map(|sample| Evidence::of(sample)).collect();
+fn evidence_of_samples(samples: &[Vec<f64>]) -> Vec<Evidence> {
+    let mut found: Vec<Evidence> =
+        samples.iter().filter_map(|sample| Evidence::from_sample(sample)).collect();
     let variance = |one: &Evidence| one.error * one.error * one.count as f64;
     let known = found.iter().map(variance).filter(|variance| variance.is_finite());
     let Some(middle) = median(&known.collect::<Vec<_>>()) else { return found };
@@ -126,10 +127,10 @@ fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
 }
 
 /// Tests one number over the phases that were measured in the same blocks; each variance takes the others into account.
-pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
+pub(super) fn test_phases(changes: &mut [&mut KernelChange]) {
     let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
     let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
-    let mut found = among(&known).into_iter();
+    let mut found = evidence_of_samples(&known).into_iter();
     for (change, sample) in changes.iter_mut().zip(samples) {
         let evidence = sample.as_ref().and_then(|sample| Some((found.next()?, sample)));
         change.ratio = evidence.map(|(evidence, _)| evidence.ratio());
@@ -149,15 +150,15 @@ pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
 /// Judges all changes together with Holm's correction: the more there are, the clearer each must be.
 pub(super) fn judge(changes: &mut [&mut KernelChange], tie: f64) {
     let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
-    for (change, p) in changes.iter_mut().zip(holm(&p)) {
+    for (change, p) in changes.iter_mut().zip(adjust_by_holm(&p)) {
         change.judge(p, tie);
     }
 }
 
 /// Judges one change by itself, from a measure's values after and before in each block.
 pub fn judged_alone(measure: Measure, blocks: Vec<(f64, f64)>, tie: f64) -> Option<KernelChange> {
-    let mut change = KernelChange::of(measure, blocks)?;
-    weigh(&mut [&mut change]);
+    let mut change = KernelChange::from_blocks(measure, blocks)?;
+    test_phases(&mut [&mut change]);
     judge(&mut [&mut change], tie);
     Some(change)
 }

@@ -12,7 +12,7 @@ use crate::journal::Trial;
 use crate::plan::{Candidate, Environment};
 
 pub use change::{ChangeOutcome, KernelChange, MEASURES, TIME, judged_alone};
-use change::{Measure, judge, weigh};
+use change::{Measure, judge, test_phases};
 
 /// A kernel of a plan compared with the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub struct KernelPhase {
 }
 
 impl KernelPhase {
-    pub fn change(&self, measure: &str) -> Option<&KernelChange> {
+    pub fn find_change(&self, measure: &str) -> Option<&KernelChange> {
         self.changes.iter().find(|change| change.measure == measure)
     }
 
@@ -50,15 +50,15 @@ impl KernelPhase {
     }
 
     /// The outcome for its time; unchanged where time was not measured.
-    pub fn time(&self) -> ChangeOutcome {
-        self.change(TIME).map_or(ChangeOutcome::Unchanged, |time| time.outcome)
+    pub fn time_outcome(&self) -> ChangeOutcome {
+        self.find_change(TIME).map_or(ChangeOutcome::Unchanged, |time| time.outcome)
     }
 }
 
 impl KernelPair {
     /// Compares each kernel of a plan with the one before it, in the plan's order; empty where there are fewer than
     /// two.
-    pub fn of(judged: &Judgement<'_>) -> Vec<Self> {
+    pub fn from_judgement(judged: &Judgement<'_>) -> Vec<Self> {
         let candidates = &judged.plan.candidates;
         let mut named: Vec<&PathBuf> = Vec::new();
         for kernel in candidates.iter().filter_map(|candidate| candidate.under.kernel.as_ref()) {
@@ -71,8 +71,9 @@ impl KernelPair {
             let old = candidates.iter().filter(|old| old.under.kernel.as_ref() == Some(against));
             let both = old.filter_map(|old| {
                 let same = Environment { kernel: Some(kernel.to_path_buf()), ..old.under.clone() };
-                let name = old.under.without(&old.name);
-                let is_it = |new: &&Candidate| new.under == same && new.under.without(&new.name) == name;
+                let name = old.under.strip_from_name(&old.name);
+                let is_it =
+                    |new: &&Candidate| new.under == same && new.under.strip_from_name(&new.name) == name;
                 Some([old, candidates.iter().find(is_it)?])
             });
             KernelPair {
@@ -80,14 +81,14 @@ impl KernelPair {
                 against: against.to_path_buf(),
                 tie: judged.plan.protocol.tie,
                 blocks: judged.verdict.blocks,
-                phases: both.flat_map(|pair| phases(judged, pair)).collect(),
+                phases: both.flat_map(|pair| compare_phases(judged, pair)).collect(),
             }
         });
         let mut found: Vec<Self> = compared.filter(|kernels| !kernels.phases.is_empty()).collect();
         for kernels in &mut found {
             for (measure, ..) in MEASURES {
                 let all = kernels.phases.iter_mut().flat_map(|phase| &mut phase.changes);
-                weigh(&mut all.filter(|change| change.measure == measure).collect::<Vec<_>>());
+                test_phases(&mut all.filter(|change| change.measure == measure).collect::<Vec<_>>());
             }
         }
         let all = found.iter_mut().flat_map(|kernels| &mut kernels.phases);
@@ -98,17 +99,17 @@ impl KernelPair {
 }
 
 /// The plan's phases of a configuration under both kernels.
-fn phases(judged: &Judgement<'_>, [old, new]: [&Candidate; 2]) -> Vec<KernelPhase> {
+fn compare_phases(judged: &Judgement<'_>, [old, new]: [&Candidate; 2]) -> Vec<KernelPhase> {
     let planned = judged.phases.iter().filter(|phase| phase.planned);
     let all = planned.map(|phase| {
         let change = |measure: Measure| {
             let sum = |trial: &Trial| {
                 measure.2.iter().map(|metric| trial.value(&phase.name, metric)).sum::<Option<f64>>()
             };
-            KernelChange::of(measure, judged.blocks.pairs(&new.name, &old.name, sum))
+            KernelChange::from_blocks(measure, judged.blocks.paired_values(&new.name, &old.name, sum))
         };
         KernelPhase {
-            candidate: old.under.without(&old.name),
+            candidate: old.under.strip_from_name(&old.name),
             under: Environment { kernel: None, ..old.under.clone() },
             phase: phase.name.clone(),
             changes: MEASURES.into_iter().filter_map(change).collect(),

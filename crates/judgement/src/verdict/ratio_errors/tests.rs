@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Composition, RatioErrors, RatioTerm, belongs_to, is_counted, unknown_factor, widened};
+use super::{Composition, RatioErrors, RatioTerm, belongs_to, is_counted, unknown_factor, widen_interval};
 use crate::journal::{Beginning, ProcessorModel};
 
 fn processor(measured: bool) -> ProcessorModel {
@@ -94,11 +94,11 @@ fn nothing_is_known_of_old_runs_or_where_computing_is_free() {
 
 #[test]
 fn errors_of_samples_and_of_models_add_up_as_squares() {
-    let (low, high) = widened(2.0, (2.0 / 1.3, 2.0 * 1.3), 1.4);
+    let (low, high) = widen_interval(2.0, (2.0 / 1.3, 2.0 * 1.3), 1.4);
     let reach = (1.3_f64.ln().powi(2) + 1.4_f64.ln().powi(2)).sqrt().exp();
     assert!((low - 2.0 / reach).abs() < 1e-12 && (high - 2.0 * reach).abs() < 1e-12);
-    assert_eq!(widened(2.0, (1.0, 4.0), 1.0), (1.0, 4.0));
-    assert_eq!(widened(1.0, (0.0, f64::INFINITY), 1.5), (0.0, f64::INFINITY));
+    assert_eq!(widen_interval(2.0, (1.0, 4.0), 1.0), (1.0, 4.0));
+    assert_eq!(widen_interval(1.0, (0.0, f64::INFINITY), 1.5), (0.0, f64::INFINITY));
 }
 
 #[test]

@@ -5,8 +5,10 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
-use super::super::ratio_errors::widened;
-use super::{Because, FindingContext, Now, PhaseEstimate, all_of, find, log_cost, word};
+use super::super::goal::log_cost;
+use super::super::ratio_errors::widen_interval;
+use super::sides::{all_of, status_of};
+use super::{Because, FindingContext, Now, PhaseEstimate, find};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase). The shares
 /// are taken within each trial, because what increases one number in a trial mostly increases the other, too.
@@ -30,7 +32,7 @@ pub(super) fn judge(
             move |trial: &Trial| Some(sign * log_cost(&metric, &phase, trial)?)
         };
         let within = bench.blocks.differences_of(candidate, log(own), candidate, log(whole));
-        let within = Evidence::of(&within).map(|evidence| evidence.ratio());
+        let within = Evidence::from_sample(&within).map(|evidence| evidence.ratio());
         let share = within.map_or(own.estimate.point / whole.estimate.point, |within| within.point);
         let of_ranges = || {
             let (own, whole) = own.range().zip(whole.range())?;
@@ -38,8 +40,9 @@ pub(super) fn judge(
         };
         let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
         let error = bench.error(&[own.ratio_term(false), whole.ratio_term(true)]);
-        let bounds_with_error = bounds.map(|bounds| widened(share, bounds, error));
-        let now = bounds_with_error.map_or(Now::CannotTell, |(low, high)| word(low >= limit, high < limit));
+        let bounds_with_error = bounds.map(|bounds| widen_interval(share, bounds, error));
+        let now =
+            bounds_with_error.map_or(Now::CannotTell, |(low, high)| status_of(low >= limit, high < limit));
         let because = Because::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),

@@ -218,13 +218,13 @@ fn modelled(findings: Vec<Published>) -> Plan {
     plan.published = findings;
     let encrypted = crate::plan::Candidate {
         name: "ext4+luks2".to_owned(),
-        layers: crate::plan::Layers::of(["luks2"]).unwrap(),
-        ..crate::plan::Candidate::plain("ext4")
+        layers: crate::plan::Layers::from_names(["luks2"]).unwrap(),
+        ..crate::plan::Candidate::with_defaults("ext4")
     };
     let compressed = crate::plan::Candidate {
         name: "btrfs+zstd".to_owned(),
         mount: vec!["compress=zstd".to_owned()],
-        ..crate::plan::Candidate::plain("btrfs")
+        ..crate::plan::Candidate::with_defaults("btrfs")
     };
     plan.candidates.extend([encrypted, compressed]);
     plan

@@ -255,10 +255,12 @@ mod tests {
         let kernel = read_installed(&folder.path().join("boot/vmlinuz-6.1.0-56-amd64")).unwrap();
         assert_eq!(kernel.find_provision("CONFIG_ZFS"), Provision::Module);
         assert_eq!(kernel.find_provision("CONFIG_F2FS_FS"), Provision::Absent);
-        assert!(kernel.required_modules(&Candidate::plain("zfs")).unwrap().contains(&"zfs".to_owned()));
+        assert!(
+            kernel.required_modules(&Candidate::with_defaults("zfs")).unwrap().contains(&"zfs".to_owned())
+        );
         write("lib/modules/6.1.0-56-amd64/modules.dep", b"kernel/fs/ext4/ext4.ko:\n");
         let kernel = read_installed(&folder.path().join("boot/vmlinuz-6.1.0-56-amd64")).unwrap();
-        let obstacle = kernel.required_modules(&Candidate::plain("zfs")).unwrap_err();
+        let obstacle = kernel.required_modules(&Candidate::with_defaults("zfs")).unwrap_err();
         assert!(obstacle.hint.contains("zfs-dkms"), "{obstacle:?}");
     }
 }

@@ -82,7 +82,10 @@ impl Mapper for Fake {
 
 /// Walks the steps of a trial as the agent does, as far as they are about layers.
 fn walk(fake: &mut Fake) -> (Option<String>, Vec<String>) {
-    let candidate = Candidate { layers: Layers::of(["lower", "upper"]).unwrap(), ..Candidate::plain("ext4") };
+    let candidate = Candidate {
+        layers: Layers::from_names(["lower", "upper"]).unwrap(),
+        ..Candidate::with_defaults("ext4")
+    };
     let spec = TrialSpec::without_work(candidate, 1, Duration::from_secs(1));
     let course = TrialCourse::for_trial(&spec);
     // They are in no registry, where the arrangement would look for them; on one device it is this.

@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::Report;
-use crate::page::{PageBlock, PageTable};
+use crate::page::PageBlock;
 use crate::text::capitalize;
 
 /// The section; nothing where computation had no price.
@@ -12,7 +12,7 @@ pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>>
     let said = words::write_sentences(&report.judged).into_iter();
     let mut blocks: Vec<PageBlock<'a>> =
         said.map(|what| PageBlock::Lead(format!("{}.", capitalize(&what)).into())).collect();
-    let tables = tables.into_iter().map(|table| PageBlock::Table(PageTable::plain(table)));
+    let tables = tables.into_iter().map(PageBlock::plain_table);
     blocks.push(PageBlock::fold(None, "Computation of each phase", tables.collect()));
     Some(PageBlock::section("computation", "Computation", blocks))
 }

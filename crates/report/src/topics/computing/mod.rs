@@ -5,24 +5,11 @@ mod words;
 
 pub(crate) use words::write_sentences;
 
-use super::topic::ReportTopic;
-use crate::Report;
-use crate::page::{For, PageBlock};
-use crate::text_table::TextTable;
-use fsverdict_judgement::verdict::Judgement;
+use super::topic::{ReportTopic, address_tables};
+use crate::page::For;
 
-pub(super) struct ComputingTopic;
-
-impl ReportTopic for ComputingTopic {
-    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        words::build_table(&report.judged).map(|table| (For::TEXT, table)).into_iter().collect()
-    }
-
-    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::build_section(report)
-    }
-
-    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::write_sentences(judged)
-    }
-}
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(For::TEXT, words::build_table(&report.judged)).collect(),
+    build_section: section::build_section,
+    write_notes: words::write_sentences,
+};

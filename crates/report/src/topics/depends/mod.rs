@@ -5,19 +5,11 @@ mod words;
 
 pub(crate) use words::{on_single_devices, turning, widening};
 
-use super::topic::ReportTopic;
-use crate::Report;
-use crate::page::{For, PageBlock};
-use crate::text_table::TextTable;
+use super::topic::{ReportTopic, address_tables};
+use crate::page::For;
 
-pub(super) struct DependsTopic;
-
-impl ReportTopic for DependsTopic {
-    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        words::build_table(&report.judged).map(|table| (For::TEXT, table)).into_iter().collect()
-    }
-
-    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::build_section(report)
-    }
-}
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(For::TEXT, words::build_table(&report.judged)).collect(),
+    build_section: section::build_section,
+    ..ReportTopic::EMPTY
+};

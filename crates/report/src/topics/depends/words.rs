@@ -15,14 +15,14 @@ const MOST_SPREADS: usize = 3;
 /// none.
 pub(crate) fn turning(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
-    first.turns(judged.plan.protocol.tie).then(|| in_words(first))
+    first.changes_leader(judged.plan.protocol.tie).then(|| in_words(first))
 }
 
 /// The widest difference that depends on the device, without a full stop; `None` where there is none, or where
 /// [another candidate leads](turning), which is reported first.
 pub(crate) fn widening(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
-    (!first.turns(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
+    (!first.changes_leader(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
 }
 
 /// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the

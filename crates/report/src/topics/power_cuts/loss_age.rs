@@ -1,9 +1,8 @@
 //! A table of the danger that a file is in by the time since it was saved: ages beside candidates.
 
-use crate::number::plain_number;
+use crate::number::percent_of_cases;
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{AgeBin, LossAges, PowerCuts};
-use fsverdict_judgement::statistics::wilson;
 use fsverdict_judgement::verdict::Judgement;
 
 /// Those that lost saved files.
@@ -13,7 +12,7 @@ pub(super) fn who<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = &'a Pow
 
 /// The ages of which anybody had a file, as numbers of bins.
 pub(super) fn ages(judged: &Judgement<'_>) -> std::ops::Range<usize> {
-    let is_seen = |at: &usize| who(judged).any(|cuts| cuts.ages.bin(*at).looked > 0);
+    let is_seen = |at: &usize| who(judged).any(|cuts| cuts.ages.bin_at(*at).looked > 0);
     let seen = || (0..LossAges::BINS).filter(is_seen);
     seen().next().unwrap_or(0)..seen().next_back().map_or(0, |last| last + 1)
 }
@@ -24,7 +23,7 @@ pub(super) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     header.extend(who(judged).map(|cuts| cuts.candidate.as_str()));
     let row = |at: usize| {
         let mut row = vec![in_words(at)];
-        row.extend(who(judged).map(|cuts| share(cuts.ages.bin(at))));
+        row.extend(who(judged).map(|cuts| share(cuts.ages.bin_at(at))));
         row
     };
     let rows: Vec<Vec<String>> = ages(judged).map(row).collect();
@@ -50,8 +49,5 @@ fn share(bin: AgeBin) -> String {
     if bin.looked == 0 {
         return "–".to_owned();
     }
-    let per_cent = |share: f64| plain_number(share * 100.0);
-    let within = wilson(bin.lost, bin.looked)
-        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
-    format!("{}{within} of {}", per_cent(f64::from(bin.lost) / f64::from(bin.looked)), bin.looked)
+    format!("{} of {}", percent_of_cases(bin.lost, bin.looked), bin.looked)
 }

@@ -8,7 +8,7 @@ use crate::Report;
 use crate::page::PageBlock;
 use crate::text::one_line;
 use fsverdict_judgement::journal::{LossAges, PowerCuts};
-use fsverdict_judgement::statistics::wilson;
+use fsverdict_judgement::statistics::wilson_interval;
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 200.0;
@@ -29,7 +29,7 @@ fn draw_picture(cuts: &PowerCuts, ages: std::ops::Range<usize>) -> Markup {
     let step = (WIDTH - LEFT) / ages.len().max(1) as f64;
     let x = |at: usize| LEFT + (at - ages.start) as f64 * step;
     let y = |share: f64| 6.0 + (1.0 - share) * (HEIGHT - FOOT - 12.0);
-    let bins = ages.clone().map(|at| (at, cuts.ages.bin(at))).filter(|(_, bin)| bin.looked > 0);
+    let bins = ages.clone().map(|at| (at, cuts.ages.bin_at(at))).filter(|(_, bin)| bin.looked > 0);
     // Whole decades have their number.
     let is_marked = |at: &usize| at % 3 == 1;
     html! {
@@ -45,7 +45,7 @@ fn draw_picture(cuts: &PowerCuts, ages: std::ops::Range<usize>) -> Markup {
                     text x=(format!("{:.1}", x(at))) y=(format!("{:.1}", HEIGHT - 5.0)) { (time(LossAges::seconds(at).0)) }
                 }
                 @for (at, bin) in bins {
-                    @if let Some([low, high]) = wilson(bin.lost, bin.looked) {
+                    @if let Some([low, high]) = wilson_interval(bin.lost, bin.looked) {
                         path.reach d=(format!("M{:.1} {:.1}V{:.1}", x(at) + step / 2.0, y(low), y(high))) {}
                     }
                     circle.(if bin.lost > 0 { "full" } else { "hollow" })

@@ -5,26 +5,15 @@ mod loss_age_picture;
 mod section;
 mod words;
 
-use super::topic::ReportTopic;
-use crate::Report;
-use crate::page::{For, PageBlock};
-use crate::text_table::TextTable;
-use fsverdict_judgement::verdict::Judgement;
+use super::topic::{ReportTopic, address_tables};
+use crate::page::For;
 
-pub(super) struct PowerCutsTopic;
-
-impl ReportTopic for PowerCutsTopic {
-    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        let text = words::build_tables(&report.judged).into_iter().map(|table| (For::TEXT, table));
-        let ages = loss_age::build_table(&report.judged).map(|table| (For::DETAIL.and(For::MARKDOWN), table));
-        text.chain(ages).collect()
-    }
-
-    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::build_section(report)
-    }
-
-    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::write_sentences(judged)
-    }
-}
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| {
+        let text = address_tables(For::TEXT, words::build_tables(&report.judged));
+        let ages = loss_age::build_table(&report.judged);
+        text.chain(address_tables(For::DETAIL.and(For::MARKDOWN), ages)).collect()
+    },
+    build_section: section::build_section,
+    write_notes: words::write_sentences,
+};

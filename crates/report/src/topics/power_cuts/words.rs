@@ -1,9 +1,8 @@
 //! The results of power cuts: candidates beside outcomes, and the first states that lost something.
 
-use crate::number::plain_number;
+use crate::number::{percent_of_cases, plain_number};
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{CutOutcome, PowerCuts, StateFinding};
-use fsverdict_judgement::statistics::wilson;
 use fsverdict_judgement::verdict::Judgement;
 
 /// Of each candidate so many states are shown that lost something.
@@ -59,23 +58,15 @@ fn build_row(cuts: &PowerCuts, seen: &[CutOutcome], several: bool) -> Vec<String
         0 => "–".to_owned(),
         count => count.to_string(),
     }));
-    row.push(share(cuts.losses(), cuts.states));
+    row.push(percent_of_cases(cuts.count_losses(), cuts.states));
     let of_trials = || match cuts.trials {
         0 => "–".to_owned(),
-        trials => format!("{} of {trials}", share(cuts.trials_lost, trials)),
+        trials => format!("{} of {trials}", percent_of_cases(cuts.trials_lost, trials)),
     };
     row.extend(several.then(of_trials));
     let [median, most] = cuts.back_s.map(plain_number);
     row.push(format!("{median}, {most}"));
     row
-}
-
-/// In per cent, with its interval.
-fn share(lost: u32, of: u32) -> String {
-    let per_cent = |share: f64| plain_number(share * 100.0);
-    let within = wilson(lost, of)
-        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
-    format!("{}{within}", per_cent(f64::from(lost) / f64::from(of.max(1))))
 }
 
 /// Why fewer states than cuts were examined: the sampler drops a state with the same content as one that it has.
@@ -95,7 +86,7 @@ fn fewer_than_asked(judged: &Judgement<'_>) -> Option<String> {
 fn nothing_lost(judged: &Judgement<'_>) -> Option<String> {
     let cuts = judged.run.power_cuts.as_slice();
     let states: u32 = cuts.iter().map(|cuts| cuts.states).sum();
-    let is_safe = states > 0 && cuts.iter().all(|cuts| cuts.losses() == 0);
+    let is_safe = states > 0 && cuts.iter().all(|cuts| cuts.count_losses() == 0);
     let control = match judged.plan.faults.is_some_and(|faults| faults.keeps_all) {
         true => ", on a device that itself keeps all that it was given",
         false => "",
@@ -110,7 +101,7 @@ fn nothing_lost(judged: &Judgement<'_>) -> Option<String> {
 /// The sentences about power cuts, without full stops; none if no power was cut.
 pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let cuts = judged.run.power_cuts.as_slice();
-    let priced = cuts.iter().filter(|cuts| cuts.losses() > 0 && !cuts.priced.is_empty());
+    let priced = cuts.iter().filter(|cuts| cuts.count_losses() > 0 && !cuts.priced.is_empty());
     let mut said: Vec<String> = priced
         .map(|cuts| {
             format!(

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::words;
 use crate::Report;
-use crate::page::{PageBlock, PageTable};
+use crate::page::PageBlock;
 use crate::text::one_line;
 use fsverdict_judgement::journal::{BlockUse, RotOutcome, RotTally, RottenBlocks};
 
@@ -14,15 +14,9 @@ pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>>
     if all.is_empty() {
         return None;
     }
-    let said = words::write_sentences(&report.judged).into_iter();
-    let mut blocks: Vec<PageBlock<'a>> =
-        said.map(|what| PageBlock::Lead(format!("{what}.").into())).collect();
+    let mut blocks: Vec<PageBlock<'a>> = PageBlock::leads(words::write_sentences(&report.judged)).collect();
     blocks.push(PageBlock::picture(move || draw_picture(all)));
-    blocks.extend(
-        words::build_tables(&report.judged)
-            .into_iter()
-            .map(|table| PageBlock::Table(PageTable::plain(table))),
-    );
+    blocks.extend(words::build_tables(&report.judged).into_iter().map(PageBlock::plain_table));
     Some(PageBlock::section("rot", "When blocks rot", blocks))
 }
 

@@ -1,12 +1,11 @@
 //! The outcomes of corrupted blocks: tables by the use of the blocks, by the layer that detected them, and the first
 //! silent losses.
 
-use crate::number::plain_number;
+use crate::number::percent_of_cases;
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{
     BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
 };
-use fsverdict_judgement::statistics::wilson;
 use fsverdict_judgement::verdict::Judgement;
 
 /// The most losses that are shown for each candidate.
@@ -102,8 +101,8 @@ fn build_row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]
         0 => "–".to_owned(),
         count => count.to_string(),
     }));
-    row.push(share(tally.losses(), tally.looked));
-    row.push(share(tally.grave(), tally.looked));
+    row.push(percent_of_cases(tally.count_losses(), tally.looked));
+    row.push(percent_of_cases(tally.count_grave(), tally.looked));
     let by: Vec<String> = RotWitness::ALL
         .iter()
         .filter_map(|witness| {
@@ -113,15 +112,6 @@ fn build_row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]
         .collect();
     row.push(if by.is_empty() { "–".to_owned() } else { by.join(", ") });
     row
-}
-
-/// In per cent, with its interval.
-pub(crate) fn share(hits: u32, cases: u32) -> String {
-    let per_cent = |share: f64| plain_number(share * 100.0);
-    let share = f64::from(hits) / f64::from(cases.max(1));
-    let within = wilson(hits, cases)
-        .map_or(String::new(), |[low, high]| format!(" ({}–{})", per_cent(low), per_cent(high)));
-    format!("{}{within}", per_cent(share))
 }
 
 /// The sentences about corrupted blocks, without full stops; none if no block was corrupted.

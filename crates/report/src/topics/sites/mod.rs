@@ -3,22 +3,14 @@
 mod section;
 mod words;
 
-use super::topic::ReportTopic;
-use crate::Report;
-use crate::page::{For, PageBlock};
-use crate::text_table::TextTable;
+use super::topic::{ReportTopic, address_tables};
+use crate::page::For;
 
-pub(super) struct SitesTopic;
-
-impl ReportTopic for SitesTopic {
-    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        let brief =
-            words::build_table(&report.judged, false).map(|table| (For::BRIEF.and(For::MARKDOWN), table));
-        let whole = words::build_table(&report.judged, true).map(|table| (For::DETAIL, table));
-        brief.into_iter().chain(whole).collect()
-    }
-
-    fn build_section<'a>(&self, report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-        section::build_section(report)
-    }
-}
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| {
+        let brief = address_tables(For::BRIEF.and(For::MARKDOWN), words::build_table(&report.judged, false));
+        brief.chain(address_tables(For::DETAIL, words::build_table(&report.judged, true))).collect()
+    },
+    build_section: section::build_section,
+    ..ReportTopic::EMPTY
+};

@@ -23,7 +23,7 @@ struct Places<'a> {
 pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let sites = report.judged.sites.as_ref()?;
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();
-    for place in report.judged.run.prefix().filter_map(|block| block.place.as_ref()) {
+    for place in report.judged.run.counted_blocks().filter_map(|block| block.place.as_ref()) {
         *blocks.entry(&place.site).or_default() += 1;
     }
     let facts = &report.judged.run.header.environment;

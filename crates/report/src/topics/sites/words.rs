@@ -107,7 +107,7 @@ mod tests {
             };
             (1..=sites).map(found).collect()
         };
-        Rows::of(&SiteRatios::against("ext4", ["xfs"].into_iter(), true, by_site))
+        Rows::of(&SiteRatios::compare_with_leader("ext4", ["xfs"].into_iter(), true, by_site))
     }
 
     #[test]

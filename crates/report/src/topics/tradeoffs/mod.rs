@@ -1,14 +1,11 @@
 //! Topic: time beside the other costs, and how far the goal's weights may move.
 
-use super::topic::ReportTopic;
-use crate::Report;
+use super::topic::{ReportTopic, address_tables};
 use crate::page::For;
-use crate::text_table::TextTable;
 
-pub(super) struct TradeoffsTopic;
-
-impl ReportTopic for TradeoffsTopic {
-    fn build_tables(&self, report: &Report<'_>) -> Vec<(For, TextTable)> {
-        report.beside.iter().map(|table| (For::DETAIL.and(For::MARKDOWN), table.clone())).collect()
-    }
-}
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| {
+        address_tables(For::DETAIL.and(For::MARKDOWN), report.beside.iter().cloned()).collect()
+    },
+    ..ReportTopic::EMPTY
+};

@@ -5,12 +5,6 @@ mod words;
 pub(crate) use words::write_sentences;
 
 use super::topic::ReportTopic;
-use fsverdict_judgement::verdict::Judgement;
 
-pub(super) struct UnflushedTopic;
-
-impl ReportTopic for UnflushedTopic {
-    fn write_notes(&self, judged: &Judgement<'_>) -> Vec<String> {
-        words::write_sentences(judged)
-    }
-}
+pub(super) static TOPIC: ReportTopic =
+    ReportTopic { write_notes: words::write_sentences, ..ReportTopic::EMPTY };

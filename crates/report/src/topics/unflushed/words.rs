@@ -25,7 +25,7 @@ fn of_one(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
         let other = judged.plan.candidates.iter().find(|other| other.name == name);
         name != candidate.name && other.is_some_and(|other| other.under == candidate.under)
     };
-    let phases = judged.plan.phases.iter().filter(|phase| phase.syncs()).filter_map(|phase| {
+    let phases = judged.plan.phases.iter().filter(|phase| phase.is_syncing()).filter_map(|phase| {
         let is_meant = |one: &&PhaseEstimate| one.metric == "device_flushes" && one.phase == phase.name;
         let flushes = judged.estimates.iter().filter(is_meant);
         let own = flushes.clone().find(|one| one.candidate == candidate.name)?.estimate.point;

@@ -28,7 +28,7 @@ impl CallRecorder {
         let appended = self.files.take_all_appended();
         self.shift_calls(appended);
         let names = self.names_before();
-        let mut state = TraceState::before(&names)
+        let mut state = TraceState::initial_state(&names)
             .map_err(|what| Reason::new(what, "give a part of it, or a subfolder: --below FOLDER"))?;
         let beyond = self.account.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
         let mut kept_calls: Vec<KeptCall> = Vec::with_capacity(self.slots.len());

@@ -116,7 +116,7 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
 
 /// Of `fillsync     :      23.497 micros/op 42520 ops/sec 0.047 seconds 2000 operations;    6.4 MB/s (764 of 2000 found)`.
 fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, AdapterProblem> {
-    let Some(metrics) = db_bench::of(name) else {
+    let Some(metrics) = db_bench::benchmark_metrics(name) else {
         let hint = "`fsverdict list metrics` lists the supported ones; for others define your own metrics (command, and [phase.metric.NAME])";
         let problem = format!("its benchmark `{}` is not known", name.chars().take(60).collect::<String>());
         return Err((problem, hint));

@@ -1,0 +1,76 @@
+//! The cautions of a run and of its trials, each text once, with the trials and candidates that it concerns.
+
+use std::collections::HashMap;
+
+use super::run::Run;
+use super::{Caution, TrialStanding};
+
+/// The prefix of the caution about times without computation, when computation takes no simulated time.
+const FREE_CPU: &str = "CPU is taken as free: ";
+
+/// A caution with the number of trials that raised it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeldCaution {
+    pub text: String,
+    /// The phases it concerns; empty for the whole trial, or the run.
+    pub phases: Vec<String>,
+    /// How many trials raised it; 0 when it is about the run.
+    pub trials: usize,
+    /// Candidates that the caution concerns, in the plan's order; empty when it is about the run.
+    pub candidates: Vec<String>,
+}
+
+impl HeldCaution {
+    /// The part of the work that the measured times leave out for some of these candidates but not for others. Such an
+    /// omission biases a comparison, so reports say more about it than about other limits.
+    pub fn free_work_of_some(&self, candidates: &[&str]) -> Option<&str> {
+        let concerned =
+            candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
+        let left_out = self.text.strip_prefix(FREE_CPU)?;
+        (0 < concerned && concerned < candidates.len()).then_some(left_out)
+    }
+}
+
+impl Run {
+    /// Cautions of the run and of every trial that is not discarded, each once, with the phases that raised it.
+    pub fn held_cautions(&self) -> Vec<HeldCaution> {
+        let (mut held, mut places) = (Vec::new(), HashMap::new());
+        for caution in &self.cautions {
+            hold_caution(&mut held, &mut places, caution);
+        }
+        for trial in self.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded) {
+            let mut own: Vec<usize> =
+                trial.cautions.iter().map(|caution| hold_caution(&mut held, &mut places, caution)).collect();
+            own.sort_unstable();
+            own.dedup();
+            for at in own {
+                held[at].trials += 1;
+                if !held[at].candidates.contains(&trial.id.candidate) {
+                    held[at].candidates.push(trial.id.candidate.clone());
+                }
+            }
+        }
+        let place = |name: &String| self.candidates.iter().position(|state| state.name == *name);
+        for caution in &mut held {
+            caution.candidates.sort_by_key(place);
+        }
+        held
+    }
+}
+
+/// Adds a caution to `held`, where `places` gives the index of each text; returns the caution's index.
+fn hold_caution<'a>(
+    held: &mut Vec<HeldCaution>,
+    places: &mut HashMap<&'a str, usize>,
+    caution: &'a Caution,
+) -> usize {
+    let at = *places.entry(caution.text.as_str()).or_insert_with(|| {
+        held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });
+        held.len() - 1
+    });
+    let phases = &mut held[at].phases;
+    if !caution.phase.is_empty() && !phases.contains(&caution.phase) {
+        phases.push(caution.phase.clone());
+    }
+    at
+}

@@ -1,0 +1,85 @@
+//! A trial that ended, as the journal records it, and what may be made of it.
+
+use jiff::Timestamp;
+
+use super::{Caution, CommandRecord, Facts, Learnt, Observation, Status, Surroundings, TrialId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrialStanding {
+    /// The trial's block is complete and valid, and so is every block before it.
+    Counted,
+    /// The trial's block, or a block before it, has not ended yet.
+    Open,
+    /// The trial's block is invalid or was repeated.
+    Discarded,
+}
+
+/// A trial that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    pub id: TrialId,
+    pub started: Timestamp,
+    pub status: Status,
+    pub reason: String,
+    /// Advice about a failure; empty if none is known.
+    pub hint: String,
+    /// Seconds of wall time.
+    pub wall: f64,
+    /// How the wall time is divided; `None` if the steps were not recorded.
+    pub spent: Option<Spent>,
+    pub standing: TrialStanding,
+    /// The measurements of the phases, in order. Once the block has ended, the histograms are in [`Run::latencies`]
+    /// only.
+    pub observations: Vec<Observation>,
+    pub facts: Facts,
+    /// Facts about the trial that the program itself uses.
+    pub learnt: Learnt,
+    pub cautions: Vec<Caution>,
+    pub surroundings: Option<Surroundings>,
+}
+
+/// How the wall time of a trial is divided, in seconds, from the times at which its steps began.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spent {
+    /// Until the trial claimed the device; includes the start of a guest.
+    pub boot: f64,
+    pub staging: f64,
+    /// The steps of the workload: measurement, verification and settling.
+    pub work: f64,
+    pub teardown: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialCommands {
+    pub trial: TrialId,
+    pub status: Status,
+    pub commands: Vec<CommandRecord>,
+}
+
+impl Trial {
+    /// Whether statistics may use the trial: it succeeded, in a block that is complete and valid.
+    pub fn is_counted(&self) -> bool {
+        self.status == Status::Ok && self.standing == TrialStanding::Counted
+    }
+
+    /// Whether the trial failed because of its candidate.
+    pub fn is_failure(&self) -> bool {
+        self.status == Status::Failed && !self.is_from_outside()
+    }
+
+    /// Whether something outside ended the trial at every attempt, so that the failure says nothing about the
+    /// candidate.
+    pub fn is_from_outside(&self) -> bool {
+        self.status == Status::Failed && self.surroundings.is_some_and(|seen| seen.from_outside)
+    }
+
+    /// The content of each of the user's folders when it was staged: the dataset's name, and the number of files, bytes
+    /// and digest.
+    pub fn datasets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.learnt.held.iter().map(|(name, held)| (name.as_str(), held.as_str()))
+    }
+
+    pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
+        self.observations.iter().find(|observation| observation.phase == phase)?.value(metric)
+    }
+}

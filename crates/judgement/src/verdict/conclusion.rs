@@ -1,0 +1,125 @@
+//! The verdict as data: every conclusion about the goal, and the limits of each.
+
+use serde::Serialize;
+
+use super::{
+    Background, ChargedComputation, Computing, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
+    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding,
+    RunNoise, Standing, Tradeoff, Unevaluated, WeightRange,
+};
+
+/// The kind of conclusion about the goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// No candidate is better than the recommended one by more than δ.
+    Recommended,
+    /// Also, every other candidate is shown to be behind the recommended one or tied with it.
+    Ranked,
+    /// The data suffices for neither.
+    Undecided,
+}
+
+/// The verdict; it is serialised into the JSON report unchanged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    /// The recommended candidate; `None` where the outcome is undecided.
+    pub recommended: Option<String>,
+    /// Candidates shown to be within δ of the leader.
+    pub tied: Vec<String>,
+    /// Candidates shown to be worse than the leader.
+    pub behind: Vec<String>,
+    /// Candidates of which neither is shown.
+    pub open: Vec<String>,
+    /// Why the run allows no ranking at all: too many blocks were disturbed.
+    pub refused: Option<String>,
+    /// Every candidate's standing with each requirement of the goal; empty where the goal requires no measured number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<RequirementStanding>,
+    /// Candidates shown to miss a requirement; they take no part in the comparison.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ruled_out: Vec<String>,
+    /// Candidates that could be recommended by the goal, except that other properties that the plan asks about are
+    /// unknown; empty if all are known, or no candidate could be recommended yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unevaluated: Vec<Unevaluated>,
+    /// Phases of the goal that some candidate has no number for, and which therefore count for no candidate.
+    pub left_out_phases: Vec<LeftOutPhase>,
+    /// Candidates by the goal, the leader first: the order in the sample, whether certain or not.
+    pub ranking: Vec<Rank>,
+    /// The evidence: every candidate against the leader of the last look.
+    pub standings: Vec<Standing>,
+    /// Pairs of candidates in unknown order, with the trials that would settle each.
+    pub unsettled: Vec<OpenPair>,
+    /// How noisy the run is; `None` below three blocks.
+    pub noise: Option<RunNoise>,
+    /// The effect of each level of each option, over all candidates that were tried with it.
+    pub factors: Vec<FactorEffect>,
+    /// The costs of each candidate, in the order of the ranking, and which candidates are worse in everything.
+    pub tradeoffs: Vec<Tradeoff>,
+    /// How far each weight of the goal can move before another candidate leads.
+    pub sensitivity: Vec<WeightRange>,
+    /// Differences that change sign with a property of the devices of a class; empty where every block had the same
+    /// device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends: Vec<Dependence>,
+    /// Background work of filesystems during timed phases of the goal; empty where it was small or not reported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Background>,
+    /// Whether the verdict holds where computation takes time; `None` where CPU time has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing: Option<Computing>,
+    /// The share of computation in the times; `None` where the device model charges no time for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charged: Option<ChargedComputation>,
+    /// Candidates with a difference from the first that varies much between the devices of a class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_spreads: Vec<DeviceSpread>,
+    /// The prediction for each candidate on one device of a class, relative to the first of the ranking; empty where
+    /// every block had the same device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<DevicePrediction>,
+    /// The verdict on each of two kinds of devices, where they have different ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub device_strata: Vec<DeviceStratum>,
+    /// The verdicts of the protection levels, where the candidates have several: then `recommended` is that of the first
+    /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupVerdict>,
+    /// The cost of each protection, by pairs of candidates that differ in it alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protection_costs: Vec<ProtectionCost>,
+    /// Conclusions that the run does not allow, the gravest limit first.
+    #[serde(skip)]
+    pub limits: Vec<Limit>,
+    #[serde(skip)]
+    pub blocks: usize,
+}
+
+impl Verdict {
+    /// Withdraws the ranking and the recommendation, and stores the reason.
+    pub fn refuse(&mut self, reason: &str) {
+        self.refused = Some(reason.to_owned());
+        self.outcome = Outcome::Undecided;
+        self.recommended = None;
+        self.unevaluated.clear();
+        self.tied.clear();
+        self.behind.clear();
+        self.open.clear();
+        self.unsettled.clear();
+        self.ranking.clear();
+        self.standings.clear();
+        self.tradeoffs.clear();
+        self.sensitivity.clear();
+        self.depends.clear();
+        self.background.clear();
+        self.computing = None;
+        self.charged = None;
+        self.device_spreads.clear();
+        self.predictions.clear();
+        self.device_strata.clear();
+        self.groups.clear();
+        self.protection_costs.clear();
+    }
+}
