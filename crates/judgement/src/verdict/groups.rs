@@ -193,7 +193,10 @@ mod tests {
             (Some("ext4"), vec!["ext4", "xfs+luks2"])
         );
         assert_ne!(verdict.outcome, Outcome::Undecided);
-        assert_eq!(["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place_in_ranking(name)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(
+            ["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place_in_ranking(name)),
+            [Some(0), Some(0), Some(1)]
+        );
         assert_eq!(
             ["xfs", "ext4+luks2", "ext4", "ext2"].map(|name| verdict.is_behind(name)),
             [true, true, false, false]

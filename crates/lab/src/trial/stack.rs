@@ -6,25 +6,22 @@
 mod above;
 mod array;
 mod cleaner;
+mod devices;
 mod host_mapper;
 mod lost;
 mod mending;
+mod mounting;
 mod pool;
 mod pool_state;
 mod snapshots;
 mod state;
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fsverdict_judgement::journal::{CommandRecord, DeviceEvent, Event, Facts};
+use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::Candidate;
-use fsverdict_linux::host::kernel_log::{KernelLog, is_device_error};
-use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::sysfs::partition_parent;
-use fsverdict_linux::host::{caches, mounts, syscall};
+use fsverdict_linux::host::kernel_log::KernelLog;
 use fsverdict_linux::sandbox::private_devices;
 use fsverdict_linux::sandbox::program::RunningProgram;
 use fsverdict_stack::filesystem::{DIRECTORY, Filesystem};
@@ -36,9 +33,8 @@ use super::arrangement::Arrangement;
 use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::layers::OpenLayers;
-use super::programs::{Line, NamedTop, Programs, TrialNames};
+use super::programs::{Line, Programs, TrialNames};
 use super::sink::Sink;
-use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
 use above::ShownAbove;
 use array::WorkBeside;
@@ -133,47 +129,6 @@ impl<'a> Stack<'a> {
         })
     }
 
-    /// Claims the devices, and makes sure that they are the cleared ones.
-    pub(super) fn claim_devices(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
-        for (number, device) in (1..).zip(devices) {
-            let claim = BareDevice::claim_device(number, device, self.sink)?;
-            self.devices.push(claim.path.clone());
-            self.claims.push(claim);
-        }
-        // The conductor must know that changes of the devices may be this trial's from here on.
-        self.sink.send_event(&Event::Device(DeviceEvent::FirstWrite));
-        let used = (1..=devices.len()).filter(|device| self.arrangement.uses_device(*device)).count();
-        if used < devices.len() {
-            let text = format!("{} uses {used} of {} devices", self.candidate.name, devices.len());
-            self.sink.send_caution("", text);
-        }
-        Ok(())
-    }
-
-    /// Does something with each device that was claimed; an error where a folder is worked in.
-    pub(super) fn each_bare(
-        &mut self,
-        act: impl FnMut(&mut BareDevice) -> Result<(), TrialError>,
-    ) -> Result<(), TrialError> {
-        if self.claims.is_empty() {
-            return Err(TrialError::Host("a folder has no device".to_owned()));
-        }
-        self.claims.iter_mut().try_for_each(act)
-    }
-
-    /// Reports facts about the devices in their current state, with numbers from the second device on.
-    pub(super) fn describe_device(&mut self) {
-        let mut facts = Facts::new();
-        for (number, claim) in (1..).zip(&mut self.claims) {
-            let named = |name: String| match number {
-                1 => name,
-                number => name.replacen("device.", &format!("device.{number}."), 1),
-            };
-            facts.extend(claim.current_facts().into_iter().map(|(name, value)| (named(name), value)));
-        }
-        self.sink.send_facts(facts);
-    }
-
     pub(super) fn begin_step(&mut self, step: &str) {
         self.log.skip_to_end();
         self.sink.send_step(step);
@@ -187,42 +142,9 @@ impl<'a> Stack<'a> {
         self.log.read_matching(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
 
-    /// The errors that the kernel reported of the devices themselves in all of the trial, with the number of the device.
-    pub(super) fn device_errors(&mut self) -> Vec<DeviceEvent> {
-        let said = self.whole_log.read_all();
-        let errors = (1..).zip(self.device_names()).filter_map(|(device, name)| {
-            let disk = partition_parent(&Root::default(), &name);
-            let names = [Some(name), disk];
-            let is_error = |line: &str| names.iter().flatten().any(|name| is_device_error(line, name));
-            let line = said.iter().find(|line| is_error(&line.text))?;
-            Some(DeviceEvent::Failed { device, found: format!("{THE_KERNEL}{}", line.text) })
-        });
-        errors.collect()
-    }
-
     /// Whether a folder of the user's is worked in: there is no device, and nothing is made, mounted or checked.
     pub(super) fn in_folder(&self) -> bool {
         self.candidate.path.is_some()
-    }
-
-    /// The device of the filesystem, of several the first; an empty path in a folder.
-    pub(super) fn top_device(&self) -> PathBuf {
-        self.top_devices().into_iter().next().map(|top| top.path).unwrap_or_default()
-    }
-
-    /// The topmost nodes on the devices as far as layers are open: the filesystem's, and those that options name,
-    /// without missing ones.
-    fn top_devices(&self) -> Vec<NamedTop> {
-        self.known_devices().filter(|top| self.missing.as_ref() != Some(&top.path)).collect()
-    }
-
-    /// The same with the missing ones.
-    fn known_devices(&self) -> impl Iterator<Item = NamedTop> {
-        self.arrangement.tops.iter().filter_map(|top| {
-            let under = |number: usize| self.devices.get(number.checked_sub(1)?).cloned();
-            let path = self.layers.node_below(top.is, &self.devices).or_else(|| under(top.device))?;
-            Some(NamedTop { device: top.device, apart: top.apart, path })
-        })
     }
 
     /// The names that programs are given for this place.
@@ -238,15 +160,6 @@ impl<'a> Stack<'a> {
 
     fn argv_for(&self, line: Line) -> Option<Vec<String>> {
         self.programs.argv_for(line, &self.trial_names())
-    }
-
-    /// Names of the bottom devices in `/sys/class/block`; others' work is on that below a folder, too.
-    pub(super) fn device_names(&self) -> Vec<String> {
-        let name = |path: &PathBuf| {
-            let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-            real.file_name().unwrap_or_default().to_string_lossy().into_owned()
-        };
-        self.devices.iter().map(name).collect()
     }
 
     /// Remembers how the filesystem is that was just made and mounted; a folder's space is not the trial's alone.
@@ -329,112 +242,6 @@ impl<'a> Stack<'a> {
         self.export_pool()?;
         Ok(checked)
     }
-
-    pub(super) fn mount_filesystem(&mut self) -> Result<(), TrialError> {
-        if self.in_folder() {
-            let shown = mounts::bind_mount(Path::new(PLACE), Path::new(MOUNT));
-            self.mounted = shown.is_ok();
-            return shown.map_err(TrialError::host_error);
-        }
-        self.import_pool()?;
-        self.run_required(Line::Mount)?;
-        self.mounted = true;
-        self.run_required(Line::Cleaner)?;
-        self.cleaner = self.programs.cleaner().is_some();
-        self.show_above()
-    }
-
-    /// Makes the unmounted filesystem again on a discarded device; a disk may not support discarding.
-    pub(super) fn make_anew(&mut self) -> Result<(), TrialError> {
-        self.check_device()?;
-        for top in self.top_devices() {
-            let open = std::fs::OpenOptions::new().write(true).open(&top.path);
-            let file = open.map_err(TrialError::io_error("open the device"))?;
-            let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
-                .map_err(|errno| TrialError::io_error("learn the size of the device")(errno.into()))?;
-            let discarded = syscall::discard_range(&file, size).is_ok().to_string();
-            self.sink.send_facts(Facts::from([("device.discarded_again".to_owned(), discarded)]));
-        }
-        self.run_mkfs()
-    }
-
-    /// Mounts the filesystem again after a moment in which another program may have replaced the device.
-    pub(super) fn mount_again(&mut self) -> Result<(), TrialError> {
-        self.check_device()?;
-        self.mount_filesystem()
-    }
-
-    /// Checks, before the device is written, mounted or checked, that it is the one that was cleared.
-    pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        let claimed = self.mounted || self.layers.open_nodes().next().is_some();
-        self.claims.iter().try_for_each(|claim| claim.require_unchanged(claimed))
-    }
-
-    pub(super) fn unmount_filesystem(&mut self) -> Result<(), TrialError> {
-        self.hide_above()?;
-        self.watch_cleaner();
-        if self.cleaner {
-            self.stop_cleaner();
-        }
-        self.run_required(Line::Unmount)?;
-        self.mounted = false;
-        self.export_pool()
-    }
-
-    /// Drops the cached pages of the unmounted device and of every layer. Files, names and attributes went with the
-    /// mount; the caches of other filesystems stay, because dropping them takes time and slows their users.
-    pub(super) fn forget_device(&self) -> Result<(), TrialError> {
-        for device in self.layers.open_nodes().chain(self.devices.iter().map(PathBuf::as_path)) {
-            File::open(device)
-                .and_then(|open| Ok(syscall::forget_buffers(open)?))
-                .map_err(TrialError::io_error("put the device out of the cache"))?;
-        }
-        self.claims
-            .iter()
-            .try_for_each(BareDevice::forget_image)
-            .map_err(TrialError::io_error("put the image out of the cache"))
-    }
-
-    /// Prepares a cold start in a folder as far as possible: the folder stays mounted.
-    pub(super) fn forget_folder(&mut self, phase: &str) -> Result<(), TrialError> {
-        self.sync_filesystem()?;
-        if caches::drop_caches(&Root::new("/")).is_ok() {
-            return Ok(());
-        }
-        let text = "not quite cold: without root the contents of files were put out of the cache, but not names and attributes";
-        self.sink.send_caution(phase, text);
-        caches::forget_contents(Path::new(MOUNT)).map_err(TrialError::io_error("put files out of the cache"))
-    }
-
-    /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
-    /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
-    pub(super) fn sync_filesystem(&mut self) -> Result<(), TrialError> {
-        let folder = open_folder(Path::new(MOUNT))?;
-        sync_all(&folder)?;
-        if self.server.is_some() {
-            // FUSE hands a sync of all on to virtiofs alone (`fuse_sync_fs` in fs/fuse/inode.c).
-            sync_all(&open_folder(Path::new(BELOW))?)?;
-        }
-        if self.in_folder() { Ok(()) } else { self.sync_device() }
-    }
-
-    pub(super) fn resolved_mount(&self) -> Option<fsverdict_linux::host::procfs::Mount> {
-        mounts::mount_at(Path::new(self.filesystem_mount()))
-    }
-
-    /// After an error it may still be mounted.
-    pub(super) fn unmount_left(&mut self) -> Result<(), TrialError> {
-        // A program of it would keep the filesystem busy.
-        let finished = self.finish_beside().map(drop);
-        let unmounted = if self.mounted { self.unmount_filesystem() } else { Ok(()) };
-        unmounted.and(self.export_pool()).and(finished)
-    }
-
-    pub(super) fn release_devices(&mut self) -> Result<(), TrialError> {
-        // Releases each of them, even if another failed.
-        let released = std::mem::take(&mut self.claims).into_iter().map(BareDevice::release_device);
-        released.fold(Ok(()), Result::and)
-    }
 }
 
 /// Where the program of a line is started from.
@@ -445,14 +252,4 @@ const fn trade_of(line: Line) -> Trade {
             Trade::Mounting
         }
     }
-}
-
-fn sync_all(folder: &OwnedFd) -> Result<(), TrialError> {
-    rustix::fs::syncfs(folder).map_err(|errno| TrialError::io_error("make the data durable")(errno.into()))
-}
-
-fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {
-    use rustix::fs::{Mode, OFlags, open};
-    open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| TrialError::io_error("open the mount point")(errno.into()))
 }
