@@ -139,9 +139,10 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let erases = matches!(plan.device.source, DeviceSource::Path(_));
     if !arguments.yes && !arguments.dry_run {
         if !there {
-            let what = if erases { "the device would be erased" } else { "it would run for some time" };
+            let consequence =
+                if erases { "the device would be erased" } else { "it would run for some time" };
             return Err(CliError::Usage(Reason::new(
-                format!("nothing was done: {what}, and there is no terminal on which to agree"),
+                format!("nothing was done: {consequence}, and there is no terminal on which to agree"),
                 "look at what is said above; --yes begins without asking, and --dry-run lists every step",
             )));
         }
@@ -166,10 +167,10 @@ fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
     );
     write_output(path, Existing::Keep, |out| out.write_all(text.as_bytes())).map_err(
         |error: std::io::Error| {
-            let what = format!("cannot write the plan to {}: {error}", path.display());
+            let failure = format!("cannot write the plan to {}: {error}", path.display());
             match error.hint() {
-                Some(hint) => CliError::Failed(Reason::new(what, hint)),
-                None => CliError::Usage(Reason::new(what, "name a file that is not there yet")),
+                Some(hint) => CliError::Failed(Reason::new(failure, hint)),
+                None => CliError::Usage(Reason::new(failure, "name a file that is not there yet")),
             }
         },
     )

@@ -46,23 +46,23 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
         Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
     let bundled = bundle_run(&folder, &plan, &path, (!arguments.with_names).then_some(hiding))
         .map_err(CliError::failed)?;
-    let mut said = format!("{}, {}\n", path.display(), Bytes(bundled.size));
+    let mut lines = format!("{}, {}\n", path.display(), Bytes(bundled.size));
     for (names, places) in &bundled.replaced {
-        said += &format!("  replaced: {names}, in {}\n", count(*places, "place"));
+        lines += &format!("  replaced: {names}, in {}\n", count(*places, "place"));
     }
     for (what, number) in &bundled.left_out {
-        said += &format!("  left out: {number} {what}\n");
+        lines += &format!("  left out: {number} {what}\n");
     }
-    said += "  left out: reports (they can be made again), traces, journals of single blocks\n";
+    lines += "  left out: reports (they can be made again), traces, journals of single blocks\n";
     if !arguments.with_names {
-        said += "  kept: model names of devices and processors, kernel versions, and the words of the plan: title, candidates, options, commands\n";
+        lines += "  kept: model names of devices and processors, kernel versions, and the words of the plan: title, candidates, options, commands\n";
         let path = quoted(&path.to_string_lossy());
-        said += &format!("hint: read it before you share it: tar xzOf {path} | less\n");
+        lines += &format!("hint: read it before you share it: tar xzOf {path} | less\n");
     }
     if bundled.unstable {
-        said += "warning: this machine has no /etc/machine-id, so another bundle will give the same device another name\n";
+        lines += "warning: this machine has no /etc/machine-id, so another bundle will give the same device another name\n";
     }
-    let said = wrap_hanging(&said, TerminalLook::list_width(), 4);
-    result_writer().write_all(said.as_bytes())?;
+    let wrapped = wrap_hanging(&lines, TerminalLook::list_width(), 4);
+    result_writer().write_all(wrapped.as_bytes())?;
     Ok(Exit::Done)
 }

@@ -84,21 +84,21 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
         called.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let titled = Titled { name: &name, device: &device, date: &date };
-    let found = calibrate_model(&found, size, &titled, template).map_err(CliError::failed)?;
-    for (section, key, number) in &found.numbers {
+    let calibrated = calibrate_model(&found, size, &titled, template).map_err(CliError::failed)?;
+    for (section, key, number) in &calibrated.numbers {
         print_line(&format!("[{section}] {key} = {number}"));
     }
-    for (section, key, value) in &found.policies {
+    for (section, key, value) in &calibrated.policies {
         print_line(&format!("[{section}] {key} = {value}"));
     }
-    for (kind, error) in &found.errors {
+    for (kind, error) in &calibrated.errors {
         print_line(&format!(
             "error on the half that was not used for fitting, {}: {:.1} %",
             kind.title(),
             error * 100.0
         ));
     }
-    put(arguments, &found.toml)
+    put(arguments, &calibrated.toml)
 }
 
 /// Writes a model to where it was asked for.
@@ -132,8 +132,8 @@ fn taken(file: &Path) -> CliError {
 
 /// The file of a built-in model.
 fn template(like: &str) -> Result<&'static str, CliError> {
-    let found = built_in().iter().find(|model| model.name == like);
-    found.map(|model| model.toml).ok_or_else(|| {
+    let built_in_model = built_in().iter().find(|model| model.name == like);
+    built_in_model.map(|model| model.toml).ok_or_else(|| {
         let known: Vec<&str> = built_in().iter().map(|model| model.name).collect();
         CliError::usage(Reason::new(format!("there is no model `{like}`"), suggest(like, &known)))
     })
@@ -145,12 +145,12 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
     let mut disk = Raw::open_device(path, false).map_err(|error| {
-        let what = format!("cannot open {}: {error}", path.display());
-        CliError::failed(Reason::new(what, "only root and members of the group `disk` may read a device"))
+        let failure = format!("cannot open {}: {error}", path.display());
+        CliError::failed(Reason::new(failure, "only root and members of the group `disk` may read a device"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
     print_line(&format!("reading {device} about 6200 times; {erased}"));
-    let mut found = measure_grid(&mut disk, Grid::Reading).map_err(|error| {
+    let mut measured = measure_grid(&mut disk, Grid::Reading).map_err(|error| {
         CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
     let size = disk.size_bytes();
@@ -158,10 +158,10 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     drop(disk);
     if arguments.erase.is_some() {
         let path = path.canonicalize().map_err(CliError::failed)?;
-        found = found.combine_with(in_trial(arguments, DeviceSource::Path(path), Grid::Writing)?);
+        measured = measured.combine_with(in_trial(arguments, DeviceSource::Path(path), Grid::Writing)?);
     }
     let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Target { device, size, like: likeness(path), stem, found })
+    Ok(Target { device, size, like: likeness(path), stem, found: measured })
 }
 
 /// The hint about a disk that is too small for the grid.
@@ -183,11 +183,17 @@ fn modelled(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliEr
     let model = Model::find(name).map_err(CliError::usage)?;
     let (device, size) = (format!("the model {} v{}, {size}", model.name, model.version), size.0);
     print_line(&format!("measuring {device} in a guest, by the guest's clock"));
-    let mut found = in_trial(arguments, source.clone(), Grid::Reading)?;
+    let mut measured = in_trial(arguments, source.clone(), Grid::Reading)?;
     if arguments.erase.is_some() {
-        found = found.combine_with(in_trial(arguments, source, Grid::Writing)?);
+        measured = measured.combine_with(in_trial(arguments, source, Grid::Writing)?);
     }
-    Ok(Target { device, size, like: model.nearest(), stem: format!("{}-measured", model.name), found })
+    Ok(Target {
+        device,
+        size,
+        like: model.nearest(),
+        stem: format!("{}-measured", model.name),
+        found: measured,
+    })
 }
 
 /// Half of the grid as a trial: in a guest, or natively on a device that may be erased.

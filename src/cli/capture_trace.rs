@@ -55,13 +55,13 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
         at_most: arguments.at_most.0,
         device: arguments.device.clone(),
     };
-    let found = recorded_file(path, &wanted)
+    let recorded = recorded_file(path, &wanted)
         .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
     if !arguments.partial {
-        refuse_large_loss(&found.account)
+        refuse_large_loss(&recorded.account)
             .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
     }
-    result_writer().write_all(as_plan(&found, name).as_bytes())?;
+    result_writer().write_all(as_plan(&recorded, name).as_bytes())?;
     Ok(Exit::Done)
 }
 

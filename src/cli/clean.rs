@@ -19,14 +19,14 @@ pub(super) struct CleanArguments {
 }
 
 pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
-    let found = leftovers::find_leftovers(&Root::default());
+    let leftovers_found = leftovers::find_leftovers(&Root::default());
     let mut out = result_writer();
-    if found.is_empty() {
+    if leftovers_found.is_empty() {
         writeln!(out, "nothing was left behind")?;
         return Ok(Exit::Done);
     }
     let mut stayed = 0;
-    for leftover in &found {
+    for leftover in &leftovers_found {
         if arguments.dry_run {
             writeln!(out, "would remove {leftover}")?;
             continue;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
     }
     if stayed > 0 {
         return Err(CliError::failed(Reason::new(
-            format!("{stayed} of {} could not be removed", found.len()),
+            format!("{stayed} of {} could not be removed", leftovers_found.len()),
             "`sudo fsverdict clean` may be able to remove it as root",
         )));
     }

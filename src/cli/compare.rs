@@ -49,8 +49,8 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, CliError> {
     if arguments.sizes {
         return settle_size::of_runs(&arguments.runs);
     }
-    let told = compare(arguments);
-    if arguments.bisect { told.map_err(|error| cannot_tell(&error)) } else { told }
+    let outcome = compare(arguments);
+    if arguments.bisect { outcome.map_err(|error| cannot_tell(&error)) } else { outcome }
 }
 
 fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
@@ -67,19 +67,19 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     }
     let sides: Vec<ComparedSide<'_>> =
         opened.iter().map(|(_, plan, run)| ComparedSide { plan, run }).collect();
-    let found = fsverdict_judgement::verdict::compare_runs(&sides, arguments.between_runs)
+    let history = fsverdict_judgement::verdict::compare_runs(&sides, arguments.between_runs)
         .map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
         return Err(CliError::usage("compare needs at least two runs".to_owned()));
     };
-    let report = ComparisonReport { before, between, after, found: &found };
+    let report = ComparisonReport { before, between, after, found: &history };
     let pager = (arguments.format == ReportFormat::Terminal).then_some(arguments.pager);
     let format = arguments.format.format(arguments.output.is_some(), true);
     write_to(arguments.output.as_deref(), pager, &mut |out| written(write_comparison(report, format, out)))?;
-    Ok(match found.has_regression() {
+    Ok(match history.has_regression() {
         true => Exit::Regression,
-        false if arguments.bisect && !found.is_decided() => Exit::CannotTell,
+        false if arguments.bisect && !history.is_decided() => Exit::CannotTell,
         false => Exit::Done,
     })
 }

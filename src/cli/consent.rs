@@ -135,7 +135,7 @@ fn describe_user() -> String {
 
 /// The commands of a plan, each once.
 fn commands_of(plan: &Plan) -> Vec<String> {
-    let of = plan.phases.iter().flat_map(|phase| {
+    let commands = plan.phases.iter().flat_map(|phase| {
         let work = match &phase.work {
             PhaseWork::Command(line) => Some(line.clone()),
             PhaseWork::Adapter { name, options } => Some(format!("{name} {options}")),
@@ -143,7 +143,7 @@ fn commands_of(plan: &Plan) -> Vec<String> {
         };
         work.into_iter().chain(phase.lines_around().cloned())
     });
-    of.chain(plan.services.iter().flat_map(|service| service.lines().cloned())).collect()
+    commands.chain(plan.services.iter().flat_map(|service| service.lines().cloned())).collect()
 }
 
 /// Describes the commands that a plan would run, and the files that it would read and write.
@@ -156,10 +156,10 @@ fn describe_plan(plan: &Plan, why: &str) -> String {
     for candidate in &plan.candidates {
         for axis in &AXES {
             let level = axis.set_level(candidate);
-            let said = indented(&level.text());
+            let level_text = indented(&level.text());
             text += &match level {
                 AxisLevel::Words(_) | AxisLevel::Options(_) if !level.is_nothing() => {
-                    format!("  options of {} for {}: {said}\n", axis.key, candidate.name)
+                    format!("  options of {} for {}: {level_text}\n", axis.key, candidate.name)
                 }
                 AxisLevel::Path(path) if matches!(axis.role, AxisRole::Place) => {
                     format!("  writes into a new folder in {}\n", quoted(&path.to_string_lossy()))

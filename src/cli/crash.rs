@@ -117,10 +117,13 @@ fn export(
             Some(part) => format!("nothing was recorded of part {part} of {}", candidate.name),
             None => format!("no writes of {} were recorded", candidate.name),
         };
-        let kept: Vec<String> = recorded.iter().map(u32::to_string).collect();
-        let hint = match kept.is_empty() {
+        let recorded_parts: Vec<String> = recorded.iter().map(u32::to_string).collect();
+        let hint = match recorded_parts.is_empty() {
             true => format!("`fsverdict crash RUN {}` records it", candidate.name),
-            false => format!("kept are: {}; of sequences, parts that lost nothing are not", kept.join(", ")),
+            false => format!(
+                "kept are: {}; of sequences, parts that lost nothing are not",
+                recorded_parts.join(", ")
+            ),
         };
         return Err(CliError::failed(fsverdict_text::Reason::new(what, hint)));
     }
@@ -192,8 +195,8 @@ fn write_script(
     let cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
     let failed = |error: std::io::Error| {
         let hint = error.hint().unwrap_or_else(|| "remove it, or name another file".to_owned());
-        let what = format!("cannot make {}: {error}", path.display());
-        CliError::failed(fsverdict_text::Reason::new(what, hint))
+        let failure = format!("cannot make {}: {error}", path.display());
+        CliError::failed(fsverdict_text::Reason::new(failure, hint))
     };
     let output = OutputFile::create_executable(path, Existing::Keep).map_err(failed)?;
     let tell = |what: &str| {

@@ -98,8 +98,8 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
 /// none.
 fn simulated_time(plan: &Plan) -> String {
     let kernels = KernelCache::of_user().list_kernels();
-    let told = |kernel: &KernelEntry| format!("{} ({})", kernel.name, in_short(kernel));
-    let names: Vec<String> = kernels.iter().rev().map(told).collect();
+    let describe_kernel = |kernel: &KernelEntry| format!("{} ({})", kernel.name, in_short(kernel));
+    let names: Vec<String> = kernels.iter().rev().map(describe_kernel).collect();
     let (answer, text) = match (names.is_empty(), find_build_obstacle()) {
         (false, _) => ("yes", Reason::plain(format!("kernel {}{}", names.join(", "), taken(plan)))),
         (true, None) => {

@@ -83,15 +83,15 @@ impl CliError {
     pub(super) fn print(&self) {
         let bad = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        let mut said = String::new();
-        let _ = write!(said, "{bad}error:{bad:#} ");
+        let mut message = String::new();
+        let _ = write!(message, "{bad}error:{bad:#} ");
         for part in self.reason().parts() {
             let _ = match part {
-                ReasonLine::What(text) => writeln!(said, "{}", in_lines(text)),
-                ReasonLine::Hint(text) => writeln!(said, "{hint}hint:{hint:#} {}", in_lines(text)),
+                ReasonLine::What(text) => writeln!(message, "{}", in_lines(text)),
+                ReasonLine::Hint(text) => writeln!(message, "{hint}hint:{hint:#} {}", in_lines(text)),
             };
         }
-        say_styled(said.trim_end());
+        say_styled(message.trim_end());
     }
 }
 

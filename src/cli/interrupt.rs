@@ -30,7 +30,7 @@ pub(super) fn explain_signals(folder: &RunFolder, plan: &Plan) {
 fn describe_interruption(folder: &RunFolder, plan: &Plan) -> String {
     let run = quoted(&folder.path().to_string_lossy());
     let so_far = Run::read_in_folder(plan, &folder.journal()).ok();
-    let kept = so_far.as_ref().map_or(0, |run| {
+    let trial_count = so_far.as_ref().map_or(0, |run| {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });
     // A device then holds a candidate's filesystem, so that resuming needs its identity. A device without one of its
@@ -43,7 +43,7 @@ fn describe_interruption(folder: &RunFolder, plan: &Plan) -> String {
         Some(format!(" --erase {}", quoted(&identity)))
     };
     let erase: String = (1..).zip(plan.device.all_sources()).filter_map(erase).collect();
-    let kept = match kept {
+    let trials_kept = match trial_count {
         0 => "no trial had ended".to_owned(),
         1 => format!("one finished trial is saved in {run}"),
         many => format!("{many} finished trials are saved in {run}"),
@@ -51,5 +51,5 @@ fn describe_interruption(folder: &RunFolder, plan: &Plan) -> String {
     let hint = format!(
         "continue with `fsverdict resume {run}{erase}`, or see the result so far with `fsverdict report {run}`"
     );
-    Reason::new(format!("interrupted: {kept}"), hint).to_string()
+    Reason::new(format!("interrupted: {trials_kept}"), hint).to_string()
 }

@@ -171,10 +171,10 @@ fn say_unfinished(cache: &KernelCache) {
         ));
     }
     for (digest, folder) in cache.unpacked_packages() {
-        let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
-        let of = of.concat().join(", ");
+        let module_folders = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
+        let releases = module_folders.concat().join(", ");
         print_line(&format!(
-            "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until a plan needs it again",
+            "unpacked for virtual machines: {releases} in {}; `fsverdict kernel remove {digest}` removes it until a plan needs it again",
             folder.display()
         ));
     }

@@ -89,9 +89,9 @@ impl Bar {
 
     /// The line below the bar: the leader, and the trials in progress.
     fn show_trials(&self) {
-        let told: Vec<String> =
+        let lines: Vec<String> =
             self.underway.iter().map(|(id, step)| format!("{}{step}", id.candidate)).collect();
-        let parts = [name_leaders(&self.outlook.leaders), told.join(", ")];
+        let parts = [name_leaders(&self.outlook.leaders), lines.join(", ")];
         let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         self.bar.set_message(in_lines(&parts.join("; ")));
     }

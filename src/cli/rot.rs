@@ -55,13 +55,17 @@ pub(super) fn write_rot(
     if let Some(stopped) = stopped {
         print_line(&format!("caution: the layout of this device was not read to its end ({stopped})"));
     }
-    let held = held.map_or("nothing that is known to be in use", |held| held.words());
+    let held_words = held.map_or("nothing that is known to be in use", |held| held.words());
     let what = match rotten.decay.changes_content() {
         true => {
-            format!("with block {} (of 4096 bytes, which held: {held}) {}", rotten.block, rotten.decay.word())
+            format!(
+                "with block {} (of 4096 bytes, which held: {held_words}) {}",
+                rotten.block,
+                rotten.decay.word()
+            )
         }
         false => format!(
-            "as it was left; that block {} (of 4096 bytes, which held: {held}) is {} no image shows: dm-dust does, or dm-error",
+            "as it was left; that block {} (of 4096 bytes, which held: {held_words}) is {} no image shows: dm-dust does, or dm-error",
             rotten.block,
             rotten.decay.word()
         ),

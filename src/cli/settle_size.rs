@@ -66,13 +66,13 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             break;
         }
         if let Some(budget) = budget {
-            let left = budget.saturating_sub(began.elapsed());
-            if number > 0 && left < budget / 10 {
+            let time_left = budget.saturating_sub(began.elapsed());
+            if number > 0 && time_left < budget / 10 {
                 ended = Some(format!("the time was up ({})", duration_text(budget)));
                 break;
             }
             // Half of the remaining time: the sizes that follow need more.
-            plan.protocol.budget = Some(left / 2);
+            plan.protocol.budget = Some(time_left / 2);
         }
         let place = folder.join(format!("size-{times}"));
         print_line(&format!(

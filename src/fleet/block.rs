@@ -129,8 +129,8 @@ pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
     if folder.plan_digest() == wanted {
         return Ok(folder);
     }
-    let found = folder.plan_digest().to_owned();
-    Err(FleetError::OtherRun { path: path.to_owned(), found, wanted })
+    let found_digest = folder.plan_digest().to_owned();
+    Err(FleetError::OtherRun { path: path.to_owned(), found: found_digest, wanted })
 }
 
 /// The digest of this program's file in 16 hexadecimal digits, which identifies the build.

@@ -32,8 +32,8 @@ impl FaultTime {
     /// When the first of so many equal shares of the time ends.
     fn end_of_share(self, of: usize) -> Option<Instant> {
         let now = Instant::now();
-        let left = self.deadline?.saturating_duration_since(now);
-        now.checked_add(left / u32::try_from(of.max(1)).unwrap_or(u32::MAX))
+        let time_left = self.deadline?.saturating_duration_since(now);
+        now.checked_add(time_left / u32::try_from(of.max(1)).unwrap_or(u32::MAX))
     }
 
     pub(super) fn is_up(self) -> bool {

@@ -186,8 +186,8 @@ impl Outlook {
         let mean = |name: &str| self.times.mean(name).unwrap_or_default();
         let gone: f64 = underway.map(|(name, seconds)| seconds.clamp(0.0, mean(name))).sum();
         let all = self.sum(|name, trials| mean(name) * f64::from(trials));
-        let left = self.time_left.unwrap_or(f64::INFINITY);
-        Some(all.map(|seconds| ((seconds - gone).max(0.0) * pace).min(left)))
+        let seconds_left = self.time_left.unwrap_or(f64::INFINITY);
+        Some(all.map(|seconds| ((seconds - gone).max(0.0) * pace).min(seconds_left)))
     }
 
     fn sum(&self, weight: impl Fn(&str, u32) -> f64) -> ToCome<f64> {

@@ -38,8 +38,8 @@ pub struct Guarantees {
 pub(super) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
     let taken = judged.verdict.recommended_names();
     let of = |name: &&str| {
-        let own = all.iter().find(|one| one.candidate == **name)?;
-        let drawbacks = of_one(judged, own, all);
+        let guarantees = all.iter().find(|one| one.candidate == **name)?;
+        let drawbacks = of_one(judged, guarantees, all);
         (!drawbacks.is_empty()).then(|| (drawbacks, (*name).to_owned()))
     };
     let each = group_by_key(taken.iter().filter_map(of));

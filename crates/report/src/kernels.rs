@@ -17,7 +17,7 @@ fn write_title(kernels: &KernelPair) -> String {
 /// How many phases have regressions and gains, and which have the largest.
 pub(super) fn write_sentence(kernels: &KernelPair) -> String {
     let timed = |outcome: ChangeOutcome| {
-        let mut found: Vec<(f64, String)> = kernels
+        let mut changes: Vec<(f64, String)> = kernels
             .phases
             .iter()
             .filter_map(|phase| {
@@ -25,9 +25,9 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
                 Some((time.size(), format!("{} {}", phase_title(phase), describe_change_share(time))))
             })
             .collect();
-        found.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let most: Vec<&str> = found.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
-        (found.len(), most.join("; "))
+        changes.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let most: Vec<&str> = changes.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
+        (changes.len(), most.join("; "))
     };
     let (slower, faster) = (timed(ChangeOutcome::Regression), timed(ChangeOutcome::Gain));
     let all = kernels.phases.len();

@@ -114,9 +114,10 @@ fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
         let cells: Vec<String> = cells.iter().map(cell).collect();
         format!("| {} |", cells.join(" | "))
     };
-    let left = |at: usize, title: &str| at == 0 || words.contains(&title);
+    let is_left_aligned = |at: usize, title: &str| at == 0 || words.contains(&title);
     let rules = table.header.iter().enumerate();
-    let rule: String = rules.map(|(at, title)| if left(at, title) { ":--|" } else { "--:|" }).collect();
+    let rule: String =
+        rules.map(|(at, title)| if is_left_aligned(at, title) { ":--|" } else { "--:|" }).collect();
     let head = [row(&table.header), format!("|{rule}")];
     head.into_iter().chain(table.rows.iter().map(row)).collect::<Vec<_>>().join("\n")
 }

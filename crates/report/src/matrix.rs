@@ -119,8 +119,8 @@ impl Matrix {
             let scale = NumberScale::suited(field.all.first()?.1.unit, points);
             let typical = typical_share(field.all.iter().map(|(_, found)| *found), spread);
             for row in &mut rows {
-                let own = field.all.iter().find(|(_, found)| found.candidate == row.candidate);
-                row.cells.push(own.map(|(at, own)| {
+                let estimate = field.all.iter().find(|(_, found)| found.candidate == row.candidate);
+                row.cells.push(estimate.map(|(at, own)| {
                     let value = own.estimate.point / scale.divisor;
                     MatrixCell {
                         at: *at,

@@ -25,9 +25,9 @@ pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });
-    let of = if noise.others_rested { "of those that went on, " } else { "" };
+    let whose = if noise.others_rested { "of those that went on, " } else { "" };
     let mut text = format!(
-        "{of}one trial strays by {}{most}; {}",
+        "{whose}one trial strays by {}{most}; {}",
         fine_percent(noise.deviation),
         describe_detectable(noise)
     );

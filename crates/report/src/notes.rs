@@ -79,9 +79,9 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
         ));
     }
     let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
-    let mut held = run.held_cautions();
-    held.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
-    notes.extend(held.into_iter().map(|known| PageNote {
+    let mut cautions = run.held_cautions();
+    cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
+    notes.extend(cautions.into_iter().map(|known| PageNote {
         text: known.text,
         phases: known.phases,
         trials: known.trials,

@@ -135,8 +135,8 @@ impl SizeReport {
                 let found = size.behind.iter().find(|(known, _)| known == name);
                 found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
             };
-            let own = [describe_size(size), size.blocks.to_string(), take];
-            own.into_iter().chain(self.found.candidates.iter().map(cell)).collect()
+            let first_cells = [describe_size(size), size.blocks.to_string(), take];
+            first_cells.into_iter().chain(self.found.candidates.iter().map(cell)).collect()
         };
         let title = "Times the best of each size, with the 95% interval".to_owned();
         TextTable { title, header, rows: self.found.sizes.iter().map(row).collect() }
@@ -160,38 +160,39 @@ impl SizeReport {
     }
 
     fn list_cautions(&self) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut cautions = Vec::new();
         if !self.is_settled() {
             let why = self.ended.clone().unwrap_or_else(|| "no larger size was tried".to_owned());
-            told.push(format!("two sizes that agree were not reached: {why}"));
+            cautions.push(format!("two sizes that agree were not reached: {why}"));
         }
         for (step, pair) in self.found.steps.iter().zip(self.found.sizes.windows(2)) {
             let [one, other] = pair else { continue };
             let between = format!("from {} to {}", describe_size(one), describe_size(other));
             if !step.same_leader {
-                told.push(format!("{between}: the recommended candidate changes, or is not decided"));
+                cautions.push(format!("{between}: the recommended candidate changes, or is not decided"));
             }
             for moved in &step.moved {
-                told.push(format!(
+                cautions.push(format!(
                     "{between}: {} goes from {:.2} to {:.2} times the best",
                     moved.candidate, moved.before, moved.after
                 ));
             }
             if !step.unknown.is_empty() {
                 let names: Vec<&str> = step.unknown.iter().map(String::as_str).collect();
-                told.push(format!("{between}: {} cannot be compared", listing(&names, 6)));
+                cautions.push(format!("{between}: {} cannot be compared", listing(&names, 6)));
             }
             if step.is_settled() && step.hidden > 0.0 {
-                told.push(format!(
+                cautions.push(format!(
                     "{between}: ratios differ by up to {}, which their intervals leave open; more blocks would tell",
                     percent(step.hidden)
                 ));
             }
         }
         if self.found.costs.iter().any(|cost| cost.fixed < 0.0) {
-            told.push("a cost without data below 0 means that cost grows faster than the data".to_owned());
+            cautions
+                .push("a cost without data below 0 means that cost grows faster than the data".to_owned());
         }
-        told
+        cautions
     }
 }
 

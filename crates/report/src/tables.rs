@@ -107,8 +107,9 @@ fn build_legacy_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let scored = judged.candidates.iter().filter(|entry| entry.behind.is_some());
     let rows = scored.map(|entry| {
         let cells = phases.iter().map(|phase| {
-            let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
-            found
+            let estimate =
+                estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
+            estimate
                 .and_then(|found| found.point)
                 .map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
         });
@@ -133,10 +134,10 @@ fn build_raw_share_table(judged: &Judgement<'_>) -> Option<TextTable> {
         judged.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
     let rows = measured.map(|entry| {
         let cells = columns.iter().map(|(phase, metric)| {
-            let found = shares.iter().find(|found| {
+            let raw_share = shares.iter().find(|found| {
                 found.candidate == entry.name && found.phase == *phase && found.metric == *metric
             });
-            found.map_or("–".to_owned(), |found| percent(found.share))
+            raw_share.map_or("–".to_owned(), |found| percent(found.share))
         });
         [entry.name.to_owned()].into_iter().chain(cells).collect()
     });

@@ -184,14 +184,14 @@ fn source(asked: &AskedDevice, plan: &Plan, name: &str) -> Result<DeviceSource, 
 
 /// Removes duplicates: of candidates that differ only in name, the first is kept.
 fn once_each_but_for_names(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut kept: Vec<Candidate> = Vec::new();
+    let mut distinct: Vec<Candidate> = Vec::new();
     for one in candidates {
         let alike = |other: &Candidate| Candidate { name: one.name.clone(), ..other.clone() } == one;
-        if !kept.iter().any(alike) {
-            kept.push(one);
+        if !distinct.iter().any(alike) {
+            distinct.push(one);
         }
     }
-    kept
+    distinct
 }
 
 /// Which filesystems have each of these.

@@ -175,7 +175,7 @@ fn unknown_device(
 /// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is
 /// none.
 fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
-    let mut found = Vec::new();
+    let mut requirements = Vec::new();
     for at in 0..sentence.len() {
         // A work of a longer name is one: `snapshot server`, `crash safe`.
         let of_work = sentence.longest(at, preset_called).map_or(0, |(range, _)| range.len());
@@ -187,10 +187,10 @@ fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
         if sentence.is_before(at, EXCLUDING) {
             sentence.pass_over(at - 1..at);
         } else {
-            found.push((words, property));
+            requirements.push((words, property));
         }
     }
-    found
+    requirements
 }
 
 /// Takes words of a requirement as the work instead, and returns whether a work of this name exists.

@@ -91,7 +91,7 @@ const NEAR: usize = 5;
 
 /// The time that an answer may take: `for 10m`, `in 20 minutes`, `I have five minutes`.
 pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
-    let found = (1..sentence.len()).find_map(|at| {
+    let time_at = (1..sentence.len()).find_map(|at| {
         let before = sentence.is_before(at, "for within in have after");
         let counted = || {
             let minutes = match sentence.text(at + 1).as_str() {
@@ -110,13 +110,13 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
         // A latency is shorter, and is no time for an answer.
         (1.0..1e7).contains(&seconds).then(|| (range, Duration::from_secs_f64(seconds)))
     });
-    let (range, time) = found?;
+    let (range, time) = time_at?;
     Some(Said::new(time, sentence.take(range.start - 1..range.end)))
 }
 
 /// Bounds of latencies: `p99 below 10 ms`, `never longer than 20ms`.
 pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
-    let mut found = Vec::new();
+    let mut limits = Vec::new();
     for at in 0..sentence.len() {
         let Some(below) = sentence.phrase(at, BELOW) else { continue };
         let Some((end, at_most)) = hear_latency(sentence, below.end) else { continue };
@@ -143,9 +143,9 @@ pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
                 sentence.pass_over(at..at + 1);
             }
         }
-        found.push(Said::new(LatencyLimit { metric, at_most }, words.join(" ")));
+        limits.push(Said::new(LatencyLimit { metric, at_most }, words.join(" ")));
     }
-    found
+    limits
 }
 
 /// The words of a number that ends here: itself, and its unit where that stands alone.

@@ -279,13 +279,13 @@ fn combine(heard: &mut HeardCandidates) {
 }
 
 fn dedup(named: &mut Vec<Said<HeardCandidate>>) {
-    let mut kept: Vec<Said<HeardCandidate>> = Vec::new();
+    let mut distinct: Vec<Said<HeardCandidate>> = Vec::new();
     for one in named.drain(..) {
-        if !kept.iter().any(|other| other.value == one.value) {
-            kept.push(one);
+        if !distinct.iter().any(|other| other.value == one.value) {
+            distinct.push(one);
         }
     }
-    *named = kept;
+    *named = distinct;
 }
 
 /// Passes over words that compare the named candidates.

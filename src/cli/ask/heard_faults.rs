@@ -56,12 +56,12 @@ pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {
     if faults.is_empty() || !can_be_examined(work, &faults) {
         return Vec::new();
     }
-    let mut said: Vec<Said<&'static Preset>> = std::mem::take(&mut heard.other_works);
+    let mut other_works: Vec<Said<&'static Preset>> = std::mem::take(&mut heard.other_works);
     if let Some(Said { value: HeardWork::Preset(first), words }) = heard.work.take() {
-        said.push(Said::new(first, words));
+        other_works.push(Said::new(first, words));
     }
     let mut asked = Vec::new();
-    for one in said {
+    for one in other_works {
         match AskedFault::of_preset(one.value) {
             Some(fault) => asked.push(Said::new(fault, one.words)),
             None => {

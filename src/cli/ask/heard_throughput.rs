@@ -45,7 +45,7 @@ const NEAR: usize = 6;
 
 /// Bounds of throughputs. Where the sentence speaks of reading alone, they are of that.
 pub(super) fn hear_throughputs(sentence: &mut Sentence) -> Vec<Said<ThroughputLimit>> {
-    let mut found = Vec::new();
+    let mut limits = Vec::new();
     for at in 0..sentence.len() {
         let Some(above) = sentence.phrase(at, ABOVE) else { continue };
         let Some((end, megabytes_per_second)) = hear_throughput(sentence, above.end) else { continue };
@@ -63,9 +63,9 @@ pub(super) fn hear_throughputs(sentence: &mut Sentence) -> Vec<Said<ThroughputLi
                 sentence.pass_over(at..at + 1);
             }
         }
-        found.push(Said::new(ThroughputLimit { megabytes_per_second, is_of_reading }, words));
+        limits.push(Said::new(ThroughputLimit { megabytes_per_second, is_of_reading }, words));
     }
-    found
+    limits
 }
 
 fn is_near(sentence: &Sentence, near: &Range<usize>, list: &str) -> bool {

@@ -31,8 +31,8 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
     let mut heard = HeardWorks::default();
     let folder = (0..sentence.len()).find(|at| sentence.is_free(*at) && sentence.is_path(*at));
     if let Some(at) = folder {
-        let said = sentence.take(at..at + 1);
-        heard.work = Some(Said::new(HeardWork::Folder(said.clone()), said));
+        let folder_word = sentence.take(at..at + 1);
+        heard.work = Some(Said::new(HeardWork::Folder(folder_word.clone()), folder_word));
     }
     let (mut sure, mut vague): (Vec<Said<&'static WorkKind>>, Vec<Said<&'static WorkKind>>) =
         Default::default();

@@ -108,9 +108,9 @@ fn device(question: &Question, plan: &Plan) -> TableEntry {
 
 /// The entry about a number of devices that the plan does not have.
 fn fewer_devices(question: &Question, plan: &Plan) -> Option<TableEntry> {
-    let said = question.device_count.as_ref()?;
+    let asked_count = question.device_count.as_ref()?;
     let count = plan.device.count();
-    (u64::from(said.value) != u64::try_from(count).ok()?).then(|| {
+    (u64::from(asked_count.value) != u64::try_from(count).ok()?).then(|| {
         let is = match count {
             1 => "the answer is about one of them; `fsverdict ask nas` is about two with the same on both"
                 .to_owned(),
@@ -119,7 +119,7 @@ fn fewer_devices(question: &Question, plan: &Plan) -> Option<TableEntry> {
                 question.name()
             ),
         };
-        entry("left aside", is, &said.words)
+        entry("left aside", is, &asked_count.words)
     })
 }
 

@@ -173,8 +173,8 @@ fn device(
     work: &AskedWork,
     asked_all: bool,
 ) -> Result<Option<AskedDevice>, CliError> {
-    let said: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
-    match said.as_slice() {
+    let device_words: Vec<&str> = arguments.device.iter().chain(&heard.devices).map(String::as_str).collect();
+    match device_words.as_slice() {
         [] if asked_all => ask_device(),
         [] => match (&heard.device_of_place, work) {
             (Some(place), _) => {

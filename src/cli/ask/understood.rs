@@ -106,8 +106,8 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
         };
         return Ok(AskedDevice { said: word.to_owned(), source, sized: true, shown });
     }
-    let said = plain(word.split(':').next().unwrap_or(word));
-    let model = built_in().iter().find(|known| plain(known.name) == said);
+    let plain_name = plain(word.split(':').next().unwrap_or(word));
+    let model = built_in().iter().find(|known| plain(known.name) == plain_name);
     let name = match (device_called(word, true), model) {
         (Some(DeviceKind { model, .. }), _) => model.clone(),
         // With its state, as it is written.
@@ -122,8 +122,8 @@ pub(super) fn device_of(word: &str) -> Result<AskedDevice, CliError> {
 }
 
 fn no_device(word: &str) -> CliError {
-    let said = plain(word);
-    if let Some((_, hint)) = NO_MODEL.iter().find(|(name, _)| plain(name) == said) {
+    let plain_word = plain(word);
+    if let Some((_, hint)) = NO_MODEL.iter().find(|(name, _)| plain(name) == plain_word) {
         return CliError::Usage(Reason::new(format!("no device is known as `{word}`"), *hint));
     }
     let models = built_in().iter().map(|known| known.name);

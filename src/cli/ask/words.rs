@@ -34,11 +34,11 @@ pub(super) enum WordFit {
 
 /// The work that is called so, and how well that fits.
 pub(super) fn work_called(word: &str) -> Option<(WordFit, &'static WorkKind)> {
-    let said = plain(word);
+    let plain_word = plain(word);
     let find = |is_called: &dyn Fn(&WorkKind) -> bool| works().iter().find(|work| is_called(work));
-    let sure = || find(&|work| is_one_of(&said, work.words())).map(|work| (WordFit::Sure, work));
-    let vague = || find(&|work| is_in(&said, &work.asked_by.vague)).map(|work| (WordFit::Vague, work));
-    let near = || find(&|work| is_in(&said, &work.asked_by.near)).map(|work| (WordFit::Near, work));
+    let sure = || find(&|work| is_one_of(&plain_word, work.words())).map(|work| (WordFit::Sure, work));
+    let vague = || find(&|work| is_in(&plain_word, &work.asked_by.vague)).map(|work| (WordFit::Vague, work));
+    let near = || find(&|work| is_in(&plain_word, &work.asked_by.near)).map(|work| (WordFit::Near, work));
     sure().or_else(vague).or_else(near)
 }
 
@@ -49,9 +49,9 @@ pub(super) fn preset_called(word: &str) -> Option<&'static Preset> {
 
 /// The device of this name: wherever it is said, or only where one is expected.
 pub(super) fn device_called(word: &str, expected: bool) -> Option<&'static DeviceKind> {
-    let said = plain(word);
+    let plain_word = plain(word);
     let is_called = |kind: &&DeviceKind| {
-        is_in(&said, &kind.called.words) || expected && is_in(&said, &kind.called.behind_on)
+        is_in(&plain_word, &kind.called.words) || expected && is_in(&plain_word, &kind.called.behind_on)
     };
     devices().iter().find(is_called)
 }
@@ -64,8 +64,8 @@ pub(super) fn is_model(word: &str) -> bool {
 
 /// The property that this word requires.
 pub(super) fn must_called(word: &str) -> Option<RequiredProperty> {
-    let said = plain(word);
-    MUSTS.iter().find(|must| is_one_of(&said, must.words.iter().copied())).map(|must| must.property)
+    let plain_word = plain(word);
+    MUSTS.iter().find(|must| is_one_of(&plain_word, must.words.iter().copied())).map(|must| must.property)
 }
 
 #[cfg(test)]

@@ -38,11 +38,11 @@ pub(super) fn with_value(text: &str, section: &str, key: &str, value: &str) -> S
 /// Returns the text without a section.
 pub(super) fn without_section(text: &str, section: &str) -> String {
     let mut current = "";
-    let kept = text.lines().filter(|line| {
+    let lines = text.lines().filter(|line| {
         current = section_name(line).unwrap_or(current);
         current != section
     });
-    kept.map(|line| format!("{line}\n")).collect()
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 pub(super) fn has_section(text: &str, section: &str) -> bool {

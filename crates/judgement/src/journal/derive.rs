@@ -205,15 +205,15 @@ impl Run {
     /// Adds up the latencies of a block that has ended, from the last trial of each candidate, and drops histograms and
     /// time series, which make up most of a journal.
     fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool, places: &mut LatencyPlaces) {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut counted_kinds: Vec<&str> = Vec::new();
         let trials = self
             .trials
             .iter_mut()
             .rev()
             .filter(|trial| (trial.id.block, trial.id.attempt) == (block, attempt));
         for Trial { id, status, observations, .. } in trials {
-            let counts = valid && *status == Status::Ok && !seen.contains(&id.candidate.as_str());
-            seen.push(&id.candidate);
+            let counts = valid && *status == Status::Ok && !counted_kinds.contains(&id.candidate.as_str());
+            counted_kinds.push(&id.candidate);
             for observation in observations {
                 // Reports plot one trial of each candidate, so the time series of later blocks need not stay in memory.
                 if block > 1 {
@@ -243,10 +243,12 @@ impl Run {
 
     /// Keeps the commands of one trial per candidate: commands are many, and much alike between trials.
     fn keep_commands(&mut self, trial: &TrialId, status: Status, commands: Vec<CommandRecord>) {
-        let own = TrialCommands { trial: trial.clone(), status, commands };
+        let trial_commands = TrialCommands { trial: trial.clone(), status, commands };
         match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.candidate) {
-            None => self.commands.push(own),
-            Some(kept) if kept.status == Status::Ok && own.status == Status::Failed => *kept = own,
+            None => self.commands.push(trial_commands),
+            Some(kept) if kept.status == Status::Ok && trial_commands.status == Status::Failed => {
+                *kept = trial_commands;
+            }
             Some(_) => {}
         }
     }

@@ -51,7 +51,7 @@ impl JournalFollower {
         let lines = BufReader::with_capacity(1 << 17, &self.file);
         let fold = &mut self.fold;
         self.scanned = scan_further(&self.path, lines, std::mem::take(&mut self.scanned), |record| {
-            fold.add_record(record)
+            fold.add_record(record);
         })?;
         Ok(self.scanned.intact_bytes > before)
     }

@@ -215,8 +215,8 @@ fn is_object(line: &[u8]) -> bool {
 /// Finds the schema number in a first line of a later schema, which may not parse as a record.
 fn later_schema(path: &Path, line: &[u8]) -> Option<JournalError> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
-    let found = u32::try_from(value.get("schema")?.as_u64()?).ok()?;
-    (found > SCHEMA).then(|| JournalError::TooNew { path: path.to_path_buf(), found, known: SCHEMA })
+    let schema = u32::try_from(value.get("schema")?.as_u64()?).ok()?;
+    (schema > SCHEMA).then(|| JournalError::TooNew { path: path.to_path_buf(), found: schema, known: SCHEMA })
 }
 
 /// The parser's message without its line number, which is always 1 here and would mislead.

@@ -14,7 +14,7 @@ pub struct Run {
     pub header: Header,
     /// Every candidate of the plan, in the plan's order.
     pub candidates: Vec<CandidateState>,
-    /// Every trial that ended, in the order in which the trials started; [`Trial::counts`] says which ones statistics
+    /// Every trial that ended, in the order in which the trials started; [`Trial::is_counted`] says which ones statistics
     /// may use.
     pub trials: Vec<Trial>,
     /// The commands of one trial per candidate: of the first trial that failed, or else of the first that ended.
@@ -171,11 +171,15 @@ impl Run {
     /// tests them again.
     pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
         let last = self.blocks.last().filter(|block| block.invalid.is_none());
-        let own =
+        let is_of_last_block =
             |trial: &&Trial| last.is_some_and(|block| block.is_attempt(trial.id.block, trial.id.attempt));
         // Of several trials of a candidate, the map keeps the last one.
-        let latest: HashMap<&str, &Trial> =
-            self.trials.iter().filter(own).map(|trial| (trial.id.candidate.as_str(), trial)).collect();
+        let latest: HashMap<&str, &Trial> = self
+            .trials
+            .iter()
+            .filter(is_of_last_block)
+            .map(|trial| (trial.id.candidate.as_str(), trial))
+            .collect();
         let names = last.into_iter().flat_map(|block| block.order.iter().map(String::as_str));
         names.filter(move |name| {
             latest.get(name).is_some_and(|trial| trial.surroundings.is_some_and(|seen| seen.killed))

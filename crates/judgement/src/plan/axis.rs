@@ -153,8 +153,8 @@ impl<'a> AxisLevel<'a> {
             _ => return base.is_nothing().then(|| self.text()),
         };
         let added: Vec<&str> = all.iter().filter(|word| !base.contains(word)).map(String::as_str).collect();
-        let kept = base.iter().all(|word| all.contains(word));
-        (kept && !added.is_empty()).then(|| added.join(between))
+        let has_all_of_base = base.iter().all(|word| all.contains(word));
+        (has_all_of_base && !added.is_empty()).then(|| added.join(between))
     }
 }
 

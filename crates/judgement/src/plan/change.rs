@@ -23,7 +23,7 @@ pub struct Overrides {
     /// Keep only candidates with these names or filesystems; if empty, keep all.
     pub filesystems: Vec<String>,
     pub lab: Option<LabChoice>,
-    /// Devices that replace the plan's; see [`PlannedDevice::replace`](super::PlannedDevice::replace).
+    /// Devices that replace the plan's; see [`replace_sources`](super::PlannedDevice::replace_sources).
     pub device: Vec<DeviceSource>,
     pub blocks: Option<Blocks>,
     /// Stop starting new blocks when they cannot end within this time.

@@ -12,7 +12,7 @@ const ENDS: char = '}';
 /// # Errors
 /// Where something that begins like a device's name is none.
 pub fn devices_named(candidate: &Candidate) -> Result<Vec<usize>, Reason> {
-    let mut found = Vec::new();
+    let mut named = Vec::new();
     for word in candidate.mkfs.iter().chain(&candidate.mount) {
         for (at, _) in word.match_indices(BEGINS) {
             let number =
@@ -23,32 +23,32 @@ pub fn devices_named(candidate: &Candidate) -> Result<Vec<usize>, Reason> {
                     "the second one is {device.2}, as in -l logdev={device.2}",
                 )
             })?;
-            found.push(number);
+            named.push(number);
         }
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    named.sort_unstable();
+    named.dedup();
+    Ok(named)
 }
 
 /// The word with the path of each device it names in its place; one that has none stays.
 pub fn with_devices(word: &str, path: impl Fn(usize) -> Option<String>) -> String {
     let mut rest = word;
-    let mut told = String::new();
+    let mut replaced = String::new();
     while let Some((before, after)) = rest.split_once(BEGINS) {
-        told += before;
+        replaced += before;
         match after.split_once(ENDS).and_then(|(number, after)| Some((path(number.parse().ok()?)?, after))) {
             Some((path, after)) => {
-                told += &path;
+                replaced += &path;
                 rest = after;
             }
             None => {
-                told += BEGINS;
+                replaced += BEGINS;
                 rest = after;
             }
         }
     }
-    told + rest
+    replaced + rest
 }
 
 #[cfg(test)]

@@ -33,12 +33,12 @@ impl Layers {
     /// If a layer has no name, or is listed twice.
     pub fn from_names<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Result<Self, Reason> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        let mut seen = BTreeSet::new();
+        let mut distinct = BTreeSet::new();
         for name in &names {
             if name.is_empty() {
                 return Err(Reason::plain("a layer has no name"));
             }
-            if !seen.insert(name) {
+            if !distinct.insert(name) {
                 let hint = "each layer can lie below a filesystem once";
                 return Err(Reason::new(format!("the layer `{name}` stands there twice"), hint));
             }
@@ -66,8 +66,8 @@ impl Layers {
     /// The layers in addition to those of `base`; `None` if a layer of `base` is missing, or if there are no others.
     pub(super) fn layers_beyond(&self, base: &Self) -> Option<Self> {
         let added: Vec<String> = self.0.iter().filter(|name| !base.0.contains(name)).cloned().collect();
-        let kept = base.0.iter().all(|name| self.0.contains(name));
-        (kept && !added.is_empty()).then_some(Layers(added))
+        let has_all_of_base = base.0.iter().all(|name| self.0.contains(name));
+        (has_all_of_base && !added.is_empty()).then_some(Layers(added))
     }
 
     /// Reads the short form.

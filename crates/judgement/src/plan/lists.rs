@@ -2,13 +2,13 @@
 
 /// The distinct values, in the order of first occurrence.
 pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     for one in all {
-        if !found.contains(&one) {
-            found.push(one);
+        if !groups.contains(&one) {
+            groups.push(one);
         }
     }
-    found
+    groups
 }
 
 /// The values of each key, with the keys in the order of first occurrence.

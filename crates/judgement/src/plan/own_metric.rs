@@ -76,7 +76,7 @@ pub(super) fn read_own_metrics(
     taken: &[&str],
     problems: &Problems,
 ) -> Option<BTreeMap<String, OwnMetric>> {
-    let mut found = BTreeMap::new();
+    let mut metrics = BTreeMap::new();
     let TomlValue::Table(table) = &node.value else {
         let message = format!("`metric` is a table of metrics, not {}", node.value.type_name());
         problems.add(node.at, message, "for example: [phase.metric.tps]");
@@ -92,10 +92,10 @@ pub(super) fn read_own_metrics(
             continue;
         }
         if let Some(metric) = read_own_metric(&entry.node, problems) {
-            found.insert(entry.key.clone(), metric);
+            metrics.insert(entry.key.clone(), metric);
         }
     }
-    (found.len() == table.entries.len()).then_some(found)
+    (metrics.len() == table.entries.len()).then_some(metrics)
 }
 
 fn check_name(name: &str, taken: &[&str]) -> Result<(), Reason> {

@@ -220,9 +220,9 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
     let Spelling { key, read, .. } = spelling;
     let problems = section.problems;
     let TomlValue::Array(nodes) = &list.value else {
-        let found = list.value.type_name();
+        let type_name = list.value.type_name();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
-        problems.add(list.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
+        problems.add(list.at, format!("in [matrix], `{key}` must be an array, not {type_name}"), hint);
         return None;
     };
     if nodes.is_empty() {

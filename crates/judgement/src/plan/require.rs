@@ -172,19 +172,19 @@ fn flatten_table<'a>(before: &str, table: &'a TomlTable, into: &mut Vec<RequireE
 }
 
 pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Requirements {
-    let mut found = Requirements::default();
+    let mut requirements = Requirements::default();
     let TomlValue::Table(table) = &node.value else {
         let message = format!("`require` must be a table, not {}", node.value.type_name());
         let hint = "for example: require = { \"commit.p99\" = \"<= 10ms\", encryption = true }";
         context.problems.add(node.at, message, hint);
-        return found;
+        return requirements;
     };
     let mut entries = Vec::new();
     flatten_table("", table, &mut entries);
     for entry in entries {
         match RequiredProperty::from_word(&entry.key) {
             Some(property) => match context.problems.record_error(entry.node.at, boolean(entry.node)) {
-                Some(true) => found.properties.push(property),
+                Some(true) => requirements.properties.push(property),
                 Some(false) => context.problems.add(
                     entry.node.at,
                     format!("`{}` is required or not said at all", entry.key),
@@ -192,10 +192,10 @@ pub(super) fn read_requirements(node: &Node, context: &RequireContext<'_>) -> Re
                 ),
                 None => {}
             },
-            None => found.numbers.extend(context.number(&entry)),
+            None => requirements.numbers.extend(context.number(&entry)),
         }
     }
-    found
+    requirements
 }
 
 impl RequireContext<'_> {

@@ -126,15 +126,15 @@ impl Additive {
 }
 
 fn group_into_rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
-    let mut found: Vec<Round> = Vec::new();
+    let mut rounds: Vec<Round> = Vec::new();
     for block in blocks {
         let members: Vec<usize> = block.iter().map(|(at, _)| *at).collect();
-        match found.iter_mut().find(|round| round.members == members) {
+        match rounds.iter_mut().find(|round| round.members == members) {
             Some(round) => round.blocks += 1.0,
-            None => found.push(Round { members, blocks: 1.0 }),
+            None => rounds.push(Round { members, blocks: 1.0 }),
         }
     }
-    found
+    rounds
 }
 
 /// The expected share of each candidate's variance (columns) in each candidate's squared residuals (rows).
@@ -167,21 +167,21 @@ fn candidate_variances(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64,
     let solved =
         invert_matrix(known.iter().map(|at| known.iter().map(|to| shares[*at][*to]).collect()).collect())?;
     let variance = |row: &Vec<f64>| row.iter().zip(&known).map(|(one, at)| one * squares[*at]).sum::<f64>();
-    let own: Vec<(f64, f64)> = solved
+    let estimates: Vec<(f64, f64)> = solved
         .iter()
         .enumerate()
         .map(|(at, row)| (variance(row).max(0.0), row[at].recip().max(0.0)))
         .collect();
-    let middle = median(&own.iter().map(|(variance, _)| *variance).collect::<Vec<_>>())?;
-    let mut found = vec![(middle, LIFT); squares.len()];
-    for (at, (variance, degrees)) in known.iter().zip(own) {
-        found[*at] = if variance < middle {
+    let middle = median(&estimates.iter().map(|(variance, _)| *variance).collect::<Vec<_>>())?;
+    let mut variances = vec![(middle, LIFT); squares.len()];
+    for (at, (variance, degrees)) in known.iter().zip(estimates) {
+        variances[*at] = if variance < middle {
             ((degrees * variance + LIFT * middle) / (degrees + LIFT), degrees + LIFT)
         } else {
             (variance, degrees)
         };
     }
-    Some(found)
+    Some(variances)
 }
 
 /// By Gauss and Jordan, with the largest pivots first; `None` where there is no inverse.

@@ -37,13 +37,13 @@ pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<Go
     let whole: Vec<f64> = columns.iter().map(|column| sum_of_squares(&subtract_mean(column))).collect();
     let mut columns: Vec<Vec<f64>> = columns.iter().map(|column| subtract_mean(column)).collect();
     let scale = sum_of_squares(&rest);
-    let mut found = Vec::new();
-    let mut left: Vec<usize> = (0..columns.len()).filter(|at| whole[*at] > 0.0).collect();
+    let mut groups = Vec::new();
+    let mut unexplained: Vec<usize> = (0..columns.len()).filter(|at| whole[*at] > 0.0).collect();
     // The mean and each reported covariate use one degree of freedom; the search needs two more.
-    while values.len() >= found.len() + 4 && sum_of_squares(&rest) > NOTHING * scale {
-        let degrees = (values.len() - found.len() - 2) as f64;
-        left.retain(|at| sum_of_squares(&columns[*at]) > NOTHING * whole[*at]);
-        let strongest = left
+    while values.len() >= groups.len() + 4 && sum_of_squares(&rest) > NOTHING * scale {
+        let degrees = (values.len() - groups.len() - 2) as f64;
+        unexplained.retain(|at| sum_of_squares(&columns[*at]) > NOTHING * whole[*at]);
+        let strongest = unexplained
             .iter()
             .map(|at| (*at, fabs(correlation(&columns[*at], &rest))))
             .max_by(|one, other| one.1.total_cmp(&other.1));
@@ -55,13 +55,13 @@ pub fn goes_with(values: &[f64], columns: &[Vec<f64>], samples: usize) -> Vec<Go
         }
         let chosen = columns[best].clone();
         let alike = |at: &usize| *at != best && fabs(correlation(&columns[*at], &chosen)) >= TOGETHER;
-        let together: Vec<usize> = left.iter().copied().filter(alike).collect();
-        left.retain(|at| *at != best && !together.contains(at));
+        let together: Vec<usize> = unexplained.iter().copied().filter(alike).collect();
+        unexplained.retain(|at| *at != best && !together.contains(at));
         remove(&mut rest, &chosen);
         columns.iter_mut().for_each(|column| remove(column, &chosen));
-        found.push(GoesWith { column: best, p, together });
+        groups.push(GoesWith { column: best, p, together });
     }
-    found
+    groups
 }
 
 fn subtract_mean(values: &[f64]) -> Vec<f64> {

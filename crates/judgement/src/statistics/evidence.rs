@@ -60,7 +60,7 @@ impl Evidence {
         Self::at_sites(samples, &[])
     }
 
-    /// As [`among`](Self::among), for values from several sites; `sites` gives the site of each value of each sample. A
+    /// As [`from_paired_samples`](Self::from_paired_samples), for values from several sites; `sites` gives the site of each value of each sample. A
     /// value is no outlier if its site would otherwise have no values left.
     pub fn at_sites(samples: &[Vec<f64>], sites: &[Vec<usize>]) -> Vec<Evidence> {
         let spreads: Vec<f64> = samples.iter().filter_map(|values| robust_deviation(values)).collect();
@@ -73,12 +73,12 @@ impl Evidence {
         let common = mean(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
         let several = samples.len() > 1;
         let one = |&(difference, variance, count): &(f64, f64, f64)| {
-            let own = count - 1.0;
-            if several && own > 0.0 && variance < common {
-                let lifted = (own * variance + LIFT * common) / (own + LIFT);
-                Self::new(difference, lifted, own + LIFT, count)
+            let own_degrees = count - 1.0;
+            if several && own_degrees > 0.0 && variance < common {
+                let lifted = (own_degrees * variance + LIFT * common) / (own_degrees + LIFT);
+                Self::new(difference, lifted, own_degrees + LIFT, count)
             } else {
-                Self::new(difference, variance, own, count)
+                Self::new(difference, variance, own_degrees, count)
             }
         };
         moments.iter().map(one).collect()

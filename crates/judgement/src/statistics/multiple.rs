@@ -8,8 +8,8 @@ pub fn adjust_by_holm(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p_values.len()];
     let mut largest: f64 = 0.0;
     for (place, index) in order.into_iter().enumerate() {
-        let left = (p_values.len() - place) as f64;
-        largest = largest.max((p_values[index] * left).min(1.0));
+        let hypotheses_left = (p_values.len() - place) as f64;
+        largest = largest.max((p_values[index] * hypotheses_left).min(1.0));
         adjusted[index] = largest;
     }
     adjusted

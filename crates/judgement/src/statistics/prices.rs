@@ -61,10 +61,10 @@ pub fn fit_prices(works: &[CountedWork], prior: &[f64]) -> Vec<f64> {
         let mut change: f64 = 0.0;
         for class in 0..prior.len() {
             let (Some(row), Some(right)) = (normal.get(class), right.get(class)) else { continue };
-            let own = row.get(class).copied().unwrap_or(0.0) + ridge;
+            let diagonal = row.get(class).copied().unwrap_or(0.0) + ridge;
             let Some(old) = scaled.get(class).copied() else { continue };
             let sum: f64 = row.iter().zip(&scaled).map(|(factor, price)| factor * price).sum();
-            let new = (old + (right - sum - ridge * old) / own).max(0.0);
+            let new = (old + (right - sum - ridge * old) / diagonal).max(0.0);
             change = change.max((new - old).abs());
             if let Some(place) = scaled.get_mut(class) {
                 *place = new;

@@ -3,7 +3,7 @@
 //!
 //! A pure state machine over log scores, where smaller is better: the same blocks give the same answers, whether or not
 //! the run was resumed. Every answer comes from [differences within blocks](super::Evidence).
-//! examples/operating_characteristics measures the error rates that [`level`] gives over all looks, candidates and
+//! examples/operating_characteristics measures the error rates that [`error_of_look`](super::looks::error_of_look) gives over all looks, candidates and
 //! kinds of noise (docs/results/error-rates.md).
 
 mod rivals;
@@ -149,7 +149,7 @@ impl Race {
         self.ruling
     }
 
-    /// As [`round`](Self::round), but for replays in which a further round is known: once the trials exceed those of
+    /// As [`add_round`](Self::add_round), but for replays in which a further round is known: once the trials exceed those of
     /// all planned blocks but one, it only adds the blocks and does not compare candidates.
     pub fn add_decided_round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
         let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
@@ -201,7 +201,7 @@ impl Race {
         BlockOutcome { block: self.rows.len() as u32, leader, outcome: self.ruling, rivals }
     }
 
-    /// As [`now`](Self::now), or if all candidates have withdrawn, the state before that; `None` if nothing was ever
+    /// As [`current_outcome`](Self::current_outcome), or if all candidates have withdrawn, the state before that; `None` if nothing was ever
     /// compared.
     pub fn last_outcome(&self) -> Option<BlockOutcome> {
         let last = self.before.as_deref().cloned().unwrap_or_else(|| self.current_outcome());

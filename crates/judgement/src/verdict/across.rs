@@ -64,7 +64,7 @@ impl CandidateRatio {
     /// Every pair of these candidates; `names` has the name shown here and the candidate's name in the run.
     fn all_pairs(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
         let score = |trial: &Trial| judged.objective.log_score(trial);
-        let mut found = Vec::new();
+        let mut ratios = Vec::new();
         for (at, (one, against)) in names.iter().enumerate() {
             let samples = names[at + 1..]
                 .iter()
@@ -77,9 +77,9 @@ impl CandidateRatio {
                 other: other.clone(),
                 evidence,
             };
-            found.extend(pairs.map(pair));
+            ratios.extend(pairs.map(pair));
         }
-        found
+        ratios
     }
 
     fn p(&self) -> f64 {
@@ -174,10 +174,10 @@ impl Across {
             let sign = if turned { -1.0 } else { 1.0 };
             let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
             let (names, ratio) = (if turned { swapped } else { names }, evidence.ratio());
-            let found = (at, ratio, classify_ratio(&ratio, p, ALPHA, self.tie));
+            let classified = (at, ratio, classify_ratio(&ratio, p, ALPHA, self.tie));
             match compared.iter_mut().find(|(known, _)| *known == names) {
-                Some((_, columns)) => columns.push(found),
-                None => compared.push((names, vec![found])),
+                Some((_, columns)) => columns.push(classified),
+                None => compared.push((names, vec![classified])),
             }
         }
         compared.retain(|(_, columns)| columns.len() > 1);

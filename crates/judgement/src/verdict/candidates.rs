@@ -76,9 +76,9 @@ pub(super) fn list_candidates<'a>(
 
 /// The reason for a candidate without a trial that counts.
 fn explain_no_trials<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
-    let own = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
-    let failed = own().rfind(|trial| !trial.reason.is_empty());
-    match own().count() {
+    let trials = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
+    let failed = trials().rfind(|trial| !trial.reason.is_empty());
+    match trials().count() {
         0 => Why::Said(""),
         trials => Why::Discarded { trials, failed: failed.map(|trial| trial.reason.as_str()) },
     }

@@ -67,8 +67,9 @@ pub(super) fn charged_computation(
     let phases: Vec<ChargedPhase> =
         of_ranking.filter_map(|(candidate, phase)| in_phase(candidate, phase)).collect();
     let of_candidate = |rank: &Rank| {
-        let own = phases.iter().filter(|one| one.candidate == rank.candidate);
-        let (seconds, of) = own.fold((0.0, 0.0), |(seconds, of), one| (seconds + one.seconds, of + one.of));
+        let phases_of_candidate = phases.iter().filter(|one| one.candidate == rank.candidate);
+        let (seconds, of) =
+            phases_of_candidate.fold((0.0, 0.0), |(seconds, of), one| (seconds + one.seconds, of + one.of));
         (of > 0.0).then(|| charged_candidate(evidence, &rank.candidate, leader, [seconds, of]))
     };
     let candidates: Vec<ChargedCandidate> = ranking.iter().filter_map(of_candidate).collect();

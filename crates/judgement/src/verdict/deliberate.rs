@@ -44,7 +44,7 @@ impl Deliberation {
         begun
     }
 
-    /// Continues over a run that has only grown by whole blocks, with the same result as [`of`](Self::of). Earlier
+    /// Continues over a run that has only grown by whole blocks, with the same result as [`from_run`](Self::from_run). Earlier
     /// blocks are not replayed, unless the rule changed or another phase is left out of the objective.
     pub fn go_on(&mut self, plan: &Plan, run: &Run) {
         let before = (self.rule, self.objective.weights.len());

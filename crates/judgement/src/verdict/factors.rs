@@ -211,10 +211,13 @@ fn changes_to_level(
         others.iter().for_each(|other| weights[*other] -= 1.0 / others.len() as f64);
         Some((at, weights))
     };
-    let own =
+    let with_level =
         (0..cells.len()).filter(|at| cells[*at][factor] == level && with(&cells[*at], level) == Some(*at));
-    let changed =
-        if factor != FILESYSTEM && level == base { Vec::new() } else { own.filter_map(change).collect() };
+    let changed = if factor != FILESYSTEM && level == base {
+        Vec::new()
+    } else {
+        with_level.filter_map(change).collect()
+    };
     (Some(base).filter(|_| factor != FILESYSTEM), changed)
 }
 

@@ -62,10 +62,10 @@ impl Objective {
 
     /// Adds further trials of a run, from blocks that have ended.
     pub(super) fn add_trials(&mut self, trials: &[Trial]) {
-        let done = trials
+        let succeeded = trials
             .iter()
             .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
-        for trial in done {
+        for trial in succeeded {
             let (metric, by) = (self.metric.as_str(), self.by);
             let planned = &self.planned_bytes;
             let moved = |phase: &str| insufficient_share(phase, trial, planned.get(phase).copied());

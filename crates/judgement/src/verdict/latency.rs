@@ -43,10 +43,10 @@ pub fn latencies<'a>(judged: &'a Judgement<'_>) -> BTreeMap<(usize, &'a str, usi
 /// The latency, in seconds, that this share of the calls did not exceed.
 pub fn latency_at(counts: &LatencyCounts, share: f64) -> Option<f64> {
     let total: u64 = counts.values().sum();
-    let mut seen = 0;
+    let mut calls_so_far = 0;
     for (nanoseconds, count) in counts {
-        seen += count;
-        if seen as f64 >= share * total as f64 {
+        calls_so_far += count;
+        if calls_so_far as f64 >= share * total as f64 {
             return Some(*nanoseconds as f64 * 1e-9);
         }
     }

@@ -44,8 +44,9 @@ pub fn combine_as_study(
     let mut estimates = Vec::new();
     for candidate in candidates {
         for phase in phases {
-            let own = trials.iter().filter(|trial| trial.id.candidate == *candidate);
-            let values: Vec<f64> = own.filter_map(|trial| trial.value(phase, METRIC)).collect();
+            let trials_of_candidate = trials.iter().filter(|trial| trial.id.candidate == *candidate);
+            let values: Vec<f64> =
+                trials_of_candidate.filter_map(|trial| trial.value(phase, METRIC)).collect();
             if !values.is_empty() {
                 let (candidate, phase) = ((*candidate).to_owned(), (*phase).to_owned());
                 let point = combine_values(estimator, &values);

@@ -128,8 +128,8 @@ use crate::statistics::FEWEST;
 /// The only candidate that is not ruled out, if it is shown to meet every requirement.
 fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
     let [only] = fitting else { return None };
-    let mut own = required.iter().filter(|one| one.candidate == *only);
-    let keeps = own.all(|one| one.relation == RequirementRelation::Kept);
+    let mut standings = required.iter().filter(|one| one.candidate == *only);
+    let keeps = standings.all(|one| one.relation == RequirementRelation::Kept);
     (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
 }
 

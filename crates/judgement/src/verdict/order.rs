@@ -30,9 +30,9 @@ pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> 
     let matters = |evidence: &Evidence, several: usize| {
         evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
     };
-    let mut found = Vec::new();
+    let mut limits = Vec::new();
     if let Some(slope) = position_effect(&residuals).filter(|slope| matters(slope, 1)) {
-        found.push(Limit::Slope(slope.ratio()));
+        limits.push(Limit::Slope(slope.ratio()));
     }
     for rank in ranking {
         let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
@@ -41,11 +41,11 @@ pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> 
         let enough = after.len() >= FEWEST as usize;
         let follows = Evidence::from_unpaired_samples(&rests(&after), &rests(&others));
         if let Some(follows) = follows.filter(|follows| enough && matters(follows, ranking.len())) {
-            found.push(Limit::After { candidate: rank.candidate.clone(), times: follows.ratio() });
+            limits.push(Limit::After { candidate: rank.candidate.clone(), times: follows.ratio() });
         }
     }
-    found.extend(autocorrelation_limit(&residuals));
-    found
+    limits.extend(autocorrelation_limit(&residuals));
+    limits
 }
 
 fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
@@ -53,13 +53,13 @@ fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Ve
     let mut all = Vec::new();
     for state in evidence.run.counted_blocks() {
         let last = state.order.len().saturating_sub(1).max(1) as f64;
-        let mut own: Vec<Residual<'a>> = Vec::new();
+        let mut block_residuals: Vec<Residual<'a>> = Vec::new();
         for (at, name) in state.order.iter().enumerate() {
             let score = evidence.trials.find_trial(state.block, name).and_then(|trial| evidence.score(trial));
             let rank = ranking.iter().find(|rank| rank.candidate == *name);
             if let Some((score, rank)) = score.zip(rank) {
                 let before = at.checked_sub(1).and_then(|at| state.order.get(at));
-                own.push(Residual {
+                block_residuals.push(Residual {
                     block: state.block,
                     candidate: &rank.candidate,
                     place: at as f64 / last - 0.5,
@@ -68,9 +68,10 @@ fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Ve
                 });
             }
         }
-        let middle = own.iter().map(|one| one.rest).sum::<f64>() / own.len().max(1) as f64;
-        own.iter_mut().for_each(|one| one.rest -= middle);
-        all.extend(own);
+        let middle =
+            block_residuals.iter().map(|one| one.rest).sum::<f64>() / block_residuals.len().max(1) as f64;
+        block_residuals.iter_mut().for_each(|one| one.rest -= middle);
+        all.extend(block_residuals);
     }
     all
 }
@@ -81,9 +82,9 @@ fn position_effect(residuals: &[Residual<'_>]) -> Option<Evidence> {
     let candidates = residuals.iter().filter(|one| one.block == 1).count();
     let squares: f64 = residuals.iter().map(|one| one.place * one.place).sum();
     let difference = residuals.iter().map(|one| one.place * one.rest).sum::<f64>() / squares;
-    let left = |one: &Residual<'_>| one.rest - difference * one.place;
+    let unexplained = |one: &Residual<'_>| one.rest - difference * one.place;
     let degrees = residuals.len() as f64 - f64::from(blocks) - candidates as f64;
-    let variance = residuals.iter().map(|one| left(one) * left(one)).sum::<f64>() / degrees;
+    let variance = residuals.iter().map(|one| unexplained(one) * unexplained(one)).sum::<f64>() / degrees;
     let enough = blocks >= FEWEST && degrees >= 1.0 && squares > 0.0;
     let evidence = Evidence { difference, error: sqrt(variance / squares), degrees, count: residuals.len() };
     enough.then_some(evidence)
@@ -96,12 +97,12 @@ fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
     names.sort_unstable();
     names.dedup();
     for name in names {
-        let own: Vec<f64> =
+        let rests: Vec<f64> =
             residuals.iter().filter(|one| one.candidate == name).map(|one| one.rest).collect();
-        let middle = own.iter().sum::<f64>() / own.len() as f64;
-        products += own.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
-        squares += own.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();
-        most = most.max(own.len());
+        let middle = rests.iter().sum::<f64>() / rests.len() as f64;
+        products += rests.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
+        squares += rests.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();
+        most = most.max(rests.len());
     }
     // For independent blocks the correlation is -1/n, with a standard deviation of about 1/√n.
     let (lag, blocks) = (products / squares, most as f64);

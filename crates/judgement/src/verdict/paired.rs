@@ -110,7 +110,7 @@ impl ByBlock<'_> {
         self.blocks.values().map(row).collect()
     }
 
-    /// The site of each block, in the order of [`rows`](Self::rows).
+    /// The site of each block, in the order of [`rows_by_block`](Self::rows_by_block).
     pub(super) fn sites(&self) -> Vec<usize> {
         self.blocks.keys().map(|block| self.sites.get(block).copied().unwrap_or_default()).collect()
     }
@@ -124,7 +124,7 @@ impl ByBlock<'_> {
     }
 }
 
-/// The differences of two candidates' columns in [`ByBlock::rows`], in the blocks in which both have a number.
+/// The differences of two candidates' columns in [`ByBlock::rows_by_block`], in the blocks in which both have a number.
 pub(super) fn differences(rows: &[Vec<Option<f64>>], candidate: usize, other: usize) -> Vec<f64> {
     let difference = |row: &Vec<Option<f64>>| Some(row[candidate]? - row[other]?);
     rows.iter().filter_map(difference).filter(|difference| difference.is_finite()).collect()
@@ -143,11 +143,11 @@ pub(super) fn side_by_side(
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
     let rows = blocks.rows_by_block(candidates, number);
-    let found = side_by_side_of(&rows, &blocks.sites(), reference, candidates).into_iter();
-    found.map(|one| one.map(|(estimate, _)| estimate)).collect()
+    let estimates = side_by_side_of(&rows, &blocks.sites(), reference, candidates).into_iter();
+    estimates.map(|one| one.map(|(estimate, _)| estimate)).collect()
 }
 
-/// Like [`side_by_side`], from [`rows`](ByBlock::rows) and the sites of the blocks; each with the number of trials set
+/// Like [`side_by_side`], from [`rows_by_block`](ByBlock::rows_by_block) and the sites of the blocks; each with the number of trials set
 /// aside.
 pub(super) fn side_by_side_of(
     rows: &[Vec<Option<f64>>],
@@ -170,8 +170,8 @@ pub(super) fn side_by_side_of(
     let alone = |at: usize| {
         let (logs, sites) = placed(&|row| row[at]);
         let n = logs.len();
-        let found = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None }?;
-        Some((Estimate { n, ..found.ratio_at_the_stop() }, n - found.count))
+        let evidence = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None }?;
+        Some((Estimate { n, ..evidence.ratio_at_the_stop() }, n - evidence.count))
     };
     let mut shown: Vec<Option<(Estimate, usize)>> = (0..candidates.len()).map(alone).collect();
     // The reference may have no value of this number; then the first candidate that has one replaces it.

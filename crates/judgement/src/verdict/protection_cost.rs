@@ -38,10 +38,10 @@ pub(super) fn protection_costs(
 ) -> Vec<ProtectionCost> {
     let candidates: Vec<&Candidate> = ranked_candidates(plan).collect();
     let levels = plan.protection_groups().len();
-    let found = differing_pairs(plan, &candidates, objective, blocks, is_single_change);
-    match found.is_empty() && levels == candidates.len() {
+    let pairs = differing_pairs(plan, &candidates, objective, blocks, is_single_change);
+    match pairs.is_empty() && levels == candidates.len() {
         true => differing_pairs(plan, &candidates, objective, blocks, |_, _| true),
-        false => found,
+        false => pairs,
     }
 }
 

@@ -104,8 +104,9 @@ impl RatioErrors {
             let (difference, squares) = shares.fold((0.0, 0.0), |(difference, squares), (sign, share)| {
                 (difference + sign * share, squares + share * share)
             });
-            let own = self.own.get(part).copied().unwrap_or(0.0) * difference_of_requests(part, terms);
-            common * common * difference * difference + own * own * squares
+            let error_of_part =
+                self.own.get(part).copied().unwrap_or(0.0) * difference_of_requests(part, terms);
+            common * common * difference * difference + error_of_part * error_of_part * squares
         });
         sqrt(variance.sum())
     }

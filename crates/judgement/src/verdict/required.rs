@@ -90,8 +90,8 @@ fn judge_requirement(
     let times = if metric == WORST { worst_ratio(&values, *bound) } else { mean_ratio(&values, *bound) };
     let unit = run.trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
         let of_phase = observation.phase == *phase;
-        let found = observation.measurements.iter().find(|found| of_phase && found.metric == *metric);
-        found.map(|found| found.unit)
+        let measurement = observation.measurements.iter().find(|found| of_phase && found.metric == *metric);
+        measurement.map(|found| found.unit)
     });
     RequirementStanding {
         candidate: candidate.to_owned(),

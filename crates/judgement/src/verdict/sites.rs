@@ -72,7 +72,7 @@ impl SiteRatios {
         by_site: impl Fn(&str) -> Vec<(String, Vec<f64>)>,
     ) -> Self {
         let mut p_values = Vec::new();
-        let mut found = Vec::new();
+        let mut site_ratios = Vec::new();
         for rival in rivals {
             let mut by_site = by_site(rival);
             by_site.retain(|(_, values)| !values.is_empty());
@@ -83,7 +83,7 @@ impl SiteRatios {
             let each = by_site.iter().filter_map(|(site, values)| {
                 Some((site.clone(), Evidence::from_sample(values)?.ratio_at_the_stop()))
             });
-            found.push(AtSites {
+            site_ratios.push(AtSites {
                 candidate: rival.to_owned(),
                 each: each.collect(),
                 these: pooled_estimate(&groups).filter(|_| pooled),
@@ -91,10 +91,10 @@ impl SiteRatios {
                 depends: false,
             });
         }
-        for (rival, p) in found.iter_mut().zip(adjust_by_holm(&p_values)) {
+        for (rival, p) in site_ratios.iter_mut().zip(adjust_by_holm(&p_values)) {
             rival.depends = p <= DEPENDS;
         }
-        SiteRatios { leader: leader.to_owned(), rivals: found }
+        SiteRatios { leader: leader.to_owned(), rivals: site_ratios }
     }
 
     /// The rival that beats the leader most clearly at some site by more than `tie`, among those with a ratio that
@@ -112,32 +112,32 @@ impl SiteRatios {
 pub fn by_site(run: &Run) -> Vec<(String, Run)> {
     let sites = once_each(run.counted_blocks().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
     let of = |site: &&str| {
-        let own = run
+        let site_blocks = run
             .counted_blocks()
             .filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
         let numbers: HashMap<(u32, u32), u32> =
-            own.zip(1..).map(|(block, number)| ((block.block, block.attempt), number)).collect();
-        let mut own = run.clone();
-        own.blocks.retain_mut(|block| match numbers.get(&(block.block, block.attempt)) {
+            site_blocks.zip(1..).map(|(block, number)| ((block.block, block.attempt), number)).collect();
+        let mut site_run = run.clone();
+        site_run.blocks.retain_mut(|block| match numbers.get(&(block.block, block.attempt)) {
             Some(number) => {
                 (block.block, block.place) = (*number, None);
                 true
             }
             None => false,
         });
-        own.trials.retain_mut(|trial| {
+        site_run.trials.retain_mut(|trial| {
             let number = numbers.get(&(trial.id.block, trial.id.attempt));
             trial.id.block = number.copied().unwrap_or_default();
             number.is_some()
         });
-        let facts = &mut own.header.environment;
+        let facts = &mut site_run.header.environment;
         let prefix = format!("site.{site}.");
         let known = facts
             .iter()
             .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
         let known: Vec<(String, String)> = known.collect();
         facts.extend(known);
-        ((*site).to_owned(), own)
+        ((*site).to_owned(), site_run)
     };
     sites.iter().map(of).collect()
 }
@@ -146,8 +146,8 @@ pub fn by_site(run: &Run) -> Vec<(String, Run)> {
 fn pooled_estimate(groups: &[Vec<f64>]) -> Option<Estimate> {
     let sites = groups.iter().enumerate().flat_map(|(at, values)| repeat_n(at, values.len()));
     let (values, sites) = (groups.concat(), sites.collect());
-    let found = if values.is_empty() { None } else { Evidence::at_sites(&[values], &[sites]).pop() };
-    found.map(|found| found.ratio_at_the_stop())
+    let evidence = if values.is_empty() { None } else { Evidence::at_sites(&[values], &[sites]).pop() };
+    evidence.map(|found| found.ratio_at_the_stop())
 }
 
 /// The p-value for equal means of all groups (one-way analysis of variance, Fisher 1925); 1 where there are too few

@@ -289,8 +289,8 @@ impl Backend {
             // A killed process no longer listens; errors are ignored.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
         }
-        let told = self.read_answer(Instant::now() + FAREWELL)?;
-        let Some(text) = told else {
+        let report = self.read_answer(Instant::now() + FAREWELL)?;
+        let Some(text) = report else {
             // Dropped, it is ended.
             return Err(ServingError::Unfinished);
         };
@@ -307,9 +307,9 @@ impl Backend {
     fn read_answer(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, ServingError> {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
         loop {
-            let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()));
+            let time_left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()));
             let mut watched = [PollFd::new(&self.report, PollFlags::IN)];
-            match poll(&mut watched, left.ok().as_ref()) {
+            match poll(&mut watched, time_left.ok().as_ref()) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,

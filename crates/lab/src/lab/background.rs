@@ -29,13 +29,13 @@ impl BackgroundFigures {
         self.told |= records.iter().any(|record| record.by.is_some());
         let mut edges = Vec::new();
         for record in records.iter().take_while(|record| record.submitted_ns < ended) {
-            let done = record.completed_ns.unwrap_or(ended).min(ended);
-            if done <= began {
+            let completed_ns = record.completed_ns.unwrap_or(ended).min(ended);
+            if completed_ns <= began {
                 continue;
             }
             let job = job_of(record, jobs);
             edges.push((record.submitted_ns.max(began), 1, job.is_some()));
-            edges.push((done, -1, job.is_some()));
+            edges.push((completed_ns, -1, job.is_some()));
             let Some(job) = job else { continue };
             self.jobs.insert(job);
             if record.submitted_ns >= began {

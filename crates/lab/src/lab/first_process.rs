@@ -76,12 +76,12 @@ impl SupervisorWatch {
     /// The supervisor and the processes below it, up to [`MOST_PROCESSES`].
     fn list_processes(&self) -> Vec<ProcessStat> {
         let mut waiting = vec![self.supervisor];
-        let mut found = Vec::new();
-        while let Some(process) = waiting.pop().filter(|_| found.len() < MOST_PROCESSES) {
-            found.extend(ProcessStat::read(&self.root, process));
+        let mut processes = Vec::new();
+        while let Some(process) = waiting.pop().filter(|_| processes.len() < MOST_PROCESSES) {
+            processes.extend(ProcessStat::read(&self.root, process));
             waiting.extend(self.list_children(process));
         }
-        found
+        processes
     }
 
     pub(super) fn has_given_up(&self) -> bool {

@@ -104,7 +104,7 @@ mod tests {
             };
             let shown = free_cpu_cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
             assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
-            // By which the report knows them (`HeldCaution::tilts`).
+            // By which the report knows them (`HeldCaution::free_work_of_some`).
             let known = |text: &String| text.starts_with("CPU is taken as free");
             assert!(shown.iter().all(known), "{shown:?}");
             assert!(shown.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{shown:?}");

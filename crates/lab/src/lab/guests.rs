@@ -109,18 +109,18 @@ impl Guests {
     pub(super) fn guest_sizes(&self, candidate: Option<&Candidate>, factor: f64) -> GuestSizes {
         let bytes =
             *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
-        let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
+        let planned_memory = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
         // Bytes are far below 2⁵³.
-        let own = (own.map_or(BASE_MEMORY, |memory| memory.0) as f64 * factor) as u64;
+        let memory_bytes = (planned_memory.map_or(BASE_MEMORY, |memory| memory.0) as f64 * factor) as u64;
         // No more than staging takes, so that the plan's memory is left for caches.
         let staged = bytes.saturating_add(bytes / 16);
-        let memory = own.saturating_add(staged);
+        let memory = memory_bytes.saturating_add(staged);
         let modelled = self.plan.device.source.is_modelled();
         // In simulated time another disk would answer at another moment every time.
         if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {
             GuestSizes { memory, staged, on_disk: None }
         } else {
-            GuestSizes { memory: own, staged: 0, on_disk: Some(bytes) }
+            GuestSizes { memory: memory_bytes, staged: 0, on_disk: Some(bytes) }
         }
     }
 

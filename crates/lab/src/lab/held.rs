@@ -106,8 +106,8 @@ impl Held {
         }
         if said.trim_end() != STAGED || !status.success() {
             let said = said.trim_end();
-            let told = serde_json::from_str(said).ok();
-            return Err(LabError::Staging(told.unwrap_or_else(|| match said {
+            let error = serde_json::from_str(said).ok();
+            return Err(LabError::Staging(error.unwrap_or_else(|| match said {
                 "" => Reason::plain(format!("it ended with {status}")),
                 said => Reason::plain(said),
             })));

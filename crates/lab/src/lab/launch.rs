@@ -81,10 +81,10 @@ fn lock_place(place: &Path) -> std::io::Result<File> {
     let file = options.custom_flags(no_follow).open(place).map_err(told)?;
     file.lock()?;
     file.set_len(0)?;
-    let held = rustix::io::fcntl_dupfd_cloexec(&file, LOCK)?;
-    make_inheritable(held.as_fd()).map_err(std::io::Error::other)?;
+    let descriptor = rustix::io::fcntl_dupfd_cloexec(&file, LOCK)?;
+    make_inheritable(descriptor.as_fd()).map_err(std::io::Error::other)?;
     // It stays open in the kernel that this process becomes.
-    let _number = held.into_raw_fd();
+    let _number = descriptor.into_raw_fd();
     Ok(file)
 }
 

@@ -86,8 +86,8 @@ impl Vm {
             image::find_usable_kernel(wanted.name, isolation, intent)
         })?;
         let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
-        let said = require_success(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
-        let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
+        let version_text = require_success(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
+        let version = version_text.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
         let kernel = guests.kernels.iter().next();
         let accelerator =
             kernel.map_or(Accelerator::Tcg, |kernel| choose_accelerator(kernel, isolation, &version, intent));

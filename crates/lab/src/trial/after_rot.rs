@@ -315,14 +315,14 @@ impl RotSeen {
             .chain(&last.errors)
             .chain(&self.told)
             .collect();
-        let mut told: Vec<&str> = Vec::new();
+        let mut distinct_lines: Vec<&str> = Vec::new();
         for line in lines.into_iter().map(String::as_str) {
-            if !told.contains(&line) {
-                told.push(line);
+            if !distinct_lines.contains(&line) {
+                distinct_lines.push(line);
             }
         }
         // Checkers move the cursor about.
-        let mut seen = neutralise(&told.join("; ")).replace('\u{2408}', "");
+        let mut seen = neutralise(&distinct_lines.join("; ")).replace('\u{2408}', "");
         seen.truncate(seen.floor_char_boundary(SEEN));
         RotFinding {
             state,

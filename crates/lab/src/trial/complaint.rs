@@ -20,14 +20,14 @@ pub(super) fn ended_well(
     stack: &Stack<'_>,
     of_adapter: impl Fn(&str) -> Option<String>,
 ) -> Result<CommandRecord, TrialError> {
-    let said = format!("{}\n{}", record.stderr, record.stdout);
+    let output = format!("{}\n{}", record.stderr, record.stdout);
     let status = record.exit;
     require_success(record).map_err(|error| TrialError::Phase {
         phase: phase.to_owned(),
-        hint: if said.contains(NO_ROOM) {
+        hint: if output.contains(NO_ROOM) {
             Some(no_room(stack.filesystem.facts.inodes))
         } else {
-            of_adapter(&said).or_else(|| of_shell(status))
+            of_adapter(&output).or_else(|| of_shell(status))
         },
         error,
     })

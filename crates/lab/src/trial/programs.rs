@@ -43,8 +43,8 @@ impl TrialNames {
 
     /// The paths that the filesystem itself lies on.
     fn filesystem_paths(&self) -> Vec<String> {
-        let own = self.tops.iter().filter(|top| !top.apart);
-        own.map(|top| top.path.to_string_lossy().into_owned()).collect()
+        let filesystem_tops = self.tops.iter().filter(|top| !top.apart);
+        filesystem_tops.map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
     /// The device that programs are given: the first of these, or the one that names the pool.
@@ -170,8 +170,8 @@ impl Programs<'_> {
         id: &str,
     ) -> Option<Vec<Vec<String>>> {
         let programs = self.filesystem.snapshots.as_ref()?;
-        let own = names.filesystem_paths();
-        let device = names.first_device(&own);
+        let paths = names.filesystem_paths();
+        let device = names.first_device(&paths);
         let place = SnapshotPlace { mount: names.mount, device, id };
         match operation {
             Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),

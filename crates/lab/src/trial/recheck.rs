@@ -80,10 +80,10 @@ fn last_words(record: &CommandRecord) -> String {
         let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.chars().take(SEEN).collect())
     };
-    let said: Vec<String> =
+    let last_lines: Vec<String> =
         [&record.stdout, &record.stderr].into_iter().filter_map(|text| last(text)).collect();
-    match (said.is_empty(), record.exit) {
-        (false, _) => said.join("; "),
+    match (last_lines.is_empty(), record.exit) {
+        (false, _) => last_lines.join("; "),
         (true, Some(status)) => format!("exit status {status}"),
         (true, None) => format!("ended by a signal, or not within {} s", LIMIT.as_secs()),
     }

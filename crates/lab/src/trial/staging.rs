@@ -49,8 +49,8 @@ impl Materials {
         let mut by_name = BTreeMap::new();
         for (name, dataset) in &spec.datasets {
             let names = spec.drawn.map_or(spec.seed, |drawn| drawn.names);
-            let seen = as_seen_here(staging, name, dataset);
-            let prepared = dataset::prepare_with_names(name, &seen, spec.seed, names)?;
+            let visible_dataset = as_seen_here(staging, name, dataset);
+            let prepared = dataset::prepare_with_names(name, &visible_dataset, spec.seed, names)?;
             let staged = match (needed_as_files(&spec.phases, name, dataset), staging) {
                 (false, _) => None,
                 (true, Staging::Held { .. }) => {
@@ -62,10 +62,10 @@ impl Materials {
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
-                let held = content_fingerprint(&prepared, staged)?;
-                let shown = Facts::from([(format!("{DATASET_FACT}{name}"), held.clone())]);
-                let held = BTreeMap::from([(name.clone(), held)]);
-                sink.send_learnt(shown, Learnt { held, ..Learnt::default() });
+                let fingerprint = content_fingerprint(&prepared, staged)?;
+                let shown = Facts::from([(format!("{DATASET_FACT}{name}"), fingerprint.clone())]);
+                let fingerprints = BTreeMap::from([(name.clone(), fingerprint)]);
+                sink.send_learnt(shown, Learnt { held: fingerprints, ..Learnt::default() });
             }
             let notes = prepared.notes.iter().chain(staged.iter().flat_map(|staged| &staged.notes)).cloned();
             notes.for_each(|note| sink.send_caution("", note));

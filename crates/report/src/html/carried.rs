@@ -53,16 +53,16 @@ pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
         return Err(NoPlan::Several);
     }
     let mut text = String::with_capacity(escaped.len());
-    let mut left = escaped;
-    while let Some(at) = left.find(['&', '<', '>']) {
-        text.push_str(&left[..at]);
-        left = &left[at..];
-        let known = ENTITIES.iter().find(|(entity, _)| left.starts_with(entity));
+    let mut unescaped_rest = escaped;
+    while let Some(at) = unescaped_rest.find(['&', '<', '>']) {
+        text.push_str(&unescaped_rest[..at]);
+        unescaped_rest = &unescaped_rest[at..];
+        let known = ENTITIES.iter().find(|(entity, _)| unescaped_rest.starts_with(entity));
         let (entity, letter) = known.ok_or(NoPlan::Damaged)?;
         text.push(*letter);
-        left = &left[entity.len()..];
+        unescaped_rest = &unescaped_rest[entity.len()..];
     }
-    Ok(text + left)
+    Ok(text + unescaped_rest)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn tradeoffs<'a>(report: &'a Report<'a>) -> [PageBlock<'a>; 2] {
         ", of which each is the best for somebody. Hollow: another is shown to be as good in \
          time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals.",
     );
-    let found = &report.judged.verdict.tradeoffs;
+    let tradeoffs = &report.judged.verdict.tradeoffs;
     let words = |cost| match cost {
         Cost::Cpu => ("cpu", "CPU"),
         Cost::Space => ("space", "space"),
@@ -66,7 +66,7 @@ fn tradeoffs<'a>(report: &'a Report<'a>) -> [PageBlock<'a>; 2] {
     let drawn = move || {
         let shown = COSTS
             .into_iter()
-            .filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+            .filter(|cost| tradeoffs.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
         html! {
             div.phases.three { @for (call, title) in shown.map(words) {
                 article.phase {

@@ -62,11 +62,11 @@ pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -
 
 /// The main effects of options, a strip each; `None` where there are none.
 pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
-    let found = &report.judged.verdict.factors;
-    if found.is_empty() {
+    let factors = &report.judged.verdict.factors;
+    if factors.is_empty() {
         return None;
     }
-    let reach = reach(found.iter().map(|effect| &effect.ratio));
+    let reach = reach(factors.iter().map(|effect| &effect.ratio));
     let lead = "How many times as much the goal takes with an option, over everything that was tried both with it and \
                 without: from all trials, blocks allowed for. Below it, where it does more or less than elsewhere.";
     let note = format!(
@@ -78,7 +78,7 @@ pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     );
     let blocks = vec![
         PageBlock::Lead(lead.into()),
-        PageBlock::picture(move || strips(found, reach)),
+        PageBlock::picture(move || strips(factors, reach)),
         PageBlock::Note(note.into()),
     ];
     Some(PageBlock::section("factors", "What options do overall", blocks))
@@ -86,13 +86,13 @@ pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
 
 fn strips(found: &[FactorEffect], reach: f64) -> Markup {
     let cell = |ratio: &Estimate, certain: bool| {
-        let seen = match (certain, ratio.point < 1.0) {
+        let effect_size = match (certain, ratio.point < 1.0) {
             (true, true) => EffectSize::Better,
             (true, false) => EffectSize::Worse,
             (false, _) if ratio.low.is_none() => EffectSize::TooFew,
             (false, _) => EffectSize::Unclear,
         };
-        drawn(ratio, seen, reach)
+        drawn(ratio, effect_size, reach)
     };
     html! {
         div.scroll { table.picture.effects {

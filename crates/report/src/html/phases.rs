@@ -145,9 +145,9 @@ fn build_table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Ma
     let columns: Vec<(&str, NumberScale)> = metrics
         .into_iter()
         .filter_map(|metric| {
-            let found = index.column(&phase.name, metric);
-            let unit: Unit = found.first()?.unit;
-            Some((metric, NumberScale::suited(unit, found.iter().map(|found| found.estimate.point))))
+            let estimates = index.column(&phase.name, metric);
+            let unit: Unit = estimates.first()?.unit;
+            Some((metric, NumberScale::suited(unit, estimates.iter().map(|found| found.estimate.point))))
         })
         .collect();
     let titles = columns.iter().map(|(name, scale)| match scale.label {

@@ -11,13 +11,13 @@ use fsverdict_judgement::verdict::Now;
 
 /// The section; `None` where the plan repeats no study.
 pub(super) fn build_section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
-    let found = findings::in_words(&report.judged);
+    let findings = findings::in_words(&report.judged);
     let mut blocks = Vec::new();
-    if !found.is_empty() {
+    if !findings.is_empty() {
         let lead = "What the study published, and whether this run bears it out. A finding that no longer holds is a result.";
         blocks.push(PageBlock::Lead(lead.into()));
         blocks.push(PageBlock::Note(Text::foreign(&findings::describe_basis(&report.judged))));
-        blocks.push(PageBlock::Findings(found));
+        blocks.push(PageBlock::Findings(findings));
     }
     blocks.extend(report.of_study.iter().cloned().map(PageBlock::plain_table));
     (!blocks.is_empty()).then(|| PageBlock::section("then", "Then and now", blocks))

@@ -85,12 +85,12 @@ fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
         add(shown, &table);
     }
     report.of_study.iter().for_each(|table| add(For::TEXT, table));
-    let found = findings::in_words(&report.judged);
-    if !found.is_empty() {
+    let findings = findings::in_words(&report.judged);
+    if !findings.is_empty() {
         let standing = PageBlock::Paragraph(Text::foreign(&findings::describe_basis(&report.judged)));
         page.add(
             For::TEXT,
-            PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(found)]),
+            PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(findings)]),
         );
     }
     let around = report.around.iter();

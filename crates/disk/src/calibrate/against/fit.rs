@@ -94,8 +94,8 @@ pub fn fit_model(
     // A request of any part of the trace may lie beyond the model's end.
     replay_trace(&model, trace)?;
     let knobs = model.knobs().traced;
-    let found = fit_from_starts(text, name, state, first, knobs);
-    let fitted = found.as_ref().map_or(text, |fit| &fit.text);
+    let fit = fit_from_starts(text, name, state, first, knobs);
+    let fitted = fit.as_ref().map_or(text, |fit| &fit.text);
     let numbers = knobs.iter().filter_map(|TracedKnob(section, key, _)| {
         let (was, is) = (find_value(text, section, key), find_value(fitted, section, key)?);
         let shown = |value: Option<&str>| value.unwrap_or("–").to_owned();

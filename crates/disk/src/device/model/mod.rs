@@ -115,8 +115,8 @@ impl Model {
 
     fn built_in(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
         let (base, state) = split(name);
-        let found = shipped(name, base)?;
-        Model::read_member(found.toml, &format!("models/{base}.toml"), state, member)
+        let built_in_model = shipped(name, base)?;
+        Model::read_member(built_in_model.toml, &format!("models/{base}.toml"), state, member)
     }
 
     /// The model in a user's file, if `name` is a path (it has a slash, or ends in `.toml` before the state),
@@ -202,10 +202,10 @@ impl Model {
 
     /// Returns the nearest built-in model: itself, or one that is representative of its kind of medium.
     pub fn nearest(&self) -> &'static str {
-        let own = split(&self.name).0;
+        let base_name = split(&self.name).0;
         BUILT_IN
             .iter()
-            .find(|model| model.name == own)
+            .find(|model| model.name == base_name)
             .map_or(self.parameters.medium.kind.like, |model| model.name)
     }
 

@@ -73,10 +73,11 @@ impl TracedFile {
         if let Some(origin) = origin {
             // A segment of the same origin that ends where this begins is joined with it: an appended file is one
             // segment.
-            let left = self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
+            let segment_before =
+                self.segments.range(..merged.0).next_back().map(|(at, segment)| (*at, *segment));
             let mut from = merged.0;
             after += merged.1 - merged.0;
-            if let Some((at, segment)) = left
+            if let Some((at, segment)) = segment_before
                 && segment.end == merged.0
                 && segment.origin == origin
             {

@@ -21,21 +21,21 @@ impl ComparedSide<'_> {
 
 /// Every reason against a comparison, one sentence each; empty when the runs can be compared.
 pub(super) fn list_obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut obstacles = Vec::new();
     let labs = (&before.run.header.lab, &after.run.header.lab);
     if labs.0 != labs.1 {
-        found.push(format!("another lab: {} before, {} after", labs.0, labs.1));
+        obstacles.push(format!("another lab: {} before, {} after", labs.0, labs.1));
     }
-    found.extend(device_difference(before, after));
-    found.extend(workload_difference(&before.plan.phases, &after.plan.phases));
-    found.extend(dataset_differences(before.plan, after.plan));
-    found.extend(folder_differences(before.run, after.run));
+    obstacles.extend(device_difference(before, after));
+    obstacles.extend(workload_difference(&before.plan.phases, &after.plan.phases));
+    obstacles.extend(dataset_differences(before.plan, after.plan));
+    obstacles.extend(folder_differences(before.run, after.run));
     for (side, name) in [(before, "before"), (after, "after")] {
         if side.run.complete_blocks() == 0 {
-            found.push(format!("no block of the run {name} is complete and valid"));
+            obstacles.push(format!("no block of the run {name} is complete and valid"));
         }
     }
-    found
+    obstacles
 }
 
 /// Compares the devices by kind, by size, and by identity where they have one.
@@ -99,8 +99,8 @@ fn workload_difference(before: &[Phase], after: &[Phase]) -> Option<String> {
 fn dataset_differences(before: &Plan, after: &Plan) -> Vec<String> {
     let mut names: Vec<&String> = Vec::new();
     for phase in &before.phases {
-        let own = phase.dataset.iter().chain(phase.verify.iter().map(|verify| &verify.dataset));
-        names.extend(own);
+        let dataset_names = phase.dataset.iter().chain(phase.verify.iter().map(|verify| &verify.dataset));
+        names.extend(dataset_names);
     }
     // A command may use any dataset through its variable.
     if before.phases.iter().any(|phase| phase.dataset.is_none()) {
@@ -108,7 +108,7 @@ fn dataset_differences(before: &Plan, after: &Plan) -> Vec<String> {
     }
     names.sort();
     names.dedup();
-    let mut found: Vec<String> = names
+    let mut differences: Vec<String> = names
         .iter()
         .filter_map(|name| match (before.datasets.get(*name), after.datasets.get(*name)) {
             (one, other) if one == other => None,
@@ -127,12 +127,12 @@ fn dataset_differences(before: &Plan, after: &Plan) -> Vec<String> {
         |name: &&String| !matches!(before.datasets.get(*name), Some(Dataset::Folder { size: None, .. }));
     let seeds = (before.protocol.seed, after.protocol.seed);
     if seeds.0 != seeds.1 && names.iter().any(drawn) {
-        found.push(format!(
+        differences.push(format!(
             "other data: they are drawn with seed {} before and {} after (--set protocol.seed={})",
             seeds.0, seeds.1, seeds.0
         ));
     }
-    found
+    differences
 }
 
 /// Compares the contents of the user's folders as they were staged: `/usr`, for example, changes with every upgrade.

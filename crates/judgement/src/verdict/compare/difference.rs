@@ -59,22 +59,22 @@ pub(super) fn list_differences<'a>(
     after: &ComparedSide<'a>,
     common: &[&str],
 ) -> Vec<Difference> {
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     for name in common {
         let known = |plan: &'a Plan| plan.candidates.iter().find(|candidate| candidate.name == *name);
         if let Some((one, other)) = known(before.plan).zip(known(after.plan)) {
-            found.extend(of_facts(
+            differences.extend(of_facts(
                 Some(name),
                 &differing_options(one, other),
                 &differing_options(other, one),
             ));
         }
     }
-    found.extend(of_facts(None, &protocol_facts(before.plan), &protocol_facts(after.plan)));
-    found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
+    differences.extend(of_facts(None, &protocol_facts(before.plan), &protocol_facts(after.plan)));
+    differences.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
     let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
     if one != other {
-        found.push(Difference {
+        differences.push(Difference {
             candidate: None,
             what: "fidelity".to_owned(),
             before: Some(one.clone()),
@@ -83,9 +83,9 @@ pub(super) fn list_differences<'a>(
         });
     }
     for name in common {
-        found.extend(of_facts(Some(name), &steady_facts(before, name), &steady_facts(after, name)));
+        differences.extend(of_facts(Some(name), &steady_facts(before, name), &steady_facts(after, name)));
     }
-    found
+    differences
 }
 
 /// The options of a candidate, by the keys that both candidates can have. Paths and environments are left out, because

@@ -31,7 +31,7 @@ impl<'a> MatchedCandidates<'a> {
                     leave(format!("{} after{}", describe_status(status), append_reason(&other.reason)));
                 }
                 (status, _) => {
-                    leave(format!("{} before{}", describe_status(status), append_reason(&one.reason)))
+                    leave(format!("{} before{}", describe_status(status), append_reason(&one.reason)));
                 }
             }
         }

@@ -85,9 +85,9 @@ pub enum LikeThese<'a> {
 /// # Errors
 /// Every reason why the runs cannot be compared, one sentence each.
 pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
-    let found = list_obstacles(sources);
-    if sources.is_empty() || !found.is_empty() {
-        return Err(found);
+    let obstacles = list_obstacles(sources);
+    if sources.is_empty() || !obstacles.is_empty() {
+        return Err(obstacles);
     }
     let mut parts = Vec::new();
     for DeviceRun { name, plan, run } in sources {
@@ -160,8 +160,8 @@ impl DeviceTable {
             mean(&means).unwrap_or(0.0).total_cmp(&0.0)
         })?;
         let rivals = everywhere.iter().copied().filter(|name| *name != leader);
-        let found = SiteRatios::compare_with_leader(leader, rivals, false, |name| differences(name, leader));
-        (self.devices > 1 && !found.rivals.is_empty()).then_some(found)
+        let ratios = SiteRatios::compare_with_leader(leader, rivals, false, |name| differences(name, leader));
+        (self.devices > 1 && !ratios.rivals.is_empty()).then_some(ratios)
     }
 
     pub fn like_these(&self) -> LikeThese<'_> {
@@ -221,16 +221,16 @@ fn build_row(source: &str, judged: &Judgement<'_>) -> OnDevice {
 
 /// The rows of each device, grouped by identity; a row without an identity counts as a device of its own.
 fn group_by_device(rows: &[OnDevice]) -> Vec<Vec<usize>> {
-    let mut found: Vec<Vec<usize>> = Vec::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let same =
             |known: &&mut Vec<usize>| !row.identity.is_empty() && rows[known[0]].identity == row.identity;
-        match found.iter_mut().find(same) {
+        match groups.iter_mut().find(same) {
             Some(known) => known.push(at),
-            None => found.push(vec![at]),
+            None => groups.push(vec![at]),
         }
     }
-    found
+    groups
 }
 
 fn compare_devices(rows: &[OnDevice], judged: &[Judgement<'_>], candidates: &[String], tie: f64) -> Across {

@@ -8,8 +8,8 @@ use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
 /// Every reason against comparing the runs, one sentence each; empty where there is none.
 pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
-    let mut found = Vec::new();
-    let Some(first) = sources.first() else { return found };
+    let mut obstacles = Vec::new();
+    let Some(first) = sources.first() else { return obstacles };
     let wanted = comparable_plan(&first.plan);
     for (at, source) in sources.iter().enumerate() {
         let name = &source.name;
@@ -18,29 +18,29 @@ pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
             (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
         };
         if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
-            found.push(format!("{name} and {} are the same run", same.name));
+            obstacles.push(format!("{name} and {} are the same run", same.name));
         }
         if source.plan.environments().len() > 1 {
-            found.push(format!("{name} tries its candidates under several circumstances: `fsverdict report` sets those side by side"));
+            obstacles.push(format!("{name} tries its candidates under several circumstances: `fsverdict report` sets those side by side"));
         }
         if source.run.complete_blocks() == 0 {
-            found.push(format!("no block of {name} is complete and valid"));
+            obstacles.push(format!("no block of {name} is complete and valid"));
         }
-        let own = comparable_plan(&source.plan);
-        for (part, is) in own.as_object().into_iter().flatten() {
+        let plan_parts = comparable_plan(&source.plan);
+        for (part, is) in plan_parts.as_object().into_iter().flatten() {
             if wanted.get(part) != Some(is) {
-                found.push(format!("{name} does other work than {}: another `{part}`", first.name));
+                obstacles.push(format!("{name} does other work than {}: another `{part}`", first.name));
             }
         }
         for candidate in &source.plan.candidates {
             let same = first.plan.candidates.iter().find(|known| known.name == candidate.name);
             if same.is_some_and(|same| same != candidate) {
-                found
+                obstacles
                     .push(format!("{name} and {} mean different things by `{}`", first.name, candidate.name));
             }
         }
     }
-    found
+    obstacles
 }
 
 /// A plan as data, without the parts that may differ: the device, this machine's folders, where trials run, and their

@@ -114,25 +114,25 @@ const LIFT: f64 = 4.0;
 /// tell how noisy a phase is, and among many phases some agree by chance. A larger variance stays, since phases differ
 /// in noise.
 fn evidence_of_samples(samples: &[Vec<f64>]) -> Vec<Evidence> {
-    let mut found: Vec<Evidence> =
+    let mut evidences: Vec<Evidence> =
         samples.iter().filter_map(|sample| Evidence::from_sample(sample)).collect();
     let variance = |one: &Evidence| one.error * one.error * one.count as f64;
-    let known = found.iter().map(variance).filter(|variance| variance.is_finite());
-    let Some(middle) = median(&known.collect::<Vec<_>>()) else { return found };
-    for one in found.iter_mut().filter(|one| variance(one) < middle) {
+    let known = evidences.iter().map(variance).filter(|variance| variance.is_finite());
+    let Some(middle) = median(&known.collect::<Vec<_>>()) else { return evidences };
+    for one in evidences.iter_mut().filter(|one| variance(one) < middle) {
         let lifted = (one.degrees * variance(one) + LIFT * middle) / (one.degrees + LIFT);
         (one.error, one.degrees) = (libm::sqrt(lifted / one.count as f64), one.degrees + LIFT);
     }
-    found
+    evidences
 }
 
 /// Tests one number over the phases that were measured in the same blocks; each variance takes the others into account.
 pub(super) fn test_phases(changes: &mut [&mut KernelChange]) {
     let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
     let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
-    let mut found = evidence_of_samples(&known).into_iter();
+    let mut evidences = evidence_of_samples(&known).into_iter();
     for (change, sample) in changes.iter_mut().zip(samples) {
-        let evidence = sample.as_ref().and_then(|sample| Some((found.next()?, sample)));
+        let evidence = sample.as_ref().and_then(|sample| Some((evidences.next()?, sample)));
         change.ratio = evidence.map(|(evidence, _)| evidence.ratio());
         let (up, down) = change.signs();
         change.p = match evidence {

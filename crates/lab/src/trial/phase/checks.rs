@@ -78,11 +78,11 @@ impl Agent<'_> {
             return Ok(());
         }
         let words = meaning.map_or("no answer", fsverdict_stack::filesystem::Meaning::words);
-        let said = format!("{}{}", record.stdout, record.stderr);
+        let output = format!("{}{}", record.stdout, record.stderr);
         Err(TrialError::Damaged(format!(
             "{} found the filesystem not clean after the work ({words}):\n{}",
             record.argv.join(" "),
-            said.trim()
+            output.trim()
         )))
     }
 

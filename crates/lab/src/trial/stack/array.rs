@@ -70,22 +70,22 @@ impl Stack<'_> {
                 self.missing = Some(member);
             }
             Redundancy::Own(_) => {
-                let own: Vec<PathBuf> =
+                let array_nodes: Vec<PathBuf> =
                     self.top_devices().into_iter().filter(|top| !top.apart).map(|top| top.path).collect();
                 self.unmount_filesystem()?;
                 // Each by its name, so that devices of other filesystems stay registered.
-                for path in &own {
+                for path in &array_nodes {
                     let path = path.to_string_lossy();
                     self.run_tool("forget a device", &["btrfs", "device", "scan", "--forget", &path])?;
                 }
-                if let Some(last) = own.last() {
+                if let Some(last) = array_nodes.last() {
                     // Wiped, because btrfs would otherwise take it for a part of the mounted filesystem.
                     self.run_tool(
                         "forget what was on it",
                         &["wipefs", "--all", "--quiet", &last.to_string_lossy()],
                     )?;
                 }
-                self.missing = own.last().cloned();
+                self.missing = array_nodes.last().cloned();
                 self.mount_filesystem()?;
             }
             Redundancy::Pool(pool) => {

@@ -74,8 +74,8 @@ impl Stack<'_> {
         }
         let words = meaning.map_or("no answer", Meaning::words);
         let said = record.stdout.lines().chain(record.stderr.lines()).map(str::trim);
-        let said: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
-        Some(format!("{}: {words}: {}", record.argv.join(" "), said.join("; ")))
+        let lines: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
+        Some(format!("{}: {words}: {}", record.argv.join(" "), lines.join("; ")))
     }
 
     /// The devices besides the first that its checker is told.

@@ -18,14 +18,14 @@ const MARGIN: f64 = 12.0;
 
 /// The section; `None` where nothing depends on the device.
 pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
-    let found = &report.judged.verdict.depends;
-    if found.is_empty() {
+    let dependences = &report.judged.verdict.depends;
+    if dependences.is_empty() {
         return None;
     }
     let lead = "Each block was tried on another device of the class. A mark is a block: across, the number that was drawn \
                 for its device; up, how many times as long the first takes as the second. Above the line it is slower.";
     let pictures = move || {
-        html! { div.depends { @for one in found.iter().take(MOST) { (draw_picture(one)) } } }
+        html! { div.depends { @for one in dependences.iter().take(MOST) { (draw_picture(one)) } } }
     };
     let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(pictures)];
     Some(PageBlock::section("depends", "It depends on the device", blocks))

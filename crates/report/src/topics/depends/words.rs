@@ -28,12 +28,12 @@ pub(crate) fn widening(judged: &Judgement<'_>) -> Option<String> {
 /// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the
 /// [results of one device](crate::topics::device_prediction) are predicted.
 pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
-    let found = &judged.verdict.device_spreads;
+    let spreads = &judged.verdict.device_spreads;
     if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {
         return None;
     }
-    let against = &found.first()?.against;
-    let each = found.iter().take(MOST_SPREADS).map(|one| {
+    let against = &spreads.first()?.against;
+    let each = spreads.iter().take(MOST_SPREADS).map(|one| {
         let DeviceSpread { candidate, devices, least, most, better, .. } = one;
         let (least, most) = (times(*least), times(*most));
         let better = match better {
@@ -60,8 +60,8 @@ fn in_words(one: &Dependence) -> String {
 
 /// One row for every pair and number; `None` where nothing depends on the device.
 pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
-    let found = &judged.verdict.depends;
-    if found.is_empty() {
+    let dependences = &judged.verdict.depends;
+    if dependences.is_empty() {
         return None;
     }
     let cell = |side: &DeviceSide| format!("{}: {}", values(side), times_with_ends(&side.ratio));
@@ -69,13 +69,13 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         let [small, large] = &one.sides;
         vec![one.candidate.clone(), one.against.clone(), number(one), cell(small), cell(large)]
     };
-    let more = found.len().saturating_sub(MOST);
+    let more = dependences.len().saturating_sub(MOST);
     let rest = if more > 0 { format!(" {more} more are in the JSON.") } else { String::new() };
     let title = format!(
         "It depends on the device: how many times as long the first takes as the second, by what was drawn of the class.{rest}"
     );
     let header = ["candidate", "against", "number", "where small, or false", "where large, or true"];
-    Some(TextTable::new(title, &header, found.iter().take(MOST).map(row).collect()))
+    Some(TextTable::new(title, &header, dependences.iter().take(MOST).map(row).collect()))
 }
 
 /// The key of the number, and of others that varied in the same way.

@@ -23,8 +23,8 @@ pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>>
     let lead = "Each block was tried on another device of the class. A mark is a device: how many times as much the \
                 candidate takes there as the first. The line is where nine further devices of ten will lie. Left of the dashed \
                 line the candidate is better.";
-    let found = &report.judged.verdict.predictions;
-    let picture = move || draw_picture(found);
+    let predictions = &report.judged.verdict.predictions;
+    let picture = move || draw_picture(predictions);
     let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(picture), PageBlock::Table(table)];
     Some(PageBlock::section("one-device", "On one device", blocks))
 }

@@ -82,8 +82,8 @@ fn side(ratio: f64) -> String {
 
 /// The verdict on each of two kinds of devices, and how to find out which kind a device is.
 fn strata(judged: &Judgement<'_>) -> Option<String> {
-    let found = &judged.verdict.device_strata;
-    let [one, other, ..] = found.as_slice() else { return None };
+    let strata = &judged.verdict.device_strata;
+    let [one, other, ..] = strata.as_slice() else { return None };
     let found_out = match READ_BY_CALIBRATION.contains(&one.number.as_str()) {
         true => "`fsverdict calibrate DEVICE` finds out which of them yours is, in two minutes, by reading",
         false => "no data sheet tells which of them yours is",

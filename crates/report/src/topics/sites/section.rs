@@ -33,14 +33,14 @@ pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>>
             .or_else(|| fact("device.kind"))
             .map_or(String::new(), |text| one_line(text))
     };
-    let found: BTreeSet<String> = blocks.keys().map(|site| device(site)).collect();
+    let devices_found: BTreeSet<String> = blocks.keys().map(|site| device(site)).collect();
     let mut lead = Text::ours("How many times as long as ")
         .strong(&sites.leader)
         .plain(format!(" each takes at {}", count(blocks.len(), "site")));
     let mut devices = BTreeMap::new();
-    if found.len() > 1 {
+    if devices_found.len() > 1 {
         devices.extend(blocks.keys().map(|site| (*site, device(site))));
-    } else if let Some(device) = found.first().filter(|device| !device.is_empty()) {
+    } else if let Some(device) = devices_found.first().filter(|device| !device.is_empty()) {
         lead = lead.plain(format!(", each on: {device}"));
     }
     lead = lead.plain("; ► where it takes no longer. A cell gives its 95% interval when pointed at.");

@@ -28,12 +28,13 @@ fn of_one(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
     let phases = judged.plan.phases.iter().filter(|phase| phase.is_syncing()).filter_map(|phase| {
         let is_meant = |one: &&PhaseEstimate| one.metric == "device_flushes" && one.phase == phase.name;
         let flushes = judged.estimates.iter().filter(is_meant);
-        let own = flushes.clone().find(|one| one.candidate == candidate.name)?.estimate.point;
+        let own_flushes = flushes.clone().find(|one| one.candidate == candidate.name)?.estimate.point;
         let others = flushes.filter(|one| beside(&one.candidate));
         let mut others: Vec<f64> = others.map(|one| one.estimate.point).collect();
         others.sort_by(f64::total_cmp);
         let median = others.get(others.len() / 2).copied()?;
-        (own <= OF_A_SYNC && median >= MANY).then(|| format!("{} ({own:.0} against {median:.0})", phase.name))
+        (own_flushes <= OF_A_SYNC && median >= MANY)
+            .then(|| format!("{} ({own_flushes:.0} against {median:.0})", phase.name))
     });
     let phases: Vec<String> = phases.collect();
     let names: Vec<&str> = phases.iter().map(String::as_str).collect();

@@ -151,12 +151,12 @@ impl RequestTracker {
             self.parts += u64::from(pending.remaining + event.sectors == pending.sectors);
             return Ok(());
         }
-        let mut done = *pending;
+        let mut completed = *pending;
         self.pending.remove(&number);
-        if done.letters.operation == BlockOperation::ZoneAppend {
-            done.sector = event.sector;
+        if completed.letters.operation == BlockOperation::ZoneAppend {
+            completed.sector = event.sector;
         }
-        self.finish_request(number, &done, event.at_ns)
+        self.finish_request(number, &completed, event.at_ns)
     }
 
     fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), String> {
@@ -270,9 +270,9 @@ impl RequestTracker {
     }
 
     pub(super) fn into_lines(mut self) -> ReadLines {
-        let mut left: Vec<OpenRequest> = self.pending.into_values().collect();
-        left.sort_by_key(|pending| pending.line);
-        for pending in left {
+        let mut incomplete: Vec<OpenRequest> = self.pending.into_values().collect();
+        incomplete.sort_by_key(|pending| pending.line);
+        for pending in incomplete {
             self.account.leave_out(UNDERWAY, pending.as_unread());
         }
         for pending in self.requeued.into_values().flatten() {

@@ -190,9 +190,10 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
         }
         zones.push(zone);
     }
-    let held: u64 = zones.iter().map(|zone| zone.sectors(heads)).sum();
-    if held < capacity {
-        let message = format!("the zones hold {held} sectors of 512 bytes, and the device has {capacity}");
+    let zone_sectors: u64 = zones.iter().map(|zone| zone.sectors(heads)).sum();
+    if zone_sectors < capacity {
+        let message =
+            format!("the zones hold {zone_sectors} sectors of 512 bytes, and the device has {capacity}");
         section.report_wrong("zone", &message, "lower `capacity`, or add what is missing");
     }
     Some(zones.into())
