@@ -28,8 +28,8 @@ pub struct Trial {
     /// How the wall time is divided; `None` if the steps were not recorded.
     pub spent: Option<Spent>,
     pub standing: TrialStanding,
-    /// The measurements of the phases, in order. Once the block has ended, the histograms are in [`Run::latencies`]
-    /// only.
+    /// The measurements of the phases, in order. Once the block has ended, the histograms are in
+    /// [`Run::latencies`](super::Run::latencies) only.
     pub observations: Vec<Observation>,
     pub facts: Facts,
     /// Facts about the trial that the program itself uses.
