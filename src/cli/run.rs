@@ -48,7 +48,7 @@ pub(super) struct RunArguments {
     /// Run only the candidates with these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::filesystem_names), hide_possible_values = true)]
     fs: Vec<String>,
-    /// The number of blocks (a block is one trial of every candidate), or MIN to MAX until the verdict is certain
+    /// The number of blocks (a block is one trial of every candidate), or at least MIN, and the trials of MAX at most, until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]
     blocks: Option<Blocks>,
     /// Stop within this time, preparation and faults included: what runs over it is stopped, and the report says what was not done

@@ -253,6 +253,11 @@ fn find_end(
             Some((format!("{after}, as planned"), Ending::Blocks))
         }
         None | Some(Ruling::Continue) => None,
+        // Candidates that rest leave their trials to the others, which then get more blocks.
+        Some(Ruling::Undecided) if done > blocks.max => {
+            let spent = format!("the trials of the {} that were planned are used up", blocks.max);
+            Some((format!("undecided after {after}: {spent}"), Ending::Blocks))
+        }
         Some(Ruling::Undecided) => {
             Some((format!("undecided after {after}, the most that were planned"), Ending::Blocks))
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use fsverdict_judgement::journal::{BlockState, Run};
-use fsverdict_judgement::plan::{Plan, Until};
+use fsverdict_judgement::plan::{Plan, Until, contestants};
 use fsverdict_judgement::statistics::{BlockOutcome, Rival};
 use fsverdict_judgement::verdict::{Deliberation, Harness};
 
@@ -133,7 +133,19 @@ impl Outlook {
         let complete = run.complete_blocks() as u32;
         let begun = in_block.map_or(complete, |block| block.block.max(complete));
         let least = blocks.min.saturating_sub(begun);
-        let most = run.extended_to.unwrap_or(blocks.max).saturating_sub(begun).max(least);
+        let racing = racing_candidates(plan, run, deliberation.as_ref());
+        let rivals = racing.iter().filter(|name| contestants(plan).any(|one| one.name == **name)).count();
+        // The plan limits the trials of a range of blocks; fixed and extended numbers are of blocks.
+        let in_range = deliberation.as_ref().filter(|_| blocks.min < blocks.max && run.extended_to.is_none());
+        let trials_left = in_range.map(|deliberation| {
+            let begun_trials = in_block.map_or(0, |block| block.order.len());
+            deliberation.trials_left().saturating_sub(begun_trials) as u32
+        });
+        let most = match trials_left {
+            Some(trials) => trials / (rivals as u32).max(1),
+            None => run.extended_to.unwrap_or(blocks.max).saturating_sub(begun),
+        };
+        let most = most.max(least);
         let needed = |deliberation: &Deliberation| {
             let further = open.iter().map(|rival| match deliberation.settled_after(rival) {
                 Some(blocks) => blocks.saturating_sub(rival.evidence.count) as u32,
@@ -148,14 +160,16 @@ impl Outlook {
             (Some(deliberation), Some(_)) => Some(needed(deliberation)),
             _ => None,
         };
-        for name in racing_candidates(plan, run, deliberation.as_ref()) {
+        // What no block of all of these could use, a block of fewer can.
+        let odd_trials = trials_left.map_or(0, |trials| trials.saturating_sub(most * rivals as u32));
+        for (at, name) in racing.into_iter().enumerate() {
             let one = self
                 .to_come
                 .entry(name.to_owned())
                 .or_insert(TrialsToCome { likely: Some(0), ..TrialsToCome::default() });
             one.least += least;
             one.likely = one.likely.zip(likely).map(|(here, further)| here.saturating_add(further));
-            one.most = one.most.saturating_add(most);
+            one.most = one.most.saturating_add(most + u32::from((at as u32) < odd_trials));
         }
     }
 
@@ -216,9 +230,12 @@ fn open_rivals(plan: &Plan, run: &Run, look: Option<&BlockOutcome>) -> Vec<Rival
 
 #[cfg(test)]
 mod tests {
-    use super::{Outlook, TrialsToCome};
+    use super::super::conclusion::next_to_try;
+    use super::super::made;
+    use super::{Conclusion, Outlook, TrialsToCome};
     use fsverdict_judgement::journal::{Event, Fold, Record, Run, read_open};
-    use fsverdict_judgement::plan::Plan;
+    use fsverdict_judgement::plan::{Blocks, Plan};
+    use serde_json::json;
 
     fn recorded() -> (Plan, Vec<Record>) {
         let plan = serde_json::from_str(include_str!("../../tests/runs/nights/1/plan.json")).unwrap();
@@ -262,6 +279,46 @@ mod tests {
         let end = Outlook::of(&plan, &run_of(&plan, &records));
         assert_eq!(end.trials(), TrialsToCome { least: 0, likely: Some(0), most: 0 });
         assert!(!end.leaders.is_empty() && end.worked > 0.0);
+    }
+
+    #[test]
+    fn trials_that_resting_candidates_save_are_still_to_come_after_the_last_block_of_all() {
+        const SECONDS: [(&str, f64); 5] =
+            [("ext4", 10.0), ("xfs", 10.4), ("btrfs", 90.0), ("f2fs", 91.0), ("ext2", 92.0)];
+        let candidates =
+            SECONDS.map(|(name, _)| json!({ "name": name, "filesystem": name, "encryption": "none" }));
+        let mut plan = made::plan(&json!({
+            "candidates": candidates, "goal": { "metric": "durable", "weights": { "write": 1.0 } },
+        }));
+        plan.protocol.blocks = Blocks { min: 3, max: 5 };
+        let mut fold = Fold::new(&plan);
+        let tell = |fold: &mut Fold, trial, event| {
+            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
+        };
+        tell(&mut fold, None, made::started());
+        let (mut ended, mut bounds, mut block) = (0, Vec::new(), 0);
+        while Conclusion::from_run(&plan, fold.run().unwrap()).end.is_none() || block == 0 {
+            block += 1;
+            let names = next_to_try(&plan, fold.run().unwrap());
+            let order: Vec<&str> = names.iter().map(String::as_str).collect();
+            tell(&mut fold, None, made::block_started(block, 1, &order));
+            for name in order {
+                let (_, seconds) = SECONDS.into_iter().find(|(known, _)| *known == name).unwrap();
+                let strays = if name == "ext4" { f64::from(block % 2) } else { 0.0 };
+                let id = Some(made::id(block, name));
+                tell(&mut fold, id.clone(), Event::TrialStarted {});
+                bounds.push(ended + Outlook::of(&plan, fold.run().unwrap()).trials().most);
+                tell(&mut fold, id.clone(), made::durable("write", seconds * (1.0 + 0.08 * strays)));
+                tell(&mut fold, id, made::ended(None, 1.0));
+                ended += 1;
+            }
+            tell(&mut fold, None, Event::BlockFinished { block, attempt: 1, invalid: None });
+            bounds.push(ended + Outlook::of(&plan, fold.run().unwrap()).trials().most);
+        }
+        let (end, _) = Conclusion::from_run(&plan, fold.run().unwrap()).end.unwrap();
+        assert_eq!(end, "undecided after 9 blocks: the trials of the 5 that were planned are used up");
+        assert_eq!((ended, bounds.pop()), (24, Some(24)));
+        assert!(bounds.iter().all(|bound| *bound == 25), "{bounds:?}");
     }
 
     #[test]

@@ -109,12 +109,13 @@ fn state(status: &RunProgress) -> String {
 
 fn blocks(status: &RunProgress) -> String {
     let counted = &status.blocks;
+    // Of a range, only the trials have an upper bound: candidates that rest leave theirs to the others.
     let wanted = match counted.least == counted.most {
-        true => format!("{}", counted.most),
-        false => format!("{} to {}", counted.least, counted.most),
+        true => format!("of {} planned", counted.most),
+        false => format!("of at least {}", counted.least),
     };
     let now = status.block.map_or(String::new(), |block| format!("; the last to begin is block {block}"));
-    format!("{} complete of {wanted} planned{now}", counted.complete)
+    format!("{} complete {wanted}{now}", counted.complete)
 }
 
 fn trials(status: &RunProgress) -> String {

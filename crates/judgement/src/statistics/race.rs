@@ -27,8 +27,8 @@ pub struct Rule {
     pub tie: f64,
     /// Nothing is concluded before this many blocks (nor before [`FEWEST`]).
     pub minimum: u32,
-    /// The run uses at most as many trials as this many blocks of all candidates; the trials that resting candidates
-    /// save go to the others.
+    /// The run uses at most as many trials as this many blocks of all candidates that its first block tried. The trials
+    /// that resting candidates save go to the others, which then get more blocks than this.
     pub maximum: u32,
     /// Continue until each candidate is behind the leader or tied with it.
     pub ranked: bool,
@@ -103,6 +103,8 @@ pub struct Race {
     /// Candidates that were tested without a result: the rule concludes nothing about them any more.
     withdrawn: Vec<bool>,
     trials: usize,
+    /// How many candidates the first block tried.
+    entrants: usize,
     /// The decision after the last round.
     ruling: Ruling,
     /// If all candidates have withdrawn: the state before that.
@@ -120,6 +122,7 @@ impl Race {
             racing,
             withdrawn,
             trials: 0,
+            entrants: 0,
             ruling: Ruling::Continue,
             before: None,
         }
@@ -152,7 +155,7 @@ impl Race {
     /// As [`add_round`](Self::add_round), but for replays in which a further round is known: once the trials exceed those of
     /// all planned blocks but one, it only adds the blocks and does not compare candidates.
     pub fn add_decided_round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) {
-        let planned = self.rule.maximum.saturating_sub(1) as usize * self.racing.len();
+        let planned = self.rule.maximum.saturating_sub(1) as usize * self.entrants;
         if self.trials > planned {
             self.append_blocks(blocks);
             self.ruling = Ruling::Undecided;
@@ -175,6 +178,9 @@ impl Race {
         }
         for (site, scores) in blocks {
             let score = |candidate: usize| scores.get(candidate).copied().flatten();
+            if self.rows.is_empty() {
+                self.entrants = scores.iter().flatten().count();
+            }
             for candidate in 0..self.racing.len() {
                 let lacks = score(candidate).map_or(self.rows.is_empty(), |score| !score.is_finite());
                 self.trials += usize::from(score(candidate).is_some());
@@ -254,7 +260,14 @@ impl Race {
 
     /// Whether too few trials are left for another block.
     fn is_spent(&self) -> bool {
-        self.trials + self.racing().len() > self.rule.maximum as usize * self.racing.len()
+        self.racing().len() > self.trials_left()
+    }
+
+    /// The number of trials that are left, of those that all blocks may take together. Before the first block it is not
+    /// known how many can be tried, so all candidates count.
+    pub fn trials_left(&self) -> usize {
+        let entrants = if self.rows.is_empty() { self.racing.len() } else { self.entrants };
+        (self.rule.maximum as usize * entrants).saturating_sub(self.trials)
     }
 
     /// How many candidates have not withdrawn.

@@ -74,6 +74,15 @@ fn trials_that_were_saved_are_used() {
 }
 
 #[test]
+fn who_cannot_be_tried_leaves_no_trials_to_the_others() {
+    let even = |at: u32| [Some(f64::from(at % 2) * 0.08), Some(0.04), None];
+    let mut race = Race::new(Rule { maximum: 4, ..RULE }, 3);
+    let after_each = [1, 2, 3, 4].map(|at| (race.add_block(&even(at)).outcome, race.trials_left()));
+    let go_on = Ruling::Continue;
+    assert_eq!(after_each, [(go_on, 6), (go_on, 4), (go_on, 2), (Ruling::Undecided, 0)]);
+}
+
+#[test]
 fn who_rests_is_called_back_when_those_who_race_have_failed() {
     let apart =
         [[10.0, 14.0, 90.0, 91.0, 92.0], [13.0, 10.0, 90.5, 91.0, 91.0], [10.0, 12.0, 90.0, 92.0, 91.5]];

@@ -113,6 +113,11 @@ impl Deliberation {
         self.race.racing().into_iter().filter_map(|at| self.candidates.get(at).map(String::as_str))
     }
 
+    /// The number of trials that are left after the last block that counts, of those that the plan allows.
+    pub fn trials_left(&self) -> usize {
+        self.race.trials_left()
+    }
+
     /// The total number of blocks after which this rival would be decided; `None` if no number would suffice.
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         self.race.settled_after(rival)
