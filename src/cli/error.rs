@@ -1,11 +1,14 @@
 //! How a command ends, and how an error is told.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use clap::error::{ContextKind, ContextValue};
 
 use crate::fleet::FleetError;
 use crate::runner::RunnerError;
+use crate::study::hint_of_runs;
 use fsverdict_linux::host::talk::say_styled;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
@@ -54,6 +57,29 @@ pub enum CliError {
     /// The result could not be written.
     #[error("cannot write the result: {0}")]
     Output(#[from] std::io::Error),
+}
+
+/// Prints an error of the command line's parser; names what a missing argument can be.
+pub(super) fn print_usage_error(error: &clap::Error) {
+    let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+    let mut said = error.render().ansi().to_string().trim_end().to_owned();
+    if let Some(text) = hint_of_missing_argument(error) {
+        let _ = write!(said, "\n{hint}hint:{hint:#} {}", in_lines(&text));
+    }
+    say_styled(&said);
+}
+
+fn hint_of_missing_argument(error: &clap::Error) -> Option<String> {
+    let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg).filter(|_| is_missing)
+    else {
+        return None;
+    };
+    let is_one = |word: &str| missing.iter().any(|one| one.contains(word));
+    if is_one("PRESET") {
+        return Some("`fsverdict list presets` names what comes with fsverdict".to_owned());
+    }
+    is_one("<RUN").then(|| hint_of_runs(Path::new(".")))
 }
 
 impl CliError {

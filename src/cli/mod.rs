@@ -52,9 +52,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use fsverdict_linux::host::own_folder;
-use fsverdict_linux::host::talk::{print_line, say_styled};
+use fsverdict_linux::host::talk::print_line;
 use fsverdict_linux::sandbox::OF_MACHINE;
 
+use error::print_usage_error;
 pub use error::{CliError, Exit};
 pub use run_files::{RunFile, run_files};
 pub use vocabulary::with_vocabulary;
@@ -157,7 +158,7 @@ pub fn main() -> ExitCode {
             // An error about an argument is cut to a screen; the help, printed because no command was named, is not.
             let help = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && !help {
-                say_styled(error.render().ansi().to_string().trim_end());
+                print_usage_error(&error);
                 return ExitCode::from(2);
             }
             // Help and version are results.

@@ -28,6 +28,8 @@ pub enum RunFolderError {
     Taken(PathBuf),
     #[error("{} is not the folder of a run: {PLAN_FILE}: {source}", path.display())]
     NotARun { path: PathBuf, source: std::io::Error },
+    #[error("there is no folder {}", .0.display())]
+    NotThere(PathBuf),
     #[error("{} is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
 }
@@ -49,7 +51,7 @@ impl Hinted for RunFolderError {
             }
             RunFolderError::Make { .. } => "name one you may write to with --out DIR".to_owned(),
             RunFolderError::Taken(it) => format!("`fsverdict resume {}` carries it on; --out DIR names another folder", it.display()),
-            RunFolderError::NotARun { .. } => "`fsverdict run` says where it puts its runs (runs/… by default)".to_owned(),
+            RunFolderError::NotARun { path, .. } | RunFolderError::NotThere(path) => hint_of_runs(path),
             RunFolderError::Damaged { .. } => "it was the plan of a run, written before its first trial; a copy made of it earlier puts it right".to_owned(),
         })
     }
@@ -146,8 +148,10 @@ impl RunFolder {
 
     /// Like [`Self::open`], and also returns the metadata of the folder and the plan file, which tells their owners.
     pub fn open_seen(path: &Path) -> Result<OpenedRun, RunFolderError> {
-        let handle = FolderHandle::open(path)
-            .map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
+        let handle = FolderHandle::open(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => RunFolderError::NotThere(path.to_owned()),
+            _ => RunFolderError::NotARun { path: path.to_owned(), source },
+        })?;
         let (plan, plan_seen) = read_plan(&handle)?;
         let folder_seen =
             handle.metadata().map_err(|source| RunFolderError::NotARun { path: path.to_owned(), source })?;
@@ -184,6 +188,26 @@ impl RunFolder {
         let path = self.handle.real_path().unwrap_or_else(|_| self.path().to_owned());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+/// Which run a user may mean who named this path, or who named none and is in this folder.
+pub fn hint_of_runs(path: &Path) -> String {
+    match latest_run_beside(path) {
+        Some(run) => format!("the latest run there is {}", run.display()),
+        None => "`fsverdict run` says where it puts its runs (runs/… by default)".to_owned(),
+    }
+}
+
+/// The run that was begun last in this folder, beside it, or in the folder `runs`; `None` if these have none.
+fn latest_run_beside(path: &Path) -> Option<PathBuf> {
+    let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    [path, beside, Path::new("runs")].into_iter().find_map(|folder| {
+        let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+        let begun =
+            |run: &PathBuf| std::fs::metadata(run.join(PLAN_FILE)).and_then(|plan| plan.modified()).ok();
+        let latest = entries.filter(|entry| RunFolder::has_plan(entry)).max_by_key(begun)?;
+        Some(latest.strip_prefix(".").map(Path::to_owned).unwrap_or(latest))
+    })
 }
 
 /// Whether the folder holds neither a run with records nor a foreign file with the plan's name. Removes a journal

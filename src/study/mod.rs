@@ -45,7 +45,9 @@ pub use conclusion::{Conclusion, Conclusions, next_to_try};
 pub use conduct::{BLOCK_ATTEMPTS, Study};
 pub use cpu_calibration::{CalibrationPlans, CpuCalibration, calibrate_cpu};
 pub use error::SessionError;
-pub use folder::{FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError};
+pub use folder::{
+    FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError, hint_of_runs,
+};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use outlook::{Leader, Outlook, ToCome, TrialsToCome};

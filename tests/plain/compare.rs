@@ -42,7 +42,7 @@ fn a_bisection_is_told_what_is_known_and_what_is_not() {
     bisect("nights/2", "nights/3").exits(4);
     // Runs of different plans, and what is no run: not a bad commit.
     bisect("nights/1", "demo").exits(125);
-    bisect("nights/1", "nowhere").exits(125).says(&["is not the folder of a run"]);
+    bisect("nights/1", "nowhere").exits(125).says(&["there is no folder"]);
     place.fsverdict(&["compare", "--help"]).shows(&["--bisect"]);
 }
 
@@ -50,5 +50,5 @@ fn a_bisection_is_told_what_is_known_and_what_is_not() {
 fn what_is_no_run_is_a_wrong_command_line() {
     let place = Place::new();
     place.fsverdict(&["compare", "a"]).exits(2);
-    place.fsverdict(&["compare", "a", "b"]).exits(2).says(&["is not the folder of a run"]);
+    place.fsverdict(&["compare", "a", "b"]).exits(2).says(&["there is no folder a"]);
 }

@@ -86,7 +86,14 @@ fn a_folder_without_a_record_is_being_prepared() {
     fs::remove_file(place.path().join("run/journal.jsonl")).unwrap();
     place.fsverdict(&["status", "run"]).exits(0).shows(&["nothing is recorded yet"]);
     assert_eq!(status(&place)["state"], "preparing");
-    place.fsverdict(&["status", "nowhere"]).exits(2).says(&["is not the folder of a run"]);
+    place
+        .fsverdict(&["status", "nowhere"])
+        .exits(2)
+        .says(&["there is no folder nowhere", "hint: the latest run there is run"]);
+    place
+        .fsverdict(&["status", "."])
+        .exits(2)
+        .says(&["is not the folder of a run", "hint: the latest run there is run"]);
     place.fsverdict(&["status", "run", "--watch", "--format", "json"]).exits(2).says(&["--watch shows text"]);
 }
 
