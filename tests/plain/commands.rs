@@ -87,7 +87,7 @@ fn what_no_device_or_guest_can_be_is_refused_where_the_plan_says_it() {
 #[test]
 fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
     let place = Place::new();
-    let cases: [(&[&str], &[&str]); 35] = [
+    let cases: [(&[&str], &[&str]); 37] = [
         (&[], &["calibrate", "clean", "Start with:"]),
         (&["run", "quick", "--set", "candidate.1.mount=noatime"], &["no candidate by itself", "[matrix]"]),
         (&["run", "stick", "--set", "device.size=20MiB"], &["modelled device of 20 MiB is smaller"]),
