@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use fsverdict_judgement::journal::{BlockState, Run};
-use fsverdict_judgement::plan::{Plan, Until, contestants};
+use fsverdict_judgement::plan::{Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::{BlockOutcome, Rival};
 use fsverdict_judgement::verdict::{Deliberation, Harness};
 
@@ -134,7 +134,8 @@ impl Outlook {
         let begun = in_block.map_or(complete, |block| block.block.max(complete));
         let least = blocks.min.saturating_sub(begun);
         let racing = racing_candidates(plan, run, deliberation.as_ref());
-        let rivals = racing.iter().filter(|name| contestants(plan).any(|one| one.name == **name)).count();
+        let rivals =
+            racing.iter().filter(|name| ranked_candidates(plan).any(|one| one.name == **name)).count();
         // The plan limits the trials of a range of blocks; fixed and extended numbers are of blocks.
         let in_range = deliberation.as_ref().filter(|_| blocks.min < blocks.max && run.extended_to.is_none());
         let trials_left = in_range.map(|deliberation| {
@@ -293,7 +294,7 @@ mod tests {
         plan.protocol.blocks = Blocks { min: 3, max: 5 };
         let mut fold = Fold::new(&plan);
         let tell = |fold: &mut Fold, trial, event| {
-            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.take(record));
+            made::journal([(trial, event)]).records.into_iter().for_each(|record| fold.add_record(record));
         };
         tell(&mut fold, None, made::started());
         let (mut ended, mut bounds, mut block) = (0, Vec::new(), 0);
