@@ -404,8 +404,9 @@ fn what_a_preset_says_of_its_size_is_so() {
     let Some(Dataset::Tree(TreeShape { size: Bytes(size), .. })) = plan.datasets.values().next() else {
         panic!("its files are not generated")
     };
-    let blocks = plan.protocol.blocks;
-    let said = format!("{} MB, in {} to {} blocks", size / 1_000_000, blocks.min, blocks.max);
+    let trials = |blocks: u32| blocks as usize * plan.candidates.len();
+    let [fewest, most] = [plan.protocol.blocks.min, plan.protocol.blocks.max].map(trials);
+    let said = format!("{} MB, in {fewest} to {most} trials", size / 1_000_000);
     let summary = demo.asked_by().summary;
     assert!(summary.contains(&said), "{said}: {summary}");
 }
