@@ -535,7 +535,7 @@ fn uml_simulated_trials_whose_device_is_killed_are_tried_again() {
 #[test]
 fn uml_simulated_programs_that_spin_without_a_clock_are_named() {
     let place = Place::new();
-    let plan = held(&place, "while :; do :; done", "24s");
+    let plan = held(&place, "while :; do :; done", "48s");
     place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(1);
     place.failed("ext4", &["computed for 12 s", "at `hold`, which runs: while :; do :; done"]);
     place.is_left_clean();

@@ -39,7 +39,8 @@ const START: u64 = 1_700_000_000_000_000_000;
 pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
 /// Bytes of a trace at most.
 const TRACE: u64 = 256 << 20;
-/// Seconds of processor time for which a guest may compute without using clock or disk; at most half of the trial's limit.
+/// Seconds of processor time for which a guest may compute without using clock or disk; at most a quarter of the
+/// trial's limit, so that a guest with a quarter of a processor is told from one that is slow.
 const SILENCE: u64 = 120;
 
 /// The disk of this number, from 1, as the guest sees it.
@@ -208,7 +209,7 @@ pub(super) fn serve_devices(
             },
         })
         .collect();
-    let silence = SILENCE.min(limit.as_secs() / 2).max(1);
+    let silence = SILENCE.min(limit.as_secs() / 4).max(1);
     Backend::start_serving(&orders, first.clock, silence, first.isolation, sockets).map_err(failed)
 }
 
