@@ -1,9 +1,9 @@
 //! What questions come to, by the plans they become: every work on every kind of device, and who is tried.
 
-use fsverdict_judgement::plan::{DeviceSource, Overrides, RequiredProperty, presets};
+use fsverdict_judgement::plan::{DeviceSource, Overrides, RequiredProperty, presets, read_with};
 use fsverdict_text::Hinted;
 
-use super::super::CliError;
+use super::super::{CliError, with_vocabulary};
 use super::asked_plan::AskedPlan;
 use super::heard_candidates::HeardCandidates;
 use super::kinds::devices;
@@ -124,7 +124,7 @@ fn encryption_puts_every_candidate_on_luks_once() {
         assert_eq!(tried(work, None, &["encryption"]), names, "{work}");
     }
     let rot = tried("rot", None, &["encryption"]);
-    assert!(rot.len() == 13 && rot.iter().all(|name| name.ends_with("+luks2")), "{rot:?}");
+    assert!(rot.len() == 9 && rot.iter().all(|name| name.ends_with("+luks2")), "{rot:?}");
     let power = tried("power", None, &["encryption"]);
     assert!(!power.is_empty() && power.iter().all(|name| name.ends_with("+luks2")), "{power:?}");
     let luks = tried("luks", None, &["encryption"]);
@@ -207,4 +207,19 @@ fn what_is_designed_for_flash_is_tried_on_a_disk_only_where_it_is_named() {
     }
     // Faults are examined for all.
     assert!(tried("rot", None, &[]).contains(&"f2fs".to_owned()));
+}
+
+#[test]
+fn candidates_that_a_preset_weakened_are_not_recommended_to_anybody() {
+    let names = tried("rot", Some("hdd"), &[]);
+    assert!(["ext4", "xfs", "btrfs", "btrfs-dup"].iter().all(|name| names.iter().any(|tried| tried == name)));
+    assert!(!names.iter().any(|name| name == "btrfs-single" || name.contains("-no")), "{names:?}");
+    assert_eq!(asked("rot", Some("hdd"), &[]).unwrap().weakened.len(), 4);
+    for preset in presets() {
+        let unchanged = Overrides::default();
+        let plan = with_vocabulary(|known| read_with(preset.toml, preset.name, &unchanged, known)).unwrap();
+        for name in preset.asked_by().weakened {
+            assert!(plan.candidates.iter().any(|one| one.name == name), "{name} of {}", preset.name);
+        }
+    }
 }

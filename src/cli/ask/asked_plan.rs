@@ -23,6 +23,8 @@ pub(super) struct AskedPlan {
     pub(super) encrypted: Vec<String>,
     /// Candidates that are not tried on a disk because they are designed for flash.
     pub(super) for_flash: Vec<String>,
+    /// Candidates that are not tried because the preset took a protection away from them.
+    pub(super) weakened: Vec<String>,
     /// Filesystems without a driver in this machine's kernel that the question did not name: each with the reason.
     pub(super) without_driver: Vec<String>,
     /// Cautions about candidates that are tried, to be read before one of them is used.
@@ -56,8 +58,8 @@ impl AskedPlan {
             plan = read(&overrides)?;
             cautions.push(FREE_COMPUTATION.to_owned());
         }
-        let QuestionChanges { left_out, encrypted, for_flash, without_driver, .. } = changes;
-        Ok(AskedPlan { plan, left_out, encrypted, for_flash, without_driver, cautions })
+        let QuestionChanges { left_out, encrypted, for_flash, weakened, without_driver, .. } = changes;
+        Ok(AskedPlan { plan, left_out, encrypted, for_flash, weakened, without_driver, cautions })
     }
 }
 

@@ -12,7 +12,7 @@ use fsverdict_stack::filesystem;
 use super::super::guarantees::{is_disk, is_on_disk};
 use super::chosen::{chosen, encrypted, with_and_without};
 use super::kernel::{kernel_release, missing_driver};
-use super::question::{AskedDevice, Question};
+use super::question::{AskedDevice, AskedWork, Question};
 use super::settings::settings;
 
 /// How large a device is at most that cannot be as large as the plan's.
@@ -35,6 +35,8 @@ pub(super) struct QuestionChanges {
     pub(super) encrypted: Vec<String>,
     /// Names of candidates that are not tried on a disk because they are designed for flash.
     pub(super) for_flash: Vec<String>,
+    /// Names of the plan's candidates that are not tried because a protection was taken away from them.
+    pub(super) weakened: Vec<String>,
     /// Why this machine's kernel cannot mount others.
     pub(super) without_driver: Vec<String>,
 }
@@ -52,6 +54,7 @@ impl QuestionChanges {
             // Models that candidates are tried on one after the other give way to the one device that was named.
             candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
         }
+        let weakened = take_weakened(question, &mut candidates);
         let must = question.properties();
         let heard = &question.candidates;
         let release = kernel_release();
@@ -111,6 +114,7 @@ impl QuestionChanges {
             left_out,
             encrypted,
             for_flash,
+            weakened,
             without_driver,
         })
     }
@@ -139,6 +143,20 @@ fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<C
     }
     *candidates = left;
     taken.into_iter().map(|one| one.name).collect()
+}
+
+/// Removes the candidates from which the preset took a protection away, and returns their names. A question that compares
+/// candidates with and without something is asked of all.
+fn take_weakened(question: &Question, candidates: &mut Vec<Candidate>) -> Vec<String> {
+    let AskedWork::Preset(preset) = &question.work else { return Vec::new() };
+    if !question.candidates.compared.is_empty() {
+        return Vec::new();
+    }
+    let weakened = preset.asked_by().weakened;
+    let is_weakened = |one: &Candidate| weakened.contains(&one.name);
+    let taken = candidates.iter().filter(|one| is_weakened(one)).map(|one| one.name.clone()).collect();
+    candidates.retain(|one| !is_weakened(one));
+    taken
 }
 
 /// Faults are those of modelled devices.

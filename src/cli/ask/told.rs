@@ -40,6 +40,10 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
             &asked.for_flash,
             "designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)",
         ),
+        (
+            &asked.weakened,
+            "a protection was taken away from them, to show what it is worth (`fsverdict run` with the preset tries them)",
+        ),
     ] {
         if !names.is_empty() {
             entries.push(entry("left out", format!("{}: {why}", join_names(names, MOST_NAMES, "and")), ""));

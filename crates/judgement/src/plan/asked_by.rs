@@ -18,6 +18,7 @@ pub(super) const ASK: &[&str] = &[
     "latency",
     "files",
     "encrypted_on_request",
+    "weakened",
 ];
 
 /// The words that select a plan, and its descriptions in lists.
@@ -49,6 +50,9 @@ pub struct AskedBy {
     pub files: bool,
     /// Whether a question that does not mention encryption is asked without the encrypted candidates.
     pub encrypted_on_request: bool,
+    /// Candidates with a protection taken away, which show what it is worth: no question is asked of them unless it
+    /// compares candidates with and without something.
+    pub weakened: Vec<String>,
 }
 
 impl AskedBy {
@@ -88,5 +92,6 @@ fn read_section(node: &Node, problems: &Problems) -> Option<AskedBy> {
         latency: section.get("latency", filled_text),
         files: section.get("files", boolean).unwrap_or_default(),
         encrypted_on_request: section.get("encrypted_on_request", boolean).unwrap_or_default(),
+        weakened: section.get("weakened", filled_texts).unwrap_or_default(),
     })
 }
