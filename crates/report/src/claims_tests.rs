@@ -106,6 +106,14 @@ fn three_that_were_ahead_and_failed_share_a_clause() {
     );
 }
 
+#[test]
+fn a_run_in_which_every_candidate_failed_says_so() {
+    let block = |block: u32| if block == 6 { vec![None, None] } else { vec![Some(8.0), Some(10.0)] };
+    let sentence = sentence_of(&told(&["ext4", "xfs"], &(1..=6).map(block).collect::<Vec<_>>()));
+    assert!(sentence.starts_with("No candidate is left"), "{sentence}");
+    assert!(sentence.contains(": ext4 and xfs are excluded (the reasons are below)."), "{sentence}");
+}
+
 /// What reads 1.00 is no factor by which anybody is behind.
 #[test]
 fn a_rival_whose_ratio_reads_one_is_alike() {

@@ -26,7 +26,8 @@ pub(super) fn answer_by_group(
 ) -> String {
     let runs = group_runs(judged.plan, judged.run);
     let answers = judged.verdict.groups.iter().zip(&runs).filter_map(|(group, run)| {
-        let text = describe_sole_candidate(judged, group).or_else(|| answer(&of_group(run)))?;
+        let of_level = of_group(run);
+        let text = describe_sole_candidate(judged, group, &of_level).or_else(|| answer(&of_level))?;
         Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
     });
     answers.chain(describe_protection_costs(judged)).collect::<Vec<_>>().join(" ")
@@ -44,12 +45,19 @@ fn of_group(group: &GroupRun) -> Judgement<'_> {
     Judgement::from_run(&group.plan, &group.run)
 }
 
-/// The sentence on a candidate that has no rival of its protection level.
-fn describe_sole_candidate(judged: &Judgement<'_>, group: &GroupVerdict) -> Option<String> {
+/// The sentence on a candidate that has no rival of its protection level, or none that is left.
+fn describe_sole_candidate(
+    judged: &Judgement<'_>,
+    group: &GroupVerdict,
+    of_level: &Judgement<'_>,
+) -> Option<String> {
     let only = &group.sole_candidate()?.candidate;
     let total = goal_words::describe_total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", goal_words::of_what(judged)));
-    Some(format!("{only}{total}; nothing else with this protection was tried."))
+    Some(match sentence::describe_excluded(of_level) {
+        Some(excluded) => format!("{only} alone is left{total}; {excluded}."),
+        None => format!("{only}{total}; nothing else with this protection was tried."),
+    })
 }
 
 /// The cost of each protection, a sentence for each; for the recommended candidates first.

@@ -110,6 +110,16 @@ fn describe_failed_leaders(judged: &Judgement<'_>) -> String {
     }
 }
 
+/// The candidates that failed, and are excluded for that; `None` if there are none.
+pub(super) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
+    let names: Vec<&str> = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name).collect();
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(format!("{only} is excluded (the reason is below)")),
+        _ => Some(format!("{} are excluded (the reasons are below)", listing(&names, names.len()))),
+    }
+}
+
 /// A reason without its example, which the list of candidates has.
 fn in_short(reason: &str) -> &str {
     reason.split(" (first ").next().unwrap_or(reason)
@@ -247,7 +257,10 @@ fn explain_no_verdict(judged: &Judgement<'_>) -> String {
         blocks => format!("{up} after {}", count(blocks, "block")),
     };
     match judged.verdict.ranking.as_slice() {
-        [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
+        [] => match describe_excluded(judged) {
+            Some(excluded) => format!("No candidate is left{after}: {excluded}."),
+            None => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
+        },
         [only] if judged.verdict.ruled_out.is_empty() => {
             format!("{} alone was measured: there is nothing to compare it with.", only.candidate)
         }
