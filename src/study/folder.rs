@@ -190,7 +190,7 @@ impl RunFolder {
     }
 }
 
-/// Which run a user may mean who named this path, or who named none and is in this folder.
+/// A hint that names the latest run beside this path, for a user who named a path without a run.
 pub fn hint_of_runs(path: &Path) -> String {
     match latest_run_beside(path) {
         Some(run) => format!("the latest run there is {}", run.display()),

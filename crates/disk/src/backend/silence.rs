@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The limit is reached after this many periods on a machine that nobody else uses.
+/// The limit is reached after this many periods on a machine without other load.
 const PERIODS: u32 = 8;
 /// How long a measurement of the processor's load takes.
 const MEASUREMENT: Duration = Duration::from_millis(400);
@@ -21,23 +21,14 @@ impl Silence {
         Silence { limit, computed: Duration::ZERO }
     }
 
-    pub(super) fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    /// How long to wait for the guest before [`Silence::extend`] is called.
+    /// How long to wait for the guest before [`Silence::add_period`] is called.
     pub(super) fn period(&self) -> Duration {
         self.limit / PERIODS
     }
 
-    /// The guest asked for something.
-    pub(super) fn end(&mut self) {
-        self.computed = Duration::ZERO;
-    }
-
-    /// The guest was silent for another period, in which it had a share of a processor (0 to 1). Returns whether it has
-    /// computed for as long as the limit.
-    pub(super) fn extend(&mut self, share: f64) -> bool {
+    /// Adds a period of silence, in which the guest had a share of a processor (0 to 1). Returns whether it has computed
+    /// for as long as the limit.
+    pub(super) fn add_period(&mut self, share: f64) -> bool {
         self.computed += self.period().mul_f64(share.clamp(0.0, 1.0));
         // A share of 1 may be measured a little too low.
         self.computed >= self.limit.mul_f64(0.9)
@@ -72,14 +63,14 @@ mod tests {
     fn a_guest_that_gets_a_quarter_of_a_processor_may_be_silent_for_four_times_as_long() {
         let periods_until_limit = |share: f64| {
             let mut silence = Silence::new(Duration::from_secs(120));
-            (1..).find(|_| silence.extend(share)).unwrap()
+            (1..).find(|_| silence.add_period(share)).unwrap()
         };
         assert_eq!((periods_until_limit(1.0), periods_until_limit(0.25)), (8, 29));
-        let mut silence = Silence::new(Duration::from_secs(120));
-        assert_eq!(silence.period(), Duration::from_secs(15));
+        // Each silence is counted by itself.
         for _ in 0..100 {
-            assert!(!silence.extend(1.0));
-            silence.end();
+            let mut silence = Silence::new(Duration::from_secs(120));
+            assert_eq!(silence.period(), Duration::from_secs(15));
+            assert!(!silence.add_period(1.0));
         }
         let share = measure_guest_share();
         assert!(share > 0.0 && share <= 1.0, "{share}");

@@ -37,7 +37,6 @@ pub(super) fn serve_in_simulated_time(
     let mut clock: Option<SimulationClock> = None;
     let mut sessions: Vec<Option<GuestSession>> = drivers.iter().map(|_| None).collect();
     let mut simulated_ns = 0;
-    let mut silence = Silence::new(silence);
     loop {
         if let Some(clock) = clock.as_mut() {
             simulated_ns = clock.now_ns();
@@ -55,19 +54,15 @@ pub(super) fn serve_in_simulated_time(
             Some(session) => WaitSource::Connection(&session.connection),
             None => WaitSource::Listener(driver),
         });
-        let readable = wait_for_sources([clock_source].into_iter().chain(driver_sources), silence.period())?;
+        let readable = wait_for_sources([clock_source].into_iter().chain(driver_sources), silence)?;
         if readable.is_empty() {
-            if !silence.extend(measure_guest_share()) {
-                continue;
-            }
             let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"
             } else {
                 "computed"
             };
-            return Err(BackendError::Silent { seconds: silence.limit().as_secs(), doing });
+            return Err(BackendError::Silent { seconds: silence.as_secs(), doing });
         }
-        silence.end();
         let mut is_connected = true;
         for index in readable {
             is_connected &= match index.checked_sub(1) {
@@ -182,18 +177,17 @@ fn take_turn(
 
 /// Waits until the guest has seen a call; it may ask for the time before that.
 fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Result<Turn, BackendError> {
-    let mut silence = Silence::new(MAX_CALL_TIME);
     loop {
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
         let sources = [WaitSource::Connection(&clock.connection), WaitSource::Connection(backend)];
-        let readable = wait_for_sources(sources.into_iter(), silence.period())?;
+        let readable = wait_for_sources(sources.into_iter(), MAX_CALL_TIME)?;
         if readable.contains(&0) && !clock.serve_message()? {
             return Ok(Turn::End);
         }
         if readable.contains(&1) {
             return Ok(if session.receive_call_reply()? { Turn::Taken } else { Turn::End });
         }
-        if readable.is_empty() && silence.extend(measure_guest_share()) {
+        if readable.is_empty() {
             let seconds = MAX_CALL_TIME.as_secs();
             return Err(BackendError::Silent { seconds, doing: "took no notice of its disk" });
         }
@@ -206,7 +200,8 @@ enum WaitSource<'a> {
     Connection(&'a Connection),
 }
 
-/// Waits until at least one source is readable, at most `limit`; returns the indices of those that are.
+/// Waits until at least one source is readable; returns the indices of those that are. There are none if the guest has
+/// computed silently for `limit` of processor time.
 fn wait_for_sources<'a>(
     sources: impl Iterator<Item = WaitSource<'a>>,
     limit: Duration,
@@ -221,10 +216,13 @@ fn wait_for_sources<'a>(
         has_buffered.push(holds);
         watched.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
     }
-    let limit = if has_buffered.contains(&true) { Duration::ZERO } else { limit };
-    let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
+    let is_any_buffered = has_buffered.contains(&true);
+    let mut silence = Silence::new(limit);
+    let period = if is_any_buffered { Duration::ZERO } else { silence.period() };
+    let period = Timespec::try_from(period).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
     loop {
-        match poll(&mut watched, Some(&limit)) {
+        match poll(&mut watched, Some(&period)) {
+            Ok(0) if !is_any_buffered && !silence.add_period(measure_guest_share()) => {}
             Ok(_) => {
                 let ready = watched
                     .iter()

@@ -59,8 +59,7 @@ impl Verdict {
     /// Whether a candidate is shown to be worse than the leader of its protection level: it cannot be recommended as long as
     /// that leader can.
     pub fn is_behind(&self, candidate: &str) -> bool {
-        let is_behind = |verdict: &Verdict| verdict.behind.iter().any(|name| name == candidate);
-        is_behind(self) || self.groups.iter().any(|group| is_behind(&group.verdict))
+        self.behind.iter().any(|name| name == candidate)
     }
 
     /// The ranking, or that of the first protection level with several candidates.
