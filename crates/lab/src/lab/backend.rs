@@ -278,6 +278,11 @@ impl Backend {
         Ok((Backend { child, report, listeners }, files))
     }
 
+    /// The number of its process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it still serves.
     pub fn is_there(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

@@ -1,15 +1,13 @@
 //! Detects whether a debugger holds the first process of a trial's sandbox. Unlike a stop by a signal, no process is
 //! notified of that (ptrace(2)), and the debugger may never let go.
 
-use fsverdict_linux::host::procfs::{ProcessStat, tracer_of};
-use fsverdict_linux::host::root::{Root, names_in};
+use fsverdict_linux::host::procfs::{ProcessStat, child_processes, process_tree, tracer_of};
+use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::FROM_OUTSIDE;
 
 /// A trial that is held at this many checks in a row, one second apart, is given up. A process that is only traced,
 /// system call by system call, runs between checks.
 const PATIENCE: u32 = 20;
-/// Largest number of a trial's processes that one check examines.
-const MOST_PROCESSES: usize = 200;
 /// Number of checks after which a hold is not a coincidence.
 const HELD: u32 = 3;
 
@@ -43,6 +41,11 @@ impl SupervisorWatch {
         }
     }
 
+    /// The number of the supervisor's process.
+    pub(super) fn process(&self) -> u32 {
+        self.supervisor
+    }
+
     /// Checks for a hold; called after a second without any event.
     pub(super) fn check_now(&mut self) {
         match self.find_held() {
@@ -59,7 +62,7 @@ impl SupervisorWatch {
     /// plan's command started are not children of this process: their stops are seen if they last until the next
     /// check.
     pub(super) fn look_for_stops(&mut self) {
-        self.was_stopped |= self.list_processes().iter().any(|stat| stat.state == 'T');
+        self.was_stopped |= process_tree(&self.root, self.supervisor).iter().any(|stat| stat.state == 'T');
     }
 
     /// Looks for a helper process of a guest's kernel that was killed from outside. User-Mode Linux performs its
@@ -67,21 +70,10 @@ impl SupervisorWatch {
     /// helpers that it ends itself at once, so a process counts as dead if two checks, a second apart, find it dead.
     pub(super) fn look_for_dead_helpers(&mut self) {
         let killed = |stat: &ProcessStat| stat.killed_by.filter(|signal| FROM_OUTSIDE.contains(signal));
-        let dead: Vec<ProcessStat> = self.list_processes().into_iter().filter(|stat| !stat.runs()).collect();
+        let dead: Vec<ProcessStat> = process_tree(&self.root, self.supervisor).into_iter().filter(|stat| !stat.runs()).collect();
         let still_dead = dead.iter().filter(|stat| self.dead.contains(&stat.pid));
         self.dead_helper = self.dead_helper.or(still_dead.filter_map(killed).next());
         self.dead = dead.into_iter().map(|stat| stat.pid).collect();
-    }
-
-    /// The supervisor and the processes below it, up to [`MOST_PROCESSES`].
-    fn list_processes(&self) -> Vec<ProcessStat> {
-        let mut waiting = vec![self.supervisor];
-        let mut processes = Vec::new();
-        while let Some(process) = waiting.pop().filter(|_| processes.len() < MOST_PROCESSES) {
-            processes.extend(ProcessStat::read(&self.root, process));
-            waiting.extend(self.list_children(process));
-        }
-        processes
     }
 
     pub(super) fn has_given_up(&self) -> bool {
@@ -99,16 +91,7 @@ impl SupervisorWatch {
     fn find_held(&self) -> Option<u32> {
         let is_held =
             |process: &u32| ProcessStat::read(&self.root, process).is_ok_and(|stat| stat.state == 't');
-        let started = self.list_children(self.supervisor);
+        let started = child_processes(&self.root, self.supervisor);
         [self.supervisor].into_iter().chain(started).find(is_held)
-    }
-
-    fn list_children(&self, process: u32) -> Vec<u32> {
-        let threads = names_in(&self.root.path(format!("proc/{process}/task")));
-        let children = threads.into_iter().flat_map(|thread| {
-            let text = self.root.text(format!("proc/{process}/task/{thread}/children"));
-            text.unwrap_or_default().split_whitespace().flat_map(str::parse).collect::<Vec<u32>>()
-        });
-        children.collect()
     }
 }

@@ -224,16 +224,15 @@ impl<'a> GuestFollower<'a> {
         mut inherited: Vec<OwnedFd>,
         events: OwnedFd,
         placement: Placement,
-        mut backend: Option<&mut Backend>,
+        backend: Option<&mut Backend>,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let stops = StopWatcher::new(&mut sandbox, &mut inherited)?;
         let mut command = sandbox.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
-        let spec = self.spec;
+        let (spec, clock) = (self.spec, self.clock);
         let mut watch_steps = |event: Event| self.take_event(event, watch);
-        let mut is_serving = || backend.as_mut().is_none_or(|backend| backend.is_there());
-        let company = Company { placement, is_serving: &mut is_serving };
+        let company = Company { placement, backend, clock };
         run_trial_process(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))
     }
 

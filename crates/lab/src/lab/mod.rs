@@ -29,6 +29,7 @@ mod processors;
 mod running_trial;
 mod scheduler_obstacle;
 mod stop_watcher;
+mod time_limit;
 mod trace_file;
 mod traced;
 mod trial_end;

@@ -5,18 +5,21 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, JournalBounds, Status};
 use fsverdict_linux::host::foreign::harmless_value;
 use fsverdict_linux::host::placement::Placement;
-use fsverdict_linux::host::procfs::oom_kills;
+use fsverdict_linux::host::procfs::{oom_kills, processor_time};
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::FROM_OUTSIDE;
 use fsverdict_text::duration_text;
 
+use super::backend::Backend;
 use super::console::Console;
 use super::first_process::SupervisorWatch;
 use super::interruption::{Interruption, terminating_signal};
 use super::stop_watcher::StopWatcher;
+use super::time_limit::TimeLimit;
 use super::trial_end::{KilledPrograms, OutsideCauses, TrialEnd, at_step, describe_exit, exit_signal};
 
 /// How long a trial's process may take to end by itself after its last event.
@@ -33,8 +36,25 @@ const MORE_MEMORY: &str = "it seems to lack memory: `memory = \"512MiB\"` in the
 pub(super) struct Company<'a> {
     /// The processors of guest and device process.
     pub(super) placement: Placement,
-    /// Whether the device process still serves. Without it, a guest may wait forever for its clock to advance.
-    pub(super) is_serving: &'a mut dyn FnMut() -> bool,
+    /// The device process. Without it, a guest may wait forever for its clock to advance.
+    pub(super) backend: Option<&'a mut Backend>,
+    /// In simulated time, the limit of the trial is one of computation.
+    pub(super) clock: Clock,
+}
+
+impl Company<'_> {
+    fn is_serving(&mut self) -> bool {
+        self.backend.as_mut().is_none_or(|backend| backend.is_there())
+    }
+
+    /// The processor time of the guest that `supervisor` looks after and of its devices, in simulated time. On a machine without
+    /// other load, they compute all the time.
+    fn computed_time(&self, supervisor: u32) -> Option<Duration> {
+        let devices = self.backend.as_ref().map(|backend| backend.process());
+        let processes = [supervisor].into_iter().chain(devices);
+        let computed = || processes.map(|process| processor_time(&Root::default(), process)).sum();
+        (self.clock == Clock::Simulated).then(computed)
+    }
 }
 
 /// The end of a trial's process.
@@ -56,8 +76,8 @@ pub(super) struct RunningTrial<'a> {
     spec: &'a TrialSpec,
     stops: &'a StopWatcher,
     pub(super) console: Console,
-    timeout: Instant,
-    /// The timeout, or the end of the run if that is earlier; shortened once the trial has sent its result.
+    limit: TimeLimit,
+    /// The end of the limit, or the end of the run if that is earlier; shortened once the trial has sent its result.
     pub(super) deadline: Instant,
     /// The step it is at; empty before the first.
     step: String,
@@ -81,13 +101,13 @@ impl<'a> RunningTrial<'a> {
         console: Console,
         supervisor: u32,
     ) -> Self {
-        let timeout = started + spec.limit;
+        let limit = TimeLimit::new(started, spec.limit);
         RunningTrial {
             spec,
             stops,
             console,
-            timeout,
-            deadline: spec.deadline.map_or(timeout, |of_run| of_run.min(timeout)),
+            deadline: spec.deadline.map_or(limit.end(), |of_run| of_run.min(limit.end())),
+            limit,
             step: String::new(),
             reported: None,
             has_long_line: false,
@@ -123,13 +143,27 @@ impl<'a> RunningTrial<'a> {
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     // If guest and device process ended together, the guest's last events get a second to arrive.
                     let was_unserved = is_unserved;
-                    is_unserved = company.as_mut().is_some_and(|company| !(company.is_serving)());
+                    is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
+                    self.extend_limit(company.as_deref());
                     if self.has_given_up(was_unserved && is_unserved) {
                         self.is_late = true;
                         break;
                     }
                 }
             }
+        }
+    }
+
+    /// Gives a trial in simulated time longer by the clock if it was kept from computing for as long as its limit.
+    fn extend_limit(&mut self, company: Option<&Company<'_>>) {
+        let now = Instant::now();
+        if now < self.limit.end() || self.reported.is_some() {
+            return;
+        }
+        if let Some(computed) = company.and_then(|company| company.computed_time(self.supervisor.process())) {
+            self.limit.extend(now, computed);
+            let end = self.limit.end();
+            self.deadline = self.spec.deadline.map_or(end, |of_run| of_run.min(end));
         }
     }
 
@@ -274,7 +308,7 @@ impl<'a> RunningTrial<'a> {
                 format!("a process of the guest's kernel was killed by signal {signal}; it was {at}");
             return (reason, String::new());
         }
-        if Instant::now() < self.timeout {
+        if Instant::now() < self.limit.end() {
             if self.is_late && self.spec.deadline.is_some_and(|of_run| of_run <= Instant::now()) {
                 return (format!("the time of the run was up; it was {at}"), String::new());
             }

@@ -6,6 +6,7 @@ mod locks;
 mod memory;
 mod mounts;
 mod process;
+mod tree;
 
 pub use activity::describe_activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
@@ -13,6 +14,7 @@ pub use locks::lock_holder;
 pub use memory::{Memory, io_pressure, oom_kills, read_memory};
 pub use mounts::{Mount, read_mounts, unescape};
 pub use process::{ProcessStat, kernel_thread_times, kernel_threads, processes_named, tracer_of};
+pub use tree::{child_processes, process_tree, processor_time};
 
 use super::root::{ReadError, Root};
 

@@ -87,6 +87,11 @@ impl ProcessStat {
         self.ticks[0] + self.ticks[2]
     }
 
+    /// Ticks, user and system, of its own and of the children it has waited for.
+    pub(super) fn all_ticks(&self) -> u64 {
+        self.ticks.iter().sum()
+    }
+
     /// Ticks, user and system, of the children it has waited for.
     pub fn children_ticks(&self) -> u64 {
         self.ticks[2] + self.ticks[3]
