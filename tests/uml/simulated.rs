@@ -541,6 +541,18 @@ fn uml_simulated_programs_that_spin_without_a_clock_are_named() {
     place.is_left_clean();
 }
 
+/// A shell that spins without a system call until another process has slept: time passes for it, as little as need be.
+#[test]
+fn uml_simulated_programs_that_spin_until_another_has_slept_end() {
+    let place = Place::new();
+    let spin = "trap 'exit 0' USR1; (sleep 0.015; kill -USR1 $$) & while :; do :; done";
+    place.run(&held(&place, spin, "120s"), &["--fs", "ext4", "--blocks", "1"]).exits(0);
+    let journal = place.journal();
+    let took = journal.measured("hold", "time.durable")[0];
+    assert!((0.015..0.2).contains(&took), "{took} s");
+    place.is_left_clean();
+}
+
 /// The same device and work, answered by the machine's clock: what the filesystem asks for is the same within what
 /// timers and caches make of it. On a machine too busy to keep the pace a trial is refused, and says so.
 #[test]

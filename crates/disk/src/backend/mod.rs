@@ -127,7 +127,7 @@ impl Hinted for BackendError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             BackendError::Silent { .. } => {
-                "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime), and one that spins until another of its threads has slept never ends; `clock = \"real\"` does without simulated time"
+                "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
             }
             BackendError::Idle => {
                 "a program slept or waited longer than that; `timeout` in its command would end the wait"

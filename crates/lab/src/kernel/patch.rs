@@ -18,7 +18,7 @@ const LARGEST: u64 = 512 << 20;
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 13] = [
+const OWN: [(&str, &str, Versions); 14] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
@@ -52,6 +52,7 @@ const OWN: [(&str, &str, Versions); 13] = [
         include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
         [[6, 14], ALL[1]],
     ),
+    ("0015-um-spin.patch", include_str!("../../kernel/patches/0015-um-spin.patch"), [[6, 12], [6, 12]]),
 ];
 
 /// Makes a counting kernel of one of these releases, and is applied to no other kernel.

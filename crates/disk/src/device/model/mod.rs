@@ -8,7 +8,7 @@ mod words;
 
 pub use draw::Draw;
 use state::AskedState;
-use state::WRITE_THROUGH;
+use state::{NO_DISCARD, WRITE_THROUGH};
 pub use words::DeviceWords;
 
 use std::path::Path;
@@ -98,6 +98,8 @@ pub struct Model {
     pub states: &'static [&'static str],
     /// Whether it has a write cache that can be turned off: the state `write-through`.
     pub write_cache: bool,
+    /// Whether it takes discards, which can be left unused: the state `no-discard`.
+    pub takes_discards: bool,
     /// The words for it, where people have some.
     pub words: Option<DeviceWords>,
     /// By how much its times may be wrong.
@@ -176,7 +178,9 @@ impl Model {
 
     /// All states in which it can be requested, each by itself.
     pub fn all_states(&self) -> Vec<&'static str> {
-        self.states.iter().copied().chain(self.write_cache.then_some(WRITE_THROUGH)).collect()
+        let further = [(self.write_cache, WRITE_THROUGH), (self.takes_discards, NO_DISCARD)];
+        let further = further.into_iter().filter(|(has, _)| *has).map(|(_, state)| state);
+        self.states.iter().copied().chain(further).collect()
     }
 
     /// Capacity of the largest device of this model, in bytes.

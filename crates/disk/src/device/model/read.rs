@@ -47,6 +47,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
     let errors = read_errors(top)?;
     let device = top.need_inner_table("device", "[device]", &known)?;
     let discard = device.inner_table("discard", "discard", &["granularity", "maximum"]);
+    let takes_discards = discard.is_some();
     let cache = top.inner_table("cache", "[cache]", &split_keys(CACHE_KEYS));
     let built_in = cache.as_ref().and_then(cache_of);
     let write_cache = built_in.is_some_and(|cache| cache.announced && !cache.protected);
@@ -60,7 +61,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
         rotational: read_flag(&device, "rotational"),
         logical_block: block(&device, "logical_block")?,
         physical_block: block(&device, "physical_block")?,
-        discard: match discard {
+        discard: match discard.filter(|_| !state.no_discard) {
             None => None,
             Some(section) => Some(Discard {
                 granularity: read_size(&section, "granularity", SECTOR, 1 << 30)? as u32,
@@ -79,6 +80,7 @@ fn model(top: &Section<'_>, state: AskedState<'_>) -> Option<Model> {
         summary,
         states,
         write_cache,
+        takes_discards,
         words,
         errors,
         parameters,

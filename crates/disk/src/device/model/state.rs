@@ -7,20 +7,25 @@ use fsverdict_text::suggest;
 /// medium.
 pub(super) const WRITE_THROUGH: &str = "write-through";
 
-/// A state split at its plus signs: one word may be the medium's and one [`WRITE_THROUGH`].
+/// The state of a device whose discards the host does not use: a bridge does not pass them on, or nobody sends any.
+pub(super) const NO_DISCARD: &str = "no-discard";
+
+/// A state split at its plus signs: one word may be the medium's, one [`WRITE_THROUGH`] and one [`NO_DISCARD`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AskedState<'a> {
     whole: &'a str,
     pub(super) medium: Option<&'a str>,
     pub(super) write_through: bool,
+    pub(super) no_discard: bool,
 }
 
 impl<'a> AskedState<'a> {
     /// `None` is the state of a new device.
     pub(super) fn of(state: Option<&'a str>) -> AskedState<'a> {
         let whole = state.unwrap_or_default();
-        let medium = whole.split('+').find(|word| !word.is_empty() && *word != WRITE_THROUGH);
-        AskedState { whole, medium, write_through: whole.split('+').any(|word| word == WRITE_THROUGH) }
+        let has = |wanted: &str| whole.split('+').any(|word| word == wanted);
+        let medium = whole.split('+').find(|word| !word.is_empty() && ![WRITE_THROUGH, NO_DISCARD].contains(word));
+        AskedState { whole, medium, write_through: has(WRITE_THROUGH), no_discard: has(NO_DISCARD) }
     }
 
     /// Advice if the model has no such state; `None` if it has.
@@ -31,8 +36,9 @@ impl<'a> AskedState<'a> {
             return Some(if known.is_empty() { none() } else { suggest(word, &known) });
         }
         let words = self.whole.split('+').count();
-        let apart = usize::from(self.medium.is_some()) + usize::from(self.write_through);
-        (words > apart)
-            .then(|| "a state is one word for what was done to the medium, one for the cache".to_owned())
+        let apart = [self.medium.is_some(), self.write_through, self.no_discard];
+        (words > apart.into_iter().filter(|given| *given).count()).then(|| {
+            "a state is one word for what was done to the medium, one for the cache and one for discards".to_owned()
+        })
     }
 }

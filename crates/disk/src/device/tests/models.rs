@@ -72,7 +72,10 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
     let error = Model::named("usb-stick:steady+filled").unwrap_err().reason().to_string();
     assert!(error.contains("hint: known: fresh, filled"), "{error}");
     let error = Model::named("ideal:write-through").unwrap_err().reason().to_string();
-    assert!(error.contains("hint: it has none: name it ideal"), "{error}");
+    assert!(error.contains("hint: known: no-discard"), "{error}");
+    let limits = |name: &str| Model::named(name).unwrap().limits(1 << 30);
+    let (with, without) = (limits("sata-ssd:steady"), limits("sata-ssd:no-discard+steady+write-through"));
+    assert!(with.discard.is_some() && without.discard.is_none() && !without.volatile_cache);
     let error = Model::named("sata-ssd:steady+filled").unwrap_err().reason().to_string();
     assert!(error.contains("hint: a state is one word for what was done"), "{error}");
     let error = Model::named("hdd-7200:").unwrap_err().reason().to_string();
