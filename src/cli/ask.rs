@@ -16,6 +16,7 @@ mod heard_throughput;
 mod heard_work;
 mod kernel;
 mod kinds;
+mod left_out;
 #[cfg(test)]
 mod phrasings;
 mod prompt;

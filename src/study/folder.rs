@@ -26,6 +26,8 @@ pub enum RunFolderError {
     Make { path: PathBuf, source: std::io::Error },
     #[error("{} already holds a run", .0.display())]
     Taken(PathBuf),
+    #[error("{} holds runs, of which the latest is {}", path.display(), latest.display())]
+    HoldsRuns { path: PathBuf, latest: PathBuf },
     #[error("{} is not the folder of a run: {PLAN_FILE}: {source}", path.display())]
     NotARun { path: PathBuf, source: std::io::Error },
     #[error("there is no folder {}", .0.display())]
@@ -51,6 +53,9 @@ impl Hinted for RunFolderError {
             }
             RunFolderError::Make { .. } => "name one you may write to with --out DIR".to_owned(),
             RunFolderError::Taken(it) => format!("`fsverdict resume {}` carries it on; --out DIR names another folder", it.display()),
+            RunFolderError::HoldsRuns { path, .. } => {
+                format!("give the new run a folder of its own there: --out {}", path.join("NAME").display())
+            }
             RunFolderError::NotARun { path, .. } | RunFolderError::NotThere(path) => hint_of_runs(path),
             RunFolderError::Damaged { .. } => "it was the plan of a run, written before its first trial; a copy made of it earlier puts it right".to_owned(),
         })
@@ -109,7 +114,10 @@ impl RunFolder {
     /// Creates the folder that the request asks for.
     pub(super) fn create_requested(wanted: &FolderRequest, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
-            FolderRequest::Named(path) => Self::create(path, plan),
+            FolderRequest::Named(path) => match latest_run_in(path).filter(|_| !Self::has_plan(path)) {
+                Some(latest) => Err(RunFolderError::HoldsRuns { path: path.clone(), latest }),
+                None => Self::create(path, plan),
+            },
             FolderRequest::Unnamed(path) => Self::create_free(path, plan),
         }
     }
@@ -201,13 +209,15 @@ pub fn hint_of_runs(path: &Path) -> String {
 /// The run that was begun last in this folder, beside it, or in the folder `runs`; `None` if these have none.
 fn latest_run_beside(path: &Path) -> Option<PathBuf> {
     let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    [path, beside, Path::new("runs")].into_iter().find_map(|folder| {
-        let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
-        let begun =
-            |run: &PathBuf| std::fs::metadata(run.join(PLAN_FILE)).and_then(|plan| plan.modified()).ok();
-        let latest = entries.filter(|entry| RunFolder::has_plan(entry)).max_by_key(begun)?;
-        Some(latest.strip_prefix(".").map(Path::to_owned).unwrap_or(latest))
-    })
+    [path, beside, Path::new("runs")].into_iter().find_map(latest_run_in)
+}
+
+/// The run that was begun last of those in this folder.
+fn latest_run_in(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let begun = |run: &PathBuf| std::fs::metadata(run.join(PLAN_FILE)).and_then(|plan| plan.modified()).ok();
+    let latest = entries.filter(|entry| RunFolder::has_plan(entry)).max_by_key(begun)?;
+    Some(latest.strip_prefix(".").map(Path::to_owned).unwrap_or(latest))
 }
 
 /// Whether the folder holds neither a run with records nor a foreign file with the plan's name. Removes a journal
@@ -253,7 +263,8 @@ fn read_text(file: impl Read) -> io::Result<String> {
 mod tests {
     use std::fs;
 
-    use super::{RunFolder, RunFolderError};
+    use super::{FolderRequest, RunFolder, RunFolderError};
+    use fsverdict_text::Hinted;
     use fsverdict_judgement::plan::Plan;
 
     #[test]
@@ -276,6 +287,19 @@ mod tests {
         fs::remove_file(folder.journal().path()).unwrap();
         fs::write(place.path().join("plan.json"), "{\"somebody\": \"else\"}").unwrap();
         assert!(matches!(create(), Err(RunFolderError::Taken(_))));
+    }
+
+    #[test]
+    fn a_folder_of_runs_does_not_become_a_run() {
+        let place = tempfile::tempdir().unwrap();
+        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let named = |path: std::path::PathBuf| RunFolder::create_requested(&FolderRequest::Named(path), &plan);
+        named(place.path().join("first")).unwrap();
+        named(place.path().join("first")).unwrap();
+        let error = named(place.path().to_owned()).unwrap_err();
+        assert!(error.to_string().contains("first"), "{error}");
+        assert!(error.hint().unwrap().contains("/NAME"), "{error}");
+        assert!(!RunFolder::has_plan(place.path()));
     }
 
     #[test]

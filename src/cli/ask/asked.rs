@@ -7,6 +7,7 @@ use super::super::{CliError, with_vocabulary};
 use super::asked_plan::AskedPlan;
 use super::heard_candidates::HeardCandidates;
 use super::kinds::devices;
+use super::left_out::LeftOutReason;
 use super::question::{AskedDevice, AskedWork, Question};
 use super::sentence::Said;
 use super::understood::{device_of, property_of, work_of};
@@ -136,7 +137,7 @@ fn encryption_puts_every_candidate_on_luks_once() {
 #[test]
 fn who_lacks_what_must_hold_is_not_tried_and_others_are_where_nobody_has_it() {
     let stick = asked("stick", None, &["windows"]).unwrap();
-    assert_eq!(stick.left_out, ["ext4", "f2fs", "btrfs"]);
+    assert_eq!(stick.left_out.names(LeftOutReason::Unable), ["ext4", "f2fs", "btrfs"]);
     assert_eq!(tried("stick", None, &["windows"]), ["vfat", "exfat", "ntfs3"]);
     assert_eq!(tried("full", None, &["windows"]), ["exfat", "ntfs3", "vfat"]);
     assert_eq!(tried("mail", None, &["data_checksums", "encryption"]), ["btrfs+luks2"]);
@@ -191,7 +192,7 @@ fn what_cannot_be_asked_is_refused_in_the_question_s_own_words() {
 fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
     let folder = std::env::temp_dir();
     let asked = AskedPlan::of(&question(AskedWork::Folder(folder)), Overrides::default()).unwrap();
-    assert!(asked.plan.candidates.len() == 3 && asked.left_out.is_empty());
+    assert!(asked.plan.candidates.len() == 3 && asked.left_out.names(LeftOutReason::Unable).is_empty());
 }
 
 #[test]
@@ -202,8 +203,8 @@ fn what_is_designed_for_flash_is_tried_on_a_disk_only_where_it_is_named() {
         (Some("ssd"), &["ext4", "xfs", "btrfs", "f2fs"]),
     ] {
         assert_eq!(tried("mail", device, &[]), names, "{device:?}");
-        let for_flash = asked("mail", device, &[]).unwrap().for_flash;
-        assert_eq!(for_flash.as_slice(), &["f2fs"][..4 - names.len()], "{device:?}");
+        let left_out = asked("mail", device, &[]).unwrap().left_out;
+        assert_eq!(left_out.names(LeftOutReason::ForFlash), &["f2fs"][..4 - names.len()], "{device:?}");
     }
     // Faults are examined for all.
     assert!(tried("rot", None, &[]).contains(&"f2fs".to_owned()));
@@ -214,7 +215,7 @@ fn candidates_that_a_preset_weakened_are_not_recommended_to_anybody() {
     let names = tried("rot", Some("hdd"), &[]);
     assert!(["ext4", "xfs", "btrfs", "btrfs-dup"].iter().all(|name| names.iter().any(|tried| tried == name)));
     assert!(!names.iter().any(|name| name == "btrfs-single" || name.contains("-no")), "{names:?}");
-    assert_eq!(asked("rot", Some("hdd"), &[]).unwrap().weakened.len(), 4);
+    assert_eq!(asked("rot", Some("hdd"), &[]).unwrap().left_out.names(LeftOutReason::Weakened).len(), 4);
     for preset in presets() {
         let unchanged = Overrides::default();
         let plan = with_vocabulary(|known| read_with(preset.toml, preset.name, &unchanged, known)).unwrap();

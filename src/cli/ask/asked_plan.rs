@@ -7,6 +7,7 @@ use fsverdict_text::{Hinted, Reason, TextError};
 use super::super::{CliError, with_vocabulary};
 use super::changes::QuestionChanges;
 use super::kernel::{kernel_cautions, kernel_release};
+use super::left_out::LeftOut;
 use super::question::Question;
 
 /// The caution about a plan in which computation should take time, on a machine without a kernel for that.
@@ -17,14 +18,8 @@ const FREE_COMPUTATION: &str = "computation takes no time in this answer, becaus
 #[derive(Debug)]
 pub(super) struct AskedPlan {
     pub(super) plan: Plan,
-    /// Candidates that are not tried because they lack a required property.
-    pub(super) left_out: Vec<String>,
-    /// Encrypted candidates that are not tried because the question does not mention encryption.
-    pub(super) encrypted: Vec<String>,
-    /// Candidates that are not tried on a disk because they are designed for flash.
-    pub(super) for_flash: Vec<String>,
-    /// Candidates that are not tried because the preset took a protection away from them.
-    pub(super) weakened: Vec<String>,
+    /// The candidates of the plan that are not tried.
+    pub(super) left_out: LeftOut,
     /// Filesystems without a driver in this machine's kernel that the question did not name: each with the reason.
     pub(super) without_driver: Vec<String>,
     /// Cautions about candidates that are tried, to be read before one of them is used.
@@ -58,8 +53,8 @@ impl AskedPlan {
             plan = read(&overrides)?;
             cautions.push(FREE_COMPUTATION.to_owned());
         }
-        let QuestionChanges { left_out, encrypted, for_flash, weakened, without_driver, .. } = changes;
-        Ok(AskedPlan { plan, left_out, encrypted, for_flash, weakened, without_driver, cautions })
+        let QuestionChanges { left_out, without_driver, .. } = changes;
+        Ok(AskedPlan { plan, left_out, without_driver, cautions })
     }
 }
 

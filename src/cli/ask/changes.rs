@@ -12,6 +12,7 @@ use fsverdict_stack::filesystem;
 use super::super::guarantees::{is_disk, is_on_disk};
 use super::chosen::{chosen, encrypted, with_and_without};
 use super::kernel::{kernel_release, missing_driver};
+use super::left_out::{LeftOut, LeftOutReason};
 use super::question::{AskedDevice, AskedWork, Question};
 use super::settings::settings;
 
@@ -29,14 +30,8 @@ pub(super) struct QuestionChanges {
     pub(super) candidates: Vec<Candidate>,
     /// The same.
     pub(super) device: Vec<DeviceSource>,
-    /// Names of the plan's candidates that lack a required property, or one that is compared.
-    pub(super) left_out: Vec<String>,
-    /// Names of encrypted candidates of the plan that are not tried because the question does not mention encryption.
-    pub(super) encrypted: Vec<String>,
-    /// Names of candidates that are not tried on a disk because they are designed for flash.
-    pub(super) for_flash: Vec<String>,
-    /// Names of the plan's candidates that are not tried because a protection was taken away from them.
-    pub(super) weakened: Vec<String>,
+    /// The plan's candidates that are not tried.
+    pub(super) left_out: LeftOut,
     /// Why this machine's kernel cannot mount others.
     pub(super) without_driver: Vec<String>,
 }
@@ -54,7 +49,8 @@ impl QuestionChanges {
             // Models that candidates are tried on one after the other give way to the one device that was named.
             candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
         }
-        let weakened = take_weakened(question, &mut candidates);
+        let mut left_out = LeftOut::default();
+        left_out.add(LeftOutReason::Weakened, take_weakened(question, &mut candidates));
         let must = question.properties();
         let heard = &question.candidates;
         let release = kernel_release();
@@ -68,19 +64,18 @@ impl QuestionChanges {
             candidates = encrypted(&candidates, question.name())?;
         }
         let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
-        let mut encrypted = Vec::new();
         if heard.unencrypted.is_some() || !question.mentions_encryption() {
             if heard.unencrypted.is_none() {
-                encrypted
-                    .extend(candidates.iter().filter(|one| is_encrypted(one)).map(|one| one.name.clone()));
+                let names = candidates.iter().filter(|one| is_encrypted(one)).map(|one| one.name.clone());
+                left_out.add(LeftOutReason::Encrypted, names);
             }
             candidates.retain(|one| !is_encrypted(one));
         }
-        let mut left_out = Vec::new();
         for said in &heard.compared {
             let compared = with_and_without(&candidates, said.value, question.name())?;
             let is_left = |one: &&Candidate| !compared.iter().any(|other| other.filesystem == one.filesystem);
-            left_out.extend(candidates.iter().filter(is_left).map(|one| one.name.clone()));
+            let names = candidates.iter().filter(is_left).map(|one| one.name.clone());
+            left_out.add(LeftOutReason::Unable, names);
             candidates = compared;
         }
         let candidates = once_each_but_for_names(candidates);
@@ -104,19 +99,10 @@ impl QuestionChanges {
                 format!("ask for less of it; {}", who_has_each(&must)),
             ));
         }
-        let for_flash = take_those_for_flash(question, plan, &mut able);
+        left_out.add(LeftOutReason::ForFlash, take_those_for_flash(question, plan, &mut able));
         let settings = settings(question, plan)?;
-        left_out.extend(unable.into_iter().map(|candidate| candidate.name));
-        Ok(QuestionChanges {
-            settings,
-            candidates: able,
-            device,
-            left_out,
-            encrypted,
-            for_flash,
-            weakened,
-            without_driver,
-        })
+        left_out.add(LeftOutReason::Unable, unable.into_iter().map(|candidate| candidate.name));
+        Ok(QuestionChanges { settings, candidates: able, device, left_out, without_driver })
     }
 }
 

@@ -30,25 +30,9 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         let is = format!("{} % of the preset's; fsverdict run {} takes all", share * 100.0, preset.name);
         entries.push(entry("data", is, ""));
     }
-    for (names, why) in [
-        (&asked.left_out, "they lack what is required or compared"),
-        (
-            &asked.encrypted,
-            "encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)",
-        ),
-        (
-            &asked.for_flash,
-            "designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)",
-        ),
-        (
-            &asked.weakened,
-            "a protection was taken away from them, to show what it is worth (`fsverdict run` with the preset tries them)",
-        ),
-    ] {
-        if !names.is_empty() {
-            entries.push(entry("left out", format!("{}: {why}", join_names(names, MOST_NAMES, "and")), ""));
-        }
-    }
+    entries.extend(asked.left_out.groups().map(|(reason, names)| {
+        entry("left out", format!("{}: {}", join_names(names, MOST_NAMES, "and"), reason.describe()), "")
+    }));
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
