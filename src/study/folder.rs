@@ -264,8 +264,8 @@ mod tests {
     use std::fs;
 
     use super::{FolderRequest, RunFolder, RunFolderError};
-    use fsverdict_text::Hinted;
     use fsverdict_judgement::plan::Plan;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_folder_without_a_record_is_taken_over_and_no_other() {
@@ -293,7 +293,8 @@ mod tests {
     fn a_folder_of_runs_does_not_become_a_run() {
         let place = tempfile::tempdir().unwrap();
         let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
-        let named = |path: std::path::PathBuf| RunFolder::create_requested(&FolderRequest::Named(path), &plan);
+        let named =
+            |path: std::path::PathBuf| RunFolder::create_requested(&FolderRequest::Named(path), &plan);
         named(place.path().join("first")).unwrap();
         named(place.path().join("first")).unwrap();
         let error = named(place.path().to_owned()).unwrap_err();

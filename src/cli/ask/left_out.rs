@@ -44,7 +44,10 @@ impl LeftOut {
 
     /// The names of each reason for which there are some.
     pub(super) fn groups(&self) -> impl Iterator<Item = (LeftOutReason, &[String])> {
-        self.0.iter().map(|(reason, names)| (*reason, names.as_slice())).filter(|(_, names)| !names.is_empty())
+        self.0
+            .iter()
+            .map(|(reason, names)| (*reason, names.as_slice()))
+            .filter(|(_, names)| !names.is_empty())
     }
 
     #[cfg(test)]

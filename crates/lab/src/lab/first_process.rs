@@ -70,7 +70,8 @@ impl SupervisorWatch {
     /// helpers that it ends itself at once, so a process counts as dead if two checks, a second apart, find it dead.
     pub(super) fn look_for_dead_helpers(&mut self) {
         let killed = |stat: &ProcessStat| stat.killed_by.filter(|signal| FROM_OUTSIDE.contains(signal));
-        let dead: Vec<ProcessStat> = process_tree(&self.root, self.supervisor).into_iter().filter(|stat| !stat.runs()).collect();
+        let dead: Vec<ProcessStat> =
+            process_tree(&self.root, self.supervisor).into_iter().filter(|stat| !stat.runs()).collect();
         let still_dead = dead.iter().filter(|stat| self.dead.contains(&stat.pid));
         self.dead_helper = self.dead_helper.or(still_dead.filter_map(killed).next());
         self.dead = dead.into_iter().map(|stat| stat.pid).collect();

@@ -24,7 +24,8 @@ impl<'a> AskedState<'a> {
     pub(super) fn of(state: Option<&'a str>) -> AskedState<'a> {
         let whole = state.unwrap_or_default();
         let has = |wanted: &str| whole.split('+').any(|word| word == wanted);
-        let medium = whole.split('+').find(|word| !word.is_empty() && ![WRITE_THROUGH, NO_DISCARD].contains(word));
+        let medium =
+            whole.split('+').find(|word| !word.is_empty() && ![WRITE_THROUGH, NO_DISCARD].contains(word));
         AskedState { whole, medium, write_through: has(WRITE_THROUGH), no_discard: has(NO_DISCARD) }
     }
 
@@ -38,7 +39,8 @@ impl<'a> AskedState<'a> {
         let words = self.whole.split('+').count();
         let apart = [self.medium.is_some(), self.write_through, self.no_discard];
         (words > apart.into_iter().filter(|given| *given).count()).then(|| {
-            "a state is one word for what was done to the medium, one for the cache and one for discards".to_owned()
+            "a state is one word for what was done to the medium, one for the cache and one for discards"
+                .to_owned()
         })
     }
 }

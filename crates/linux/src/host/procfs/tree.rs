@@ -52,9 +52,8 @@ mod tests {
             let text = format!("{pid} (exe) S {parent} 1 1 0 -1 0 1 2 3 4 {times} 20 0 1 0 500 1000 1");
             (format!("proc/{pid}/stat"), text)
         };
-        let children = |pid: u32, children: &str| {
-            (format!("proc/{pid}/task/{pid}/children"), children.to_owned())
-        };
+        let children =
+            |pid: u32, children: &str| (format!("proc/{pid}/task/{pid}/children"), children.to_owned());
         let files = [stat(7, 1), stat(8, 7), stat(9, 8), stat(10, 1), children(7, "8 "), children(8, "9 ")];
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
