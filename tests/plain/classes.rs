@@ -81,3 +81,12 @@ fn measured_points_lie_inside_their_class() {
     println!("{inside} of {all} points lie inside their class");
     assert!(inside * 5 >= all * 4, "{inside} of {all} points lie inside their class");
 }
+
+#[test]
+fn every_number_that_varies_within_a_class_is_described_in_reports() {
+    for built_in in fsverdict_disk::device::built_in() {
+        for key in Model::named(built_in.name).unwrap().drawn.keys() {
+            assert_ne!(&fsverdict_report::describe_number(key), key, "of {}", built_in.name);
+        }
+    }
+}

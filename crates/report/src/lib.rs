@@ -7,6 +7,7 @@ mod against;
 mod claims_tests;
 mod compare;
 mod csv;
+mod device_number;
 mod devices;
 #[cfg(test)]
 mod examples;
@@ -65,6 +66,7 @@ use run::page_of_run;
 
 pub use against::{AgainstReport, Shares, TracePart, write_against};
 pub use compare::{ComparisonReport, write_comparison};
+pub use device_number::describe_number;
 pub use devices::{DeviceReport, write_devices};
 pub use guarantees::Guarantees;
 pub use html::{LONGEST_PAGE, NoPlan, packed_rows, plan_in_page};

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::words;
 use crate::Report;
+use crate::device_number::format_values;
 use crate::number::{times, times_within};
 use crate::page::PageBlock;
 use crate::text::one_line;
@@ -33,17 +34,17 @@ pub(super) fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>>
 
 fn draw_picture(one: &Dependence) -> Markup {
     let [small, large] = &one.sides;
-    let title = format!("{} against {}, by {}", one.candidate, one.against, words::number(one));
+    let title = format!("{} against {}, by {}", one.candidate, one.against, words::describe_numbers(one));
     html! {
         figure.depends {
             figcaption {
                 strong { (one_line(&one.candidate)) } " against " strong { (one_line(&one.against)) }
-                " by " (one_line(&words::number(one)))
+                " by " (one_line(&words::describe_numbers(one)))
             }
             (marks(one, &title))
             p.note {
-                (words::values(small)) ": " (times_within(&small.ratio)) "× · "
-                (words::values(large)) ": " (times_within(&large.ratio)) "×"
+                (format_values(small.from, small.to)) ": " (times_within(&small.ratio)) "× · "
+                (format_values(large.from, large.to)) ": " (times_within(&large.ratio)) "×"
             }
         }
     }

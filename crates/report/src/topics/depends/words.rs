@@ -1,10 +1,10 @@
 //! Reports which device properties change the ranking within a class of devices, in words and as a table.
 
+use crate::device_number::{describe_number, describe_value, format_values};
 use crate::number::{times, times_with_ends, times_within};
 use crate::text::listing;
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
-use fsverdict_text::DrawnNumber;
 
 /// The most rows of the table; the JSON has all.
 const MOST: usize = 8;
@@ -47,13 +47,14 @@ pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
 }
 
 fn in_words(one: &Dependence) -> String {
-    let Dependence { candidate, against, sides: [small, large], .. } = one;
+    let Dependence { candidate, against, sides: [small, large], number, .. } = one;
+    let value = |side: &DeviceSide| describe_value(number, side.from, side.to);
     format!(
-        "on the device, by its {}: where that is {} {candidate} takes {} times as long as {against}, where it is {} {} times",
-        number(one),
-        values(small),
+        "on the device, by {}: {} {candidate} takes {} times as long as {against}, {} {} times",
+        describe_numbers(one),
+        value(small),
         times_within(&small.ratio),
-        values(large),
+        value(large),
         times_within(&large.ratio),
     )
 }
@@ -64,10 +65,12 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     if dependences.is_empty() {
         return None;
     }
-    let cell = |side: &DeviceSide| format!("{}: {}", values(side), times_with_ends(&side.ratio));
+    let cell = |side: &DeviceSide| {
+        format!("{}: {}", format_values(side.from, side.to), times_with_ends(&side.ratio))
+    };
     let row = |one: &Dependence| {
         let [small, large] = &one.sides;
-        vec![one.candidate.clone(), one.against.clone(), number(one), cell(small), cell(large)]
+        vec![one.candidate.clone(), one.against.clone(), name_numbers(one), cell(small), cell(large)]
     };
     let more = dependences.len().saturating_sub(MOST);
     let rest = if more > 0 { format!(" {more} more are in the JSON.") } else { String::new() };
@@ -79,23 +82,22 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
 }
 
 /// The key of the number, and of others that varied in the same way.
-pub(crate) fn number(one: &Dependence) -> String {
-    let names: Vec<&str> = std::iter::once(&one.number).chain(&one.or).map(String::as_str).collect();
-    match names.as_slice() {
-        [only] => (*only).to_owned(),
-        [first, rest @ ..] => {
-            format!("{first} (or {}, which went with it in these blocks)", listing(rest, rest.len()))
-        }
-        [] => String::new(),
-    }
+fn name_numbers(one: &Dependence) -> String {
+    with_others(&one.number, one)
 }
 
-/// `true`, `8`, `256 KiB to 1.2 MiB`.
-pub(crate) fn values(side: &DeviceSide) -> String {
-    match (side.from, side.to) {
-        (DrawnNumber::Flag(flag), _) => flag.to_string(),
-        (from, to) if from == to => from.to_string(),
-        (from, to) => format!("{from} to {to}"),
+/// The number in words, and the keys of others that varied in the same way.
+pub(crate) fn describe_numbers(one: &Dependence) -> String {
+    with_others(&describe_number(&one.number), one)
+}
+
+fn with_others(number: &str, one: &Dependence) -> String {
+    let others: Vec<&str> = one.or.iter().map(String::as_str).collect();
+    match others.as_slice() {
+        [] => number.to_owned(),
+        others => {
+            format!("{number} (or {}, which went with it in these blocks)", listing(others, others.len()))
+        }
     }
 }
 
@@ -143,7 +145,7 @@ mod tests {
             page_of(&story(8, 0.5, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for told in [
-            "It depends on the device, by its platter.through: where that is false ext4 takes 0.66",
+            "It depends on the device, by whether it goes on reading through a gap (platter.through): where it begins anew behind a gap ext4 takes 0.66",
             "It depends on the device: how many times as long the first takes as the second",
         ] {
             assert!(shown.contains(told), "{shown}");
@@ -161,11 +163,14 @@ mod tests {
         );
         assert!(
             shown.contains(
-                "The answer depends on platter.through of the device: where it is false (4 devices), take ext4, then "
+                "The answer depends on the device, by whether it goes on reading through a gap (platter.through): where it begins anew behind a gap (4 devices), take ext4, then "
             ),
             "{shown}"
         );
-        assert!(shown.contains("; where it is true (4 devices), take xfs, then ext4 1.9"), "{shown}");
+        assert!(
+            shown.contains("; where it goes on reading through a gap (4 devices), take xfs, then ext4 1.9"),
+            "{shown}"
+        );
         assert!(page.contains("id=\"one-device\""), "no picture of single devices");
         let strata = data["verdict"]["device_strata"].as_array().unwrap();
         assert_eq!((strata[0]["leader"].as_str(), strata[1]["leader"].as_str()), (Some("ext4"), Some("xfs")));

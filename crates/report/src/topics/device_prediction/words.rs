@@ -1,6 +1,7 @@
 //! Predicts the results of one device of a class, in words and as a table: predictions beside the interval of the mean,
 //! and the verdict on each of two kinds of devices.
 
+use crate::device_number::{describe_number, describe_value};
 use crate::number::{percent, times, times_with_ends};
 use crate::text::{count, listing};
 use crate::text_table::TextTable;
@@ -89,8 +90,8 @@ fn strata(judged: &Judgement<'_>) -> Option<String> {
         false => "no data sheet tells which of them yours is",
     };
     Some(format!(
-        "The answer depends on {} of the device: {}; {}; {found_out}.",
-        one.number,
+        "The answer depends on the device, by {}: {}; {}; {found_out}.",
+        describe_number(&one.number),
         stratum(one),
         stratum(other)
     ))
@@ -105,7 +106,7 @@ fn stratum(one: &DeviceStratum) -> String {
         true => format!("take {}", one.leader),
         false => format!("{} leads, undecided", one.leader),
     };
-    format!("where it is {} ({devices}), {leads}{next}", one.value)
+    format!("{} ({devices}), {leads}{next}", describe_value(&one.number, one.value, one.value))
 }
 
 /// One row for each rival; `None` where every block had the same device.
