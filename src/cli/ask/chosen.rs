@@ -50,22 +50,25 @@ pub(super) fn chosen(
 }
 
 /// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
-/// beside the plan's: it has to be better than something.
+/// beside the plan's: it has to be better than something. A candidate that gave up what another of its filesystem has, such as a journal,
+/// is none that was named.
 fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
     let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
-    let layered = candidates.iter().any(|one| !one.layers.is_empty());
     let new: Vec<Candidate> =
         named.iter().filter(|one| !has(one)).map(|one| Candidate::with_defaults(one)).collect();
-    if let (Some(first), true) = (new.first(), layered) {
-        return Err(Reason::new(
-            format!("no candidate of `{name}` is on {}, and all have layers of their own", first.name),
-            format!(
-                "`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"
-            ),
-        ));
+    if let (Some(first), true) = (new.first(), candidates.iter().all(|one| !one.layers.is_empty())) {
+        return Err(only_layered(&first.filesystem, name));
     }
     let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
-    Ok(candidates.into_iter().filter(is_named).chain(new).collect())
+    let is_safe = |one: &Candidate| has_property(one, RequiredProperty::CrashSafe);
+    let gave_up = |one: &Candidate| {
+        named.contains(&one.filesystem.as_str())
+            && !is_safe(one)
+            && candidates.iter().any(|other| other.filesystem == one.filesystem && is_safe(other))
+    };
+    let wanted: Vec<Candidate> =
+        candidates.iter().filter(|one| is_named(one) && !gave_up(one)).cloned().collect();
+    Ok(wanted.into_iter().chain(new).collect())
 }
 
 /// Each filesystem that was named, with its options; one alone is put beside the plan's candidates.

@@ -116,6 +116,7 @@ const CALLED: &[(&str, Feature, bool)] = &[
     ("encrypted", Feature::Encryption, true),
     ("encrypting", Feature::Encryption, true),
     ("luks", Feature::Encryption, true),
+    ("luks2", Feature::Encryption, true),
     ("unencrypted", Feature::Encryption, false),
     ("compression", Feature::Compression, true),
     ("compressed", Feature::Compression, true),
@@ -133,7 +134,7 @@ const CALLED: &[(&str, Feature, bool)] = &[
     ("checksumming", Feature::DataChecksums, true),
 ];
 
-const BOTH_BEFORE: &[&str] = &[
+pub(super) const BOTH_BEFORE: &[&str] = &[
     "with and without",
     "with or without",
     "without and with",
@@ -141,8 +142,17 @@ const BOTH_BEFORE: &[&str] = &[
     "with vs without",
     "with versus without",
 ];
-const BOTH_BEHIND: &[&str] =
-    &["or not", "or without", "and without", "or none", "on and off", "on or off", "on vs off"];
+const BOTH_BEHIND: &[&str] = &[
+    "or not",
+    "or without",
+    "and without",
+    "vs without",
+    "versus without",
+    "or none",
+    "on and off",
+    "on or off",
+    "on vs off",
+];
 
 /// Finds the feature that is named from this word on, with the words that say whether it is wanted. Features that can
 /// only be required (an encrypted disk, a journal) are left to `requirements`.

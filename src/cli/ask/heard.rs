@@ -45,8 +45,8 @@ pub(super) struct HeardQuestion {
 pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let mut sentence = Sentence::new(arguments);
     let sentence = &mut sentence;
-    let budget = hear_time(sentence);
     let limits = hear_limits(sentence);
+    let budget = hear_time(sentence);
     let throughputs = hear_throughputs(sentence);
     let tolerance = hear_tolerance(sentence);
     let price = (0..sentence.len()).find_map(|at| sentence.phrase(at, COST_PHRASES));
@@ -61,6 +61,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let HeardWorks { work, others, near, device_of_place } = hear_works(sentence, &filesystems);
     heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
     (heard.work, heard.other_works, heard.near) = (work, others, near);
+    leave_place_for_fault(&must, &mut heard);
     let has_work = is_named || heard.work.is_some();
     for (words, property) in must {
         // `encryption` and `snapshots` are works where no other is named.
@@ -135,6 +136,9 @@ fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
     for at in 0..sentence.len() {
         if let Some((range, _)) = sentence.longest(at, |word| device_called(word, false)) {
             let count = count_before(sentence, range.start);
+            if count.is_some() {
+                sentence.pass_over(range.start - 1..range.start);
+            }
             let words = sentence.take(range);
             device_count =
                 device_count.or(count.map(|said| Said::new(said.value, format!("{} {words}", said.words))));
@@ -191,6 +195,18 @@ fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
         }
     }
     requirements
+}
+
+/// Where only a place is named (a small computer, a laptop) and a power cut is to be survived, the question is about power cuts there.
+fn leave_place_for_fault(must: &[(String, RequiredProperty)], heard: &mut HeardQuestion) {
+    let Some(Said { value: HeardWork::Preset(place), words }) = &heard.work else { return };
+    let asks_of_power = |words: &str| words.to_lowercase().contains("power");
+    if !place.asked_by().place || !must.iter().any(|(words, _)| asks_of_power(words)) {
+        return;
+    }
+    let device = place.asked_by().device.map(|device| Said::new(device, words.clone()));
+    heard.work = None;
+    heard.device_of_place = device.filter(|_| heard.devices.is_empty());
 }
 
 /// Takes words of a requirement as the work instead, and returns whether a work of this name exists.
@@ -271,6 +287,15 @@ mod tests {
             ("mail on hdd and ssd", "mail-spool on hdd+ssd"),
             ("hfs or btrfs for photos", "photo-backup between btrfs not hfs"),
             ("zfs or btrfs for photos", "photo-backup between zfs+btrfs"),
+            ("backups with rsync, anything but btrfs", "usb-backup excluded btrfs"),
+            ("mail, any filesystem besides ext4", "mail-spool excluded ext4"),
+            ("mail, I don't want btrfs", "mail-spool excluded btrfs"),
+            ("mail: neither ext4 nor xfs", "mail-spool excluded ext4+xfs"),
+            ("mail, ext4 is out of the question", "mail-spool excluded ext4"),
+            ("what survives power loss on a raspberry pi", "power-cut"),
+            ("ext4 and/or xfs for mail", "mail-spool between ext4+xfs"),
+            ("my old laptop with an hdd", "laptop-root on hdd"),
+            ("64 TB of mail on 2 hdd", "mail-spool on hdd ? 64+TB"),
             ("ext4 vs xfs for docker on nvme", "container-store on nvme between ext4+xfs"),
             ("photos and mail", "photo-backup also mail-spool"),
             ("mail, but not btrfs", "mail-spool excluded btrfs"),

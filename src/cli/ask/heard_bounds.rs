@@ -87,12 +87,12 @@ const METRICS: &[(&str, &str)] = &[
 ];
 
 /// So many words may stand between a metric and its bound.
-const NEAR: usize = 5;
+const NEAR: usize = 8;
 
 /// The time that an answer may take: `for 10m`, `in 20 minutes`, `I have five minutes`.
 pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
     let time_at = (1..sentence.len()).find_map(|at| {
-        let before = sentence.is_before(at, "for within in have after");
+        let before = sentence.is_before(at, "for within in have after under limit max most");
         let counted = || {
             let minutes = match sentence.text(at + 1).as_str() {
                 "minutes" | "minute" | "min" | "mins" => 60.0,
@@ -106,12 +106,26 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
             let time = parse_time(&sentence.text(at)).ok()?;
             Some((at..at + 1, time.as_secs_f64()))
         };
-        let (range, seconds): (Range<usize>, f64) = counted().or_else(written).filter(|_| before)?;
+        let half_an_hour = || Some((sentence.phrase(at, &["half an hour"])?, 1800.0));
+        let stands_alone = |range: &Range<usize>| {
+            sentence.begins_clause(at) && (range.end == sentence.len() || sentence.begins_clause(range.end))
+        };
+        let time = half_an_hour().or_else(counted).or_else(written);
+        let (range, seconds): (Range<usize>, f64) =
+            time.filter(|(range, _)| before || stands_alone(range))?;
         // A latency is shorter, and is no time for an answer.
         (1.0..1e7).contains(&seconds).then(|| (range, Duration::from_secs_f64(seconds)))
     });
     let (range, time) = time_at?;
-    Some(Said::new(time, sentence.take(range.start - 1..range.end)))
+    // `in under 5 minutes`, `time limit 3 minutes`.
+    let mut start = range.start;
+    while start > 0
+        && sentence.is(start - 1, "for within in have after under limit max most at time a of")
+        && start + 4 > range.start
+    {
+        start -= 1;
+    }
+    Some(Said::new(time, sentence.take(start..range.end)))
 }
 
 /// Bounds of latencies: `p99 below 10 ms`, `never longer than 20ms`.
@@ -127,7 +141,7 @@ pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
             .filter(|at| {
                 sentence.is(
                     *at,
-                    "latency latencies case be must of take takes has have to is should commits commit",
+                    "latency latencies case be must of take takes has have to is should commits commit stay stays remain keep for the my",
                 )
             })
             .collect();
@@ -243,6 +257,7 @@ mod tests {
             ("worst case latency under 50 milliseconds", "worst <= 50ms"),
             ("at most 500us median", "p50 <= 500us"),
             ("p99.9 within 1 second", "p99.9 <= 1s"),
+            ("p99 commit latency has to stay under 5 ms", "p99 <= 5ms"),
         ] {
             let heard = hear_limits(&mut sentence(said));
             assert_eq!(heard.iter().map(|one| one.value.shown()).collect::<Vec<_>>(), [meant], "{said}");
@@ -260,6 +275,10 @@ mod tests {
         assert_eq!(time("I have five minutes"), Some(300));
         assert_eq!(time("I have half a day"), None);
         assert_eq!(time("within 10ms"), None);
+        assert_eq!(time("photos in under 5 minutes"), Some(300));
+        assert_eq!(time("photos on a stick, 3 min"), Some(180));
+        assert_eq!(time("mail, time limit 3 minutes"), Some(180));
+        assert_eq!(time("mail within half an hour"), Some(1800));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Which filesystems a question is between, with which options, and which it leaves out.
 
+use std::ops::Range;
+
 use fsverdict_stack::filesystem::{self, Filesystem};
 
-use super::features::{Feature, FoundFeature, HeardOptions, feature_here};
+use super::features::{BOTH_BEFORE, Feature, FoundFeature, HeardOptions, feature_here};
 use super::sentence::{Said, Sentence, is_in};
-use super::vocabulary::{ALSO_CALLED, COMPARING, EXCLUDING, NOT_TRIED};
+use super::vocabulary::{ALSO_CALLED, COMPARING, EXCLUDED_BEHIND, EXCLUDING, EXCLUDING_PHRASES, NOT_TRIED};
 
 /// A filesystem that was named, with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +78,18 @@ impl CandidateScan {
         if let Some(next) = self.filesystem(sentence, at) {
             return next;
         }
+        if let Some(next) = self.program_setting(sentence, at) {
+            return next;
+        }
+        if let Some(name) = filesystem_meant(&sentence.text(at)) {
+            let word = sentence.take(at..at + 1);
+            self.heard.impossible.push(format!("{word} ({name}?)"));
+            return at + 1;
+        }
         if let Some(next) = self.without_option(sentence, at) {
+            return next;
+        }
+        if let Some(next) = self.with_and_without_option(sentence, at) {
             return next;
         }
         if let Some(found) = feature_here(sentence, at, self.is_priced) {
@@ -115,11 +128,16 @@ impl CandidateScan {
                 .last()
                 .is_some_and(|last| last.words.to_lowercase().ends_with(&sentence.text(at - 2)));
         let words = sentence.take(at..at + 1);
-        if sentence.is_before(at, EXCLUDING) && !sentence.reads(at.saturating_sub(2), "or not") || goes_on {
-            let words = format!("{} {words}", sentence.take(at - 1..at));
-            if at >= 2 && sentence.is(at - 2, "but") {
-                sentence.pass_over(at - 2..at - 1);
+        let excluder = excluder_before(sentence, at).or(goes_on.then(|| at - 1..at));
+        if let Some(excluder) = excluder {
+            let before = excluder.start;
+            let words = format!("{} {words}", sentence.take(excluder));
+            if before >= 1 && sentence.is(before - 1, "but") {
+                sentence.pass_over(before - 1..before);
             }
+            self.heard.excluded.extend(known.map(|known| Said::new(known.name, words)));
+        } else if let Some(behind) = sentence.phrase(at + 1, EXCLUDED_BEHIND) {
+            let words = format!("{words} {}", sentence.take(behind));
             self.heard.excluded.extend(known.map(|known| Said::new(known.name, words)));
         } else if let Some(filesystem) = known {
             let candidate = HeardCandidate { filesystem, options: HeardOptions::default() };
@@ -141,6 +159,26 @@ impl CandidateScan {
         let words = sentence.take(phrase.clone());
         self.add_options(HeardOptions::default(), words, true);
         Some(phrase.end)
+    }
+
+    /// `with and without noatime`: candidates with the option, and without.
+    fn with_and_without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        let both = sentence.phrase(at, BOTH_BEFORE)?;
+        let (end, options) = self.option(sentence, both.end)?;
+        let words = sentence.take(at..end);
+        self.add_options(options, words.clone(), false);
+        self.add_options(HeardOptions::default(), words, true);
+        self.last = Some((LastSaid::Option, end));
+        Some(end)
+    }
+
+    /// `-c fsync=off` is a setting of a database, which a question cannot vary.
+    fn program_setting(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        (sentence.is(at, "-c") && sentence.text(at + 1).contains('=')).then(|| {
+            let words = sentence.take(at..at + 2);
+            self.heard.impossible.push(format!("{words} (a setting of the program)"));
+            at + 2
+        })
     }
 
     fn feature(&mut self, sentence: &mut Sentence, found: &FoundFeature) -> usize {
@@ -238,6 +276,49 @@ impl CandidateScan {
             (None, _) => self.heard.options.push(Said::new(options, words)),
         }
     }
+}
+
+/// The words before a filesystem that say that it is not wanted.
+fn excluder_before(sentence: &Sentence, at: usize) -> Option<Range<usize>> {
+    let phrase = EXCLUDING_PHRASES.iter().find_map(|phrase| {
+        let from = at.checked_sub(phrase.split(' ').count())?;
+        sentence.reads(from, phrase).then_some(from..at)
+    });
+    let word = || {
+        let is_one = sentence.is_before(at, EXCLUDING) && !sentence.reads(at.saturating_sub(2), "or not");
+        is_one.then(|| at - 1..at)
+    };
+    phrase.or_else(word)
+}
+
+/// The filesystem whose name was probably meant by this word, which is none.
+fn filesystem_meant(word: &str) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    let names = filesystem::registry().iter().map(|known| known.name).filter(|name| name.len() > 3);
+    names.into_iter().find(|name| is_misspelt(&word, name))
+}
+
+/// Whether one word becomes the other by one letter more, less, another or two that change places.
+fn is_misspelt(word: &str, name: &str) -> bool {
+    let (word, name): (Vec<char>, Vec<char>) = (word.chars().collect(), name.chars().collect());
+    let same = word.iter().zip(&name).take_while(|(one, other)| one == other).count();
+    let (rest, wanted) = (&word[same..], &name[same..]);
+    // The numbers of ext2, ext3 and ext4 are no slips.
+    let is_digit = wanted.first().or(rest.first()).is_some_and(|one| one.is_ascii_digit());
+    let swapped = || {
+        rest.len() >= 2
+            && wanted.len() >= 2
+            && rest[0] == wanted[1]
+            && rest[1] == wanted[0]
+            && rest[2..] == wanted[2..]
+    };
+    same > 0
+        && word != name
+        && !is_digit
+        && (rest.get(1..) == wanted.get(1..) && rest.len() == wanted.len()
+            || rest.get(1..) == Some(wanted)
+            || Some(rest) == wanted.get(1..)
+            || swapped())
 }
 
 /// Words that are options of mount, and in a sentence hardly anything else.

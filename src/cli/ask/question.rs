@@ -41,6 +41,7 @@ pub(super) enum AskedWork {
 }
 
 /// The device of a question.
+#[derive(Clone)]
 pub(super) struct AskedDevice {
     /// As the user named it.
     pub(super) said: String,

@@ -149,25 +149,49 @@ fn path(text: &str) -> QuestionWord {
     QuestionWord { text: text.to_owned(), used: false, is_path: true, ends_clause: false }
 }
 
+/// Words before a `/` that make it the root of a system.
+const BEFORE_ROOT: &str = "for on of my the a as at root";
+
 /// A path, or a folder's name, stays whole.
 fn words_of(argument: &str) -> Vec<QuestionWord> {
     if argument.contains('/') && argument.len() > 1 && Path::new(argument).exists() {
         return vec![path(argument)];
     }
-    let parts = argument.split_whitespace().flat_map(signs_apart);
+    let argument = argument.replace('\u{2019}', "'");
+    let parts = argument.split_whitespace().flat_map(signs_apart).flat_map(|word| slashes_apart(&word));
     let trimmed = |text: String| {
         let ends_clause = text.ends_with(|one: char| ",;:.?!".contains(one));
         let text = text.trim_matches(|one: char| "?!.,;:\"'()".contains(one));
         let text = text.strip_suffix("'s").unwrap_or(text);
-        // The root of a system is a word for it; a folder of the user's lies below.
-        QuestionWord {
-            text: text.to_owned(),
-            used: false,
-            is_path: text.contains('/') && text.len() > 1,
-            ends_clause,
-        }
+        QuestionWord { text: text.to_owned(), used: false, is_path: is_path_like(text), ends_clause }
     };
-    parts.map(trimmed).filter(|word| !word.text.is_empty()).collect()
+    let words: Vec<QuestionWord> = parts.map(trimmed).filter(|word| !word.text.is_empty()).collect();
+    // The root of a system is a word for it; `switch / camera` is a list.
+    let is_root = |at: usize| at == 0 || is_in(&words[at - 1].text, BEFORE_ROOT);
+    let kept: Vec<bool> = (0..words.len()).map(|at| words[at].text != "/" || is_root(at)).collect();
+    words.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(word, _)| word).collect()
+}
+
+/// Whether a word is written as a path, or is one that there is.
+fn is_path_like(word: &str) -> bool {
+    let begins = ["/", "~/", "./", "../"].iter().any(|start| word.starts_with(start));
+    word.len() > 1 && (begins || word.contains('/') && Path::new(word).exists())
+}
+
+/// `and/or` is two words. A path, a rate (`MB/s`) and a device with its kind (`image:…`) are one.
+fn slashes_apart(word: &str) -> Vec<String> {
+    let bare = word.trim_matches(|one: char| "?!.,;\"'()".contains(one));
+    match bare.to_lowercase().as_str() {
+        "w/o" => return vec!["without".to_owned()],
+        "w/" => return vec!["with".to_owned()],
+        _ => {}
+    }
+    let is_one =
+        bare == "/" || bare.contains(':') || bare.to_lowercase().ends_with("/s") || is_path_like(bare);
+    if is_one || !bare.contains('/') {
+        return vec![word.to_owned()];
+    }
+    word.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// `p99<=10ms` is three words, and `5%` is two.
@@ -198,5 +222,20 @@ mod tests {
         assert_eq!(sentence.phrase(3, &["at most"]), None);
         assert_eq!(sentence.left("slower"), ["p99", "<", "10ms", "5", "%"]);
         assert!(sentence.longest(2, |words| (words == "10ms").then_some(())).is_some());
+    }
+
+    #[test]
+    fn a_slash_divides_words_but_for_paths_and_rates() {
+        for (said, meant) in [
+            ("ext4 and/or xfs, 24/7", "ext4 and or xfs 24 7"),
+            ("switch / camera for /", "switch camera for /"),
+            ("200 MB/s from /srv/none to ~/none", "200 MB/s from /srv/none to ~/none"),
+            ("btrfs w/o compression, I don\u{2019}t know", "btrfs without compression I don't know"),
+            ("image:/tmp/x@1GB", "image:/tmp/x@1GB"),
+        ] {
+            let sentence = Sentence::new(&[said.to_owned()]);
+            let words: Vec<&str> = (0..sentence.len()).map(|at| sentence.original(at)).collect();
+            assert_eq!(words.join(" "), meant);
+        }
     }
 }

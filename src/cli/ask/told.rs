@@ -6,6 +6,7 @@ use fsverdict_report::{listing, wrap};
 use fsverdict_text::{Bytes, duration_text, join_names, quoted};
 
 use super::asked_plan::AskedPlan;
+use super::left_out::LeftOutReason;
 use super::prompt::WIDTH;
 use super::question::{AskedWork, Question};
 use super::settings::phase_of_throughput;
@@ -31,7 +32,14 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         entries.push(entry("data", is, ""));
     }
     entries.extend(asked.left_out.groups().map(|(reason, names)| {
-        entry("left out", format!("{}: {}", join_names(names, MOST_NAMES, "and"), reason.describe()), "")
+        let names = join_names(names, MOST_NAMES, "and");
+        let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
+        match (reason, must.as_slice()) {
+            (LeftOutReason::Unable, [_, ..]) => {
+                entry("left out", format!("{names}: without {}", must.join(" or ")), "")
+            }
+            _ => entry("left out", format!("{names}: {}", reason.describe()), ""),
+        }
     }));
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     entries.extend(requirements(question));

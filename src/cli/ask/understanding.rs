@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fsverdict_judgement::plan::Preset;
+use fsverdict_judgement::plan::{Preset, once_each};
 use fsverdict_text::{Reason, quoted};
 
 use super::super::CliError;
@@ -12,9 +12,9 @@ use super::heard_faults::take_faults;
 use super::heard_work::HeardWork;
 use super::prompt::{ask_device, ask_must, ask_work, goes_on_without};
 use super::question::{AskedDevice, AskedWork, Question};
-use super::sentence::Said;
+use super::sentence::{Said, is_in};
 use super::understood::{device_of, heard_work, is_folder, property_of, work_of};
-use super::vocabulary::may_change_question;
+use super::vocabulary::{EXCLUDING, is_option, may_change_question};
 
 /// A question, and the time for its answer if there was a word about that.
 pub(super) struct Understood {
@@ -98,16 +98,67 @@ fn doubts(heard: &HeardQuestion) -> Vec<String> {
 }
 
 fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
-    let also: Vec<String> =
-        heard.other_works.iter().map(|said| format!("`fsverdict ask {}`", said.value.name)).collect();
+    let devices: Vec<String> = heard.devices.iter().map(|device| format!(" on {device}")).collect();
+    let named: Vec<&str> = heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
+    let between = if named.is_empty() { String::new() } else { format!(", {}", named.join(" or ")) };
+    let also = heard
+        .other_works
+        .iter()
+        .map(|said| format!("`fsverdict ask '{}{}{between}'`", said.value.name, devices.concat()));
+    let also = once_each(also);
     let hint = match also.as_slice() {
-        [] => "leave these words out, or say them otherwise: one question is about one work; `fsverdict ask --help` has examples".to_owned(),
-        some => format!("one question is about one work: leave the other out, and ask it separately: {}", some.join(", ")),
+        [] => hint_for(doubts),
+        some => format!(
+            "one question is about one work: leave the other out, and ask it separately: {}",
+            some.join(", ")
+        ),
     };
     CliError::Usage(Reason::new(
         format!("not understood as part of one question: {}", doubts.join(", ")),
         hint,
     ))
+}
+
+/// How to say what such words were probably meant for. To leave them out may turn the question round.
+fn hint_for(doubts: &[String]) -> String {
+    const COMPARE: &str = "against compared comparing only instead";
+    let is_any = |is: &dyn Fn(&str) -> bool| doubts.iter().any(|doubt| is(&doubt.to_lowercase()));
+    let has_unit = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(':');
+    let limits = "below under above over less more least most percentile latency latencies throughput bandwidth iops % percent";
+    let ways = [
+        (is_any(&|word| word.contains("?)")), "check the spelling of the filesystem"),
+        (
+            is_any(&|word| is_in(word, EXCLUDING) || is_in(word, "but unless off")),
+            "a filesystem is left out by `not btrfs`, a feature by `without encryption`",
+        ),
+        (
+            is_any(&|word| {
+                is_in(word, limits) || word.starts_with('p') && has_unit(&word[1..]) || has_unit(word)
+            }),
+            "a limit is said as `p99 below 5 ms`, `worst below 20 ms` or `at least 200 MB/s`, and the time for the answer as `in 5 minutes`",
+        ),
+        (
+            is_any(&|word| word.contains("setting of the program")),
+            "settings of a program are varied in a plan: `fsverdict show postgres > mine.toml`",
+        ),
+        (
+            is_any(&|word| is_option(word) && !word.contains("setting of the program")),
+            "options stand whole behind their filesystem: `btrfs compress=zstd:1 or compress=zstd:3 for mail`",
+        ),
+        (
+            is_any(&|word| word.starts_with("raid")),
+            "`fsverdict ask nas` compares mirrors of two disks; docs/reference/layers.md has other arrays for a plan",
+        ),
+        (
+            is_any(&|word| is_in(word, COMPARE) || is_in(word, "cost costs costing overhead penalty price")),
+            "two are compared by `ext4 or xfs`, a feature by `with and without encryption`",
+        ),
+    ];
+    let ways: Vec<&str> = ways.iter().filter(|(applies, _)| *applies).map(|(_, way)| *way).collect();
+    match ways.as_slice() {
+        [] => "say it otherwise; `fsverdict ask --help` has examples".to_owned(),
+        some => some.join("; "),
+    }
 }
 
 fn work(
@@ -188,9 +239,17 @@ fn device(
         },
         [one] if !one.is_empty() => device_of(one).map(Some),
         several => {
+            // `an archive disk, hdd` is one device that was named twice.
+            let devices = several.iter().map(|word| device_of(word)).collect::<Result<Vec<_>, _>>();
+            if let Ok([first, rest @ ..]) = devices.as_deref()
+                && rest.iter().all(|other| other.source == first.source)
+            {
+                return Ok(Some(AskedDevice { said: several.join(", "), ..first.clone() }));
+            }
             let none = several.len() == 1;
+            let names = format!("more than one device is named: {}", several.join(", "));
             Err(CliError::Usage(Reason::new(
-                if none { "no device is named behind `on`" } else { "more than one device is named" },
+                if none { "no device is named behind `on`" } else { &names },
                 "one question is about one device: fsverdict ask mail on hdd; without `on` it is the question's own",
             )))
         }

@@ -9,7 +9,7 @@ pub(super) const FILLING: &str = "\
     there lie lies would will would like was were am so then when if also just some any all most put install installed \
     format formatted setup set up get give gets make makes slow slower quick quickly always time day days going run runs \
     running happy suited suitable suits recommend recommended recommendation advice difference thanks hi hello question \
-    one ones this these those them they plain style disk disks way ways own you your data stays stay";
+    one ones this these those them they plain style disk disks way ways own you your data stays stay old new cheap";
 
 /// Between `on` and the device.
 pub(super) const BEFORE_DEVICE: &str = "\
@@ -24,7 +24,52 @@ pub(super) const NOT_TRIED: &str = "\
     apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
 
 /// Words before something that is not wanted.
-pub(super) const EXCLUDING: &str = "not no without except excluding nor never";
+pub(super) const EXCLUDING: &str =
+    "not no without except excluding nor never neither besides avoid avoiding hate";
+
+/// Phrases before a filesystem that is not wanted, longer ones first.
+pub(super) const EXCLUDING_PHRASES: &[&str] = &[
+    "anything other than",
+    "stay away from",
+    "must not be",
+    "should not be",
+    "can not be",
+    "do not want",
+    "do not like",
+    "do not trust",
+    "do not use",
+    "anything but",
+    "everything but",
+    "all but",
+    "any but",
+    "other than",
+    "apart from",
+    "aside from",
+    "except for",
+    "away from",
+    "cannot be",
+    "can't be",
+    "don't want",
+    "don't like",
+    "don't trust",
+    "don't use",
+    "dont want",
+    "dont like",
+    "dont trust",
+    "dont use",
+    "not want",
+    "not use",
+];
+
+/// Phrases behind a filesystem that is not wanted.
+pub(super) const EXCLUDED_BEHIND: &[&str] = &[
+    "is out of the question",
+    "is not an option",
+    "is no option",
+    "is not allowed",
+    "is excluded",
+    "excluded",
+];
 
 /// Words that change a question at any place, besides those that exclude, have a digit, or look like an option.
 const CHANGING: &str = "\
@@ -68,14 +113,34 @@ pub(super) const COST_PHRASES: &[&str] = &[
     "hurts",
 ];
 
-/// Whether a word that was not understood may change the question: one that negates or compares, a number, or an option.
+/// Whether a word that was not understood may change the question: one that negates or compares, a limit, or an option.
 pub(super) fn may_change_question(word: &str) -> bool {
-    let is_option = word.starts_with('-') || word.contains('=');
     let has_digit = word.contains(|letter: char| letter.is_ascii_digit());
-    is_option
-        || has_digit
+    is_option(word)
+        || has_digit && !is_quantity(word)
         || super::sentence::is_in(word, EXCLUDING)
         || super::sentence::is_in(word, CHANGING)
+}
+
+/// Whether a word is written like an option, or a setting.
+pub(super) fn is_option(word: &str) -> bool {
+    word.starts_with('-') || word.contains('=') || word.contains(':')
+}
+
+/// Whether a word says how much or how many there is, or which release: `4TB`, `2`, `4x8TB`, `26.04`, `500k`. Times and rates are
+/// limits.
+fn is_quantity(word: &str) -> bool {
+    const UNITS: &str =
+        "k m kb mb gb tb pb kib mib gib tib g t gig gigs x ghz th st nd rd bay bays core cores";
+    let word = word.to_lowercase();
+    let is_number = |part: &str| {
+        let unit = part.trim_start_matches(|one: char| one.is_ascii_digit() || ".,~".contains(one));
+        unit.len() < part.len()
+            && (unit.is_empty() || super::sentence::is_in(unit.trim_matches(['-', '+']), UNITS))
+            || unit == "+"
+    };
+    let parts: Vec<&str> = word.split('x').filter(|part| !part.is_empty()).collect();
+    !parts.is_empty() && parts.iter().all(|part| is_number(part))
 }
 
 /// A number in digits or in words.
@@ -96,4 +161,19 @@ pub(super) fn number_called(word: &str) -> Option<f64> {
     ];
     let in_words = WORDS.iter().find(|(name, _)| *name == word).map(|(_, number)| *number);
     in_words.or_else(|| word.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_change_question;
+
+    #[test]
+    fn quantities_do_not_change_a_question_and_limits_do() {
+        for word in ["2", "4tb", "4x8TB", "500k", "26.04", "256GB", "4-bay", "2x", "1,000", "10th"] {
+            assert!(!may_change_question(word), "{word}");
+        }
+        for word in ["p99", "5ms", "raid5", "zstd:3", "-b", "a=b", "3min", "200mb/s", "under", "besides"] {
+            assert!(may_change_question(word), "{word}");
+        }
+    }
 }
