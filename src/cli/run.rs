@@ -79,6 +79,9 @@ pub(super) struct RunArguments {
     /// Make every check, print every command line and the estimated time, and run nothing; needs no root
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Whether the plan is one that `ask` made of a question.
+    #[arg(skip)]
+    answers_question: bool,
     #[command(flatten)]
     pub(super) pager: PagerArguments,
     #[command(flatten)]
@@ -139,6 +142,7 @@ impl RunArguments {
             erase: Vec::new(),
             open: false,
             dry_run: false,
+            answers_question: true,
             pager: PagerArguments::default(),
             sites: SiteArguments::default(),
             conduct: Conduct { jobs: None, quiet: false, yes: false, allow_network: false, all: false },
@@ -172,7 +176,8 @@ impl RunArguments {
             Some(path) => FolderRequest::Named(path.clone()),
             None => FolderRequest::Unnamed(default_folder(&self.plan)),
         };
-        Ok(RunRequest { plan, folder, place, jobs: self.conduct.jobs(), erase: self.erase.clone() })
+        let (jobs, erase, needs_rivals) = (self.conduct.jobs(), self.erase.clone(), self.answers_question);
+        Ok(RunRequest { plan, folder, place, jobs, erase, needs_rivals })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Carries out a run: its session with all trials, then the faults of its plan.
 
-use crate::study::{Permission, RunFolder, Session};
+use crate::study::{Permission, Prospect, RunFolder, Session};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::choose_lab;
@@ -30,11 +30,30 @@ pub fn carry_out(request: RunRequest, view: &dyn RunView) -> Result<RunOutcome, 
 /// # Errors
 /// Fails before anything is written to the device: as [`Session::begin`], or when there is no lab for the run.
 pub fn begin_session(request: RunRequest, view: &dyn RunView) -> Result<Session, RunnerError> {
-    let RunRequest { plan, folder, jobs, erase, .. } = request;
+    let RunRequest { plan, folder, jobs, erase, needs_rivals, .. } = request;
     let choice = choose_lab(&plan, plan.lab).map_err(RunnerError::Lab)?;
     let choice = choice.with_jobs(jobs).map_err(RunnerError::Jobs)?;
+    if needs_rivals {
+        let permission = Permission { erase: &erase, ask: &|_| None };
+        check_rivals(&plan, &Prospect::from_plan(&plan, choice.lab.as_ref(), &permission))?;
+    }
     let permission = Permission { erase: &erase, ask: &|refusal| view.ask_identity(refusal) };
     Session::begin(plan, choice, &folder, &permission).map_err(RunnerError::NotBegun)
+}
+
+/// Checks that at least two of the candidates can be tried here, if the plan has so many.
+fn check_rivals(plan: &Plan, prospect: &Prospect) -> Result<(), RunnerError> {
+    let able: Vec<&str> = plan
+        .candidates
+        .iter()
+        .map(|one| one.name.as_str())
+        .filter(|name| prospect.reason_to_skip(name).is_none())
+        .collect();
+    let ([only], Some((name, reason))) = (able.as_slice(), prospect.skipped.first()) else { return Ok(()) };
+    let reason = reason.clone().after(format!(
+        "only {only} can be tried here, so that there is nothing to compare it with: {name}: "
+    ));
+    Err(RunnerError::NoRivals(reason))
 }
 
 /// Conducts a session to its end, and examines the faults of the plan in the remaining time of the run.

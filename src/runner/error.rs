@@ -23,6 +23,9 @@ pub enum RunnerError {
     /// The lab cannot run so many trials at once.
     #[error(transparent)]
     Jobs(LabError),
+    /// Of the candidates that were to be compared only one can be tried here.
+    #[error("{}", .0.what)]
+    NoRivals(Reason),
     #[error(transparent)]
     NotBegun(SessionError),
     #[error("{source}")]
@@ -91,7 +94,7 @@ impl Hinted for RunnerError {
                 source.reason().and_hint(hint)
             }
             RunnerError::Journal(error) => error.reason(),
-            RunnerError::View(reason) => reason.clone(),
+            RunnerError::View(reason) | RunnerError::NoRivals(reason) => reason.clone(),
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct RunRequest {
     pub jobs: Option<usize>,
     /// The identities of the devices that may be erased (`--erase`).
     pub erase: Vec<String>,
+    /// Whether the run is pointless if only one of its candidates can be tried here: it answers a question between them.
+    pub needs_rivals: bool,
 }
 
 /// Where the blocks of a run are conducted.

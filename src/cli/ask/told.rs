@@ -42,6 +42,10 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         }
     }));
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
+    if let [only] = asked.plan.candidates.as_slice() {
+        let is = format!("nothing is compared: only {} is left; its times are measured", only.name);
+        entries.push(entry("note", is, ""));
+    }
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
     entries.extend(

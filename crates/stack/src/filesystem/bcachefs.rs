@@ -4,6 +4,7 @@ use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
 const BCACHEFS_TOOLS: Packages = Packages {
@@ -34,6 +35,14 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
     ],
     takes_several: true,
     joins_devices: true,
+    // There is no way back to one but copying.
+    snapshots: Some(SnapshotPrograms {
+        create: &["bcachefs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],
+        told: false,
+        delete: &[&["bcachefs", "subvolume", "delete", "{mount}/.snapshot-{id}"]],
+        rollback: None,
+        shown: Some(".snapshot-{id}"),
+    }),
     fsck: Some(Fsck {
         tool: Tool { program: "bcachefs", version: &["version"], packages: BCACHEFS_TOOLS },
         // -K: the tools write everything themselves, like those of the other filesystems.
