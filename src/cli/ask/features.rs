@@ -167,9 +167,15 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
     }
     let algorithm = sentence.is(from, "zstd lzo zlib").then(|| sentence.text(from));
     let named = from + usize::from(algorithm.is_some());
-    let (mut range, (feature, has)) = CALLED
+    let called = CALLED
         .iter()
-        .find_map(|(words, feature, has)| Some((sentence.phrase(named, &[words])?, (*feature, *has))))?;
+        .find_map(|(words, feature, has)| Some((sentence.phrase(named, &[words])?, (*feature, *has))));
+    // `btrfs with zstd`: the algorithm alone.
+    let alone = || {
+        let is_alone = algorithm.is_some() && sentence.is_free(from);
+        is_alone.then_some((from..from + 1, (Feature::Compression, true)))
+    };
+    let (mut range, (feature, has)) = called.or_else(alone)?;
     let mut wanted = wanted.map(|wanted| wanted == has);
     if let Some(both) = sentence.phrase(range.end, BOTH_BEHIND) {
         wanted = None;

@@ -66,6 +66,16 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
     // A backup of a laptop is no backup on it.
     heard.device_of_place = heard.device_of_place.filter(|_| !has_owner);
     heard.near.retain(|near| !sure.iter().any(|said| said.value.preset.name == near.value.name));
+    // `raw photos in ~/Pictures`: the words describe the files of the folder.
+    if let Some(folder) = &mut heard.work {
+        sure.retain(|said| {
+            let describes = said.value.asked_by.files;
+            if describes {
+                folder.words = format!("{}, {}", folder.words, said.words);
+            }
+            !describes
+        });
+    }
     let mut named = sure.into_iter().map(|said| Said::new(said.value.preset, said.words));
     if heard.work.is_none() {
         heard.work = named.next().map(|said| Said::new(HeardWork::Preset(said.value), said.words));

@@ -106,7 +106,10 @@ fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
         .iter()
         .map(|said| format!("`fsverdict ask '{}{}{between}'`", said.value.name, devices.concat()));
     let also = once_each(also);
+    let nearest: Vec<String> =
+        heard.near.iter().map(|said| format!("`fsverdict ask {}`", said.value.name)).collect();
     let hint = match also.as_slice() {
+        [] if !nearest.is_empty() => format!("nearest to that: {}", nearest.join(", ")),
         [] => hint_for(doubts),
         some => format!(
             "one question is about one work: leave the other out, and ask it separately: {}",

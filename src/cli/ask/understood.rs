@@ -4,7 +4,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use fsverdict_disk::device::{Model, built_in};
-use fsverdict_judgement::plan::{DeviceSource, RequiredProperty};
+use fsverdict_judgement::plan::{DeviceSource, RequiredProperty, once_each};
 use fsverdict_text::{Reason, quoted, suggest};
 use fsverdict_workload::dataset::holds_data;
 
@@ -142,12 +142,15 @@ fn and_more(hint: &str, more: &str) -> String {
     format!("{hint}{mark} {more}")
 }
 
-/// The word that was meant, where one is near; else the first word of each kind.
+/// The words that were meant, where some are near; else the first word of each kind.
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
-    let suggested = suggest(said, known);
-    match suggested.starts_with("did you mean") {
-        true => suggested,
-        false => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
+    let whole = [said].into_iter().filter(|said| said.contains(' '));
+    let meant = whole.chain(said.split(' ')).filter(|word| word.len() > 3).map(|word| suggest(word, known));
+    let meant =
+        once_each(meant.filter_map(|hint| Some(hint.strip_prefix("did you mean ")?.replace('?', ""))));
+    match meant.as_slice() {
+        [] => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
+        some => format!("did you mean {}?", some.join(", ")),
     }
 }
 
