@@ -60,7 +60,9 @@ fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result
         return Err(only_layered(&first.filesystem, name));
     }
     let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
-    let is_safe = |one: &Candidate| has_property(one, RequiredProperty::CrashSafe);
+    let is_safe = |one: &Candidate| {
+        has_property(one, RequiredProperty::CrashSafe) && filesystem::documented_prices(one).next().is_none()
+    };
     let gave_up = |one: &Candidate| {
         named.contains(&one.filesystem.as_str())
             && !is_safe(one)
