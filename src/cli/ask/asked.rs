@@ -58,15 +58,18 @@ fn refused(work: &str, device: Option<&str>, must: &[&str]) -> String {
 
 #[test]
 fn every_question_on_every_device_is_a_plan_or_says_why_not() {
-    let folder = std::env::temp_dir();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "content").unwrap();
     let devices: Vec<Option<&str>> = devices()
         .iter()
         .map(|kind| Some(kind.called.words[0].as_str()))
         .chain([Some("image:8GiB"), Some("/dev/sdz"), None])
         .collect();
-    for work in presets().iter().map(|preset| preset.name).chain([folder.to_str().unwrap()]) {
-        for device in &devices {
-            for must in [&[][..], &["encryption"], &["windows"], &["snapshots"]] {
+    for work in presets().iter().map(|preset| preset.name).chain([folder.path().to_str().unwrap()]) {
+        for (at, device) in devices.iter().enumerate() {
+            // What is required changes the candidates, which few devices have a say in.
+            let musts = [&[][..], &["encryption"], &["windows"], &["snapshots"]];
+            for must in &musts[..if at % 5 == 0 { musts.len() } else { 1 }] {
                 let case = format!("{work} on {device:?} {must:?}");
                 match asked(work, *device, must) {
                     Ok(AskedPlan { plan, .. }) => {
