@@ -59,8 +59,9 @@ pub use asked_by::AskedBy;
 pub use axes::{AXES, csv_columns, find_axis};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
 pub use call_trace::{
-    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN, NameBefore,
-    OpenFlags, SegmentOrigin, TraceState, TraceTotals, TracedCall, TracedFile, TracedName, TracedSegment,
+    CallFault, CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN,
+    NameBefore, OpenFlags, SegmentOrigin, TraceState, TraceTotals, TracedCall, TracedFile, TracedName,
+    TracedSegment,
 };
 pub use candidate::{Candidate, DIRECTORY, Environment, FREE_CPU};
 pub use change::Overrides;

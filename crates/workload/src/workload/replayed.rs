@@ -32,7 +32,7 @@ pub(super) fn verify_replayed_files(
     };
     let end = trace
         .final_state()
-        .map_err(|what| wrong(Path::new(""), what, "a trace that was checked".to_owned()))?;
+        .map_err(|fault| wrong(Path::new(""), fault.to_string(), "a trace that was checked".to_owned()))?;
     let root = open_path_quietly(at).map_err(|errno| verify_failure(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
     for (number, name) in (1_u32..).zip(trace.names()) {

@@ -4,14 +4,18 @@
 //! Names are numbers, each with the number of its parent directory and its length; the replay generates names and
 //! content. Every trace is validated: each call finds the objects on which it works.
 
+mod fault;
 mod segments;
 mod state;
 mod text;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use fsverdict_text::Reason;
 
+pub use fault::CallFault;
 pub use segments::{SegmentOrigin, TracedFile, TracedSegment};
 pub use state::TraceState;
 
@@ -199,7 +203,7 @@ impl CallTrace {
             return Err(Reason::new(what, "keep a part of it"));
         }
         for (at, call) in calls.iter().enumerate() {
-            state.apply(call.work).map_err(|what| trace_reason(format!("call {}: {what}", at + 1)))?;
+            state.apply(call.work).map_err(|fault| trace_reason(format!("call {}: {fault}", at + 1)))?;
             match call.work {
                 CallWork::Read { length, .. } => totals.read = totals.read.saturating_add(length),
                 CallWork::Write { length, .. } => totals.written = totals.written.saturating_add(length),
@@ -238,7 +242,7 @@ impl CallTrace {
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have met.
-    pub fn final_state(&self) -> Result<TraceState, String> {
+    pub fn final_state(&self) -> Result<TraceState, CallFault> {
         let mut state = TraceState::initial_state(&self.names)?;
         self.calls.iter().try_for_each(|call| state.apply(call.work))?;
         Ok(state)
@@ -280,6 +284,6 @@ impl CallTrace {
     }
 }
 
-fn trace_reason(what: String) -> Reason {
+fn trace_reason(what: impl fmt::Display) -> Reason {
     Reason::new(what, "`fsverdict capture --trace FILE` writes such a list of calls")
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fault::CallFault;
 use super::segments::{SegmentOrigin, TracedFile, TracedSegment};
 use super::{CallWork, LARGEST_CALL, MOST_NAMES, MOST_OPEN, NameBefore, OpenFlags, TracedName};
 use fsverdict_text::limits;
@@ -38,9 +39,9 @@ impl TraceState {
     /// Before the first call.
     ///
     /// # Errors Describes the fault of a name.
-    pub fn initial_state(names: &[TracedName]) -> Result<Self, String> {
+    pub fn initial_state(names: &[TracedName]) -> Result<Self, CallFault> {
         if names.len() > MOST_NAMES {
-            return Err(format!("it has {} names, and may have {MOST_NAMES}", names.len()));
+            return Err(CallFault::TooManyNames(names.len()));
         }
         let mut state = TraceState {
             parents: vec![0],
@@ -53,7 +54,7 @@ impl TraceState {
         let (mut depths, mut lengths) = (vec![0_usize], vec![0_usize]);
         for (number, name) in (1_usize..).zip(names) {
             let parent = name.parent as usize;
-            let wrong = |what: &str| Err(format!("name {number}: {what}"));
+            let wrong = |fault| Err(CallFault::Name { number, fault });
             if parent >= number {
                 return wrong("its directory must be listed before it");
             }
@@ -126,17 +127,17 @@ impl TraceState {
     }
 
     /// The object that has this name.
-    fn object_named(&self, name: u32) -> Result<Bearer, String> {
+    fn object_named(&self, name: u32) -> Result<Bearer, CallFault> {
         match self.bearers.get(name as usize) {
             Some(bearer) if name > 0 => Ok(*bearer),
-            _ => Err(format!("there is no name {name}")),
+            _ => Err(CallFault::UnknownName(name)),
         }
     }
 
-    fn rebind_name(&mut self, name: u32, bearer: Bearer) -> Result<(), String> {
+    fn rebind_name(&mut self, name: u32, bearer: Bearer) -> Result<(), CallFault> {
         let parent = self.parents[name as usize] as usize;
         if self.bearers[parent] != Bearer::Directory {
-            return Err(format!("the parent of name {name} is not a directory"));
+            return Err(CallFault::ParentIsNoDirectory(name));
         }
         let before = std::mem::replace(&mut self.bearers[name as usize], bearer);
         self.inside[parent] -= u32::from(before != Bearer::Nothing);
@@ -144,29 +145,29 @@ impl TraceState {
         Ok(())
     }
 
-    fn file(&mut self, file: u32) -> Result<&mut TracedFile, String> {
-        let number = *self.open.get(&file).ok_or_else(|| format!("file {file} is not open"))?;
-        self.files.get_mut(number as usize).ok_or_else(|| format!("file {file} is not there"))
+    fn file(&mut self, file: u32) -> Result<&mut TracedFile, CallFault> {
+        let number = self.number_of(file)?;
+        self.files.get_mut(number as usize).ok_or(CallFault::NotOpen(file))
     }
 
     /// Does one call.
     ///
     /// # Errors Fails if the call does not find its object, or is out of bounds. The state is unchanged then.
-    pub fn apply(&mut self, work: CallWork) -> Result<(), String> {
+    pub fn apply(&mut self, work: CallWork) -> Result<(), CallFault> {
         let free = |bearer, name| match bearer {
             Bearer::Nothing => Ok(()),
-            _ => Err(format!("name {name} is there already")),
+            _ => Err(CallFault::NameExists(name)),
         };
         match work {
             CallWork::Open { file, name, flags } => self.open(file, name, flags)?,
             CallWork::Close { file } => {
-                self.open.remove(&file).ok_or_else(|| format!("file {file} is not open"))?;
+                self.open.remove(&file).ok_or(CallFault::NotOpen(file))?;
             }
             CallWork::Read { file, offset, length } => {
                 let end = end_of(offset, length)?;
                 let size = self.file(file)?.size;
                 if end > size {
-                    return Err(format!("it reads up to {end} of a file of {size} bytes"));
+                    return Err(CallFault::ReadsBeyondEnd { end, size });
                 }
             }
             CallWork::Write { file, offset, length } => {
@@ -179,7 +180,7 @@ impl TraceState {
             CallWork::Fsync { file } | CallWork::Fdatasync { file } => drop(self.file(file)?.size),
             CallWork::Truncate { file, size } => {
                 if size > limits::SIZE {
-                    return Err("it makes a file larger than 1 PiB".to_owned());
+                    return Err(CallFault::FileTooLarge);
                 }
                 let file = self.file(file)?;
                 let (before, after) = file.overwrite_range(size, u64::MAX, None);
@@ -188,7 +189,7 @@ impl TraceState {
             }
             CallWork::Reserve { file, offset, length } => {
                 let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE && length > 0);
-                let end = end.ok_or_else(|| "it sets no or too many bytes aside".to_owned())?;
+                let end = end.ok_or(CallFault::ReservedRange)?;
                 let file = self.file(file)?;
                 file.size = file.size.max(end);
             }
@@ -198,11 +199,11 @@ impl TraceState {
             }
             CallWork::RemoveFile { name } => match self.object_named(name)? {
                 Bearer::File(_) => self.rebind_name(name, Bearer::Nothing)?,
-                _ => return Err(format!("name {name} is no file")),
+                _ => return Err(CallFault::NotFile(name)),
             },
             CallWork::RemoveDirectory { name } => match self.object_named(name)? {
                 Bearer::Directory if self.entries_in(name) == 0 => self.rebind_name(name, Bearer::Nothing)?,
-                _ => return Err(format!("name {name} is no empty directory")),
+                _ => return Err(CallFault::NotEmptyDirectory(name)),
             },
             CallWork::Rename { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
                 // Of two names of one file both stay (rename(2)).
@@ -211,24 +212,24 @@ impl TraceState {
                     self.rebind_name(to, Bearer::File(file))?;
                     self.rebind_name(from, Bearer::Nothing)?;
                 }
-                _ => return Err(format!("name {from} is no file, or {to} a directory")),
+                _ => return Err(CallFault::Rename { from, to }),
             },
             CallWork::Link { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
                 (Bearer::File(file), Bearer::Nothing) => self.rebind_name(to, Bearer::File(file))?,
-                _ => return Err(format!("name {from} is no file, or {to} is there already")),
+                _ => return Err(CallFault::Link { from, to }),
             },
             // 0 is the folder itself.
             CallWork::Look { name: 0 } => {}
             CallWork::Look { name } => drop(self.object_named(name)?),
             CallWork::List { name } | CallWork::SyncDirectory { name } => {
                 if !self.is_directory(name) {
-                    return Err(format!("name {name} is no directory"));
+                    return Err(CallFault::NotDirectory(name));
                 }
             }
             CallWork::SyncFilesystem => {}
             CallWork::OpenUnnamed { file, directory } => {
                 if !self.is_directory(directory) {
-                    return Err(format!("name {directory} is no directory"));
+                    return Err(CallFault::NotDirectory(directory));
                 }
                 self.may_open(file)?;
                 let number = self.new_file(0);
@@ -247,19 +248,19 @@ impl TraceState {
     }
 
     /// The number of the file that is open so.
-    fn number_of(&self, file: u32) -> Result<u32, String> {
-        self.open.get(&file).copied().ok_or_else(|| format!("file {file} is not open"))
+    fn number_of(&self, file: u32) -> Result<u32, CallFault> {
+        self.open.get(&file).copied().ok_or(CallFault::NotOpen(file))
     }
 
-    fn copy_range(&mut self, from: (u32, u64), to: (u32, u64), length: u64) -> Result<(), String> {
+    fn copy_range(&mut self, from: (u32, u64), to: (u32, u64), length: u64) -> Result<(), CallFault> {
         let (from_end, end) = (copy_end(from.1, length)?, copy_end(to.1, length)?);
         let source = self.file(from.0)?;
         if from_end > source.size {
-            return Err(format!("it reads up to {from_end} of a file of {} bytes", source.size));
+            return Err(CallFault::ReadsBeyondEnd { end: from_end, size: source.size });
         }
         let copied = source.segments_in(from.1, from_end);
         if self.number_of(from.0)? == self.number_of(to.0)? && from.1 < end && to.1 < from_end {
-            return Err("the bytes that it copies overlap".to_owned());
+            return Err(CallFault::CopyOverlaps);
         }
         let target = self.file(to.0)?;
         // A copy of a hole is a hole.
@@ -277,17 +278,17 @@ impl TraceState {
         Ok(())
     }
 
-    fn may_open(&self, file: u32) -> Result<(), String> {
+    fn may_open(&self, file: u32) -> Result<(), CallFault> {
         if self.open.len() >= MOST_OPEN {
-            return Err(format!("more than {MOST_OPEN} files are open at once"));
+            return Err(CallFault::TooManyOpen);
         }
         if self.open.contains_key(&file) {
-            return Err(format!("file {file} is open already"));
+            return Err(CallFault::OpenAlready(file));
         }
         Ok(())
     }
 
-    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), String> {
+    fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFault> {
         self.may_open(file)?;
         let number = match self.object_named(name)? {
             Bearer::File(number) => number,
@@ -296,7 +297,7 @@ impl TraceState {
                 self.rebind_name(name, Bearer::File(number))?;
                 self.new_file(0)
             }
-            _ => return Err(format!("name {name} is no file")),
+            _ => return Err(CallFault::NotFile(name)),
         };
         self.open.insert(file, number);
         if flags.truncate
@@ -310,16 +311,16 @@ impl TraceState {
     }
 }
 
-fn end_of(offset: u64, length: u64) -> Result<u64, String> {
+fn end_of(offset: u64, length: u64) -> Result<u64, CallFault> {
     let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE);
     match end {
         Some(end) if (1..=LARGEST_CALL).contains(&length) => Ok(end),
-        _ => Err(format!("no call is of {length} bytes from {offset} on; it may be {LARGEST_CALL}")),
+        _ => Err(CallFault::MovedRange { offset, length }),
     }
 }
 
 /// Where a copy ends; it may be of a whole file.
-fn copy_end(offset: u64, length: u64) -> Result<u64, String> {
+fn copy_end(offset: u64, length: u64) -> Result<u64, CallFault> {
     let end = offset.checked_add(length).filter(|end| *end <= limits::SIZE && length > 0);
-    end.ok_or_else(|| format!("no call copies {length} bytes from {offset} on"))
+    end.ok_or(CallFault::CopiedRange { offset, length })
 }

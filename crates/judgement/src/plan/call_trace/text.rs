@@ -6,33 +6,28 @@ use std::str::SplitAsciiWhitespace;
 
 use fsverdict_text::Reason;
 
+use super::fault::CallLineFault;
 use super::{
     CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, NameBefore, OpenFlags,
     TracedCall, TracedName,
 };
 
-/// A stranger's word, no longer than a line can do with.
-fn shown(word: &str) -> String {
-    let short: String = word.chars().take(40).collect();
-    format!("{short:?}")
-}
-
 /// The numbers of a line.
 struct Numbers<'a>(SplitAsciiWhitespace<'a>);
 
 impl Numbers<'_> {
-    fn next(&mut self) -> Result<u64, String> {
-        let word = self.0.next().ok_or("a number is missing")?;
-        word.parse().map_err(|_| format!("{} is no whole number", shown(word)))
+    fn next(&mut self) -> Result<u64, CallLineFault> {
+        let word = self.0.next().ok_or(CallLineFault::NumberMissing)?;
+        word.parse().map_err(|_| CallLineFault::of_word(word, "is no whole number"))
     }
 
-    fn small(&mut self) -> Result<u32, String> {
+    fn small(&mut self) -> Result<u32, CallLineFault> {
         let number = self.next()?;
-        u32::try_from(number).map_err(|_| format!("{number} is no number of a file or name"))
+        u32::try_from(number).map_err(|_| CallLineFault::LargeNumber(number))
     }
 
-    fn end(mut self) -> Result<(), String> {
-        self.0.next().map_or(Ok(()), |word| Err(format!("{} is too much", shown(word))))
+    fn end(mut self) -> Result<(), CallLineFault> {
+        self.0.next().map_or(Ok(()), |word| Err(CallLineFault::of_word(word, "is too much")))
     }
 }
 
@@ -46,18 +41,17 @@ impl std::str::FromStr for CallTrace {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let told = |what: String| {
+            let told = |fault: CallLineFault| {
                 let hint = "docs/reference/plan-format.md says what may stand there";
-                Reason::new(format!("line {} of its calls: {what}", at + 1), hint)
+                Reason::new(format!("line {} of its calls: {fault}", at + 1), hint)
             };
             match name(line).map_err(told)? {
-                Some(_) if !calls.is_empty() => return Err(told("names come before calls".to_owned())),
+                Some(_) if !calls.is_empty() => return Err(told(CallLineFault::NameAfterCall)),
                 Some(name) => names.push(name),
                 None => call(line, &mut calls).map_err(told)?,
             }
             if names.len() > MOST_NAMES || calls.len() > MOST_CALLS {
-                let most = format!("more than {MOST_NAMES} names or {MOST_CALLS} calls");
-                return Err(told(most));
+                return Err(told(CallLineFault::TooMany));
             }
         }
         if calls.is_empty() {
@@ -79,7 +73,7 @@ impl TryFrom<String> for CallTrace {
 }
 
 /// The name that a line describes, if it does.
-fn name(line: &str) -> Result<Option<TracedName>, String> {
+fn name(line: &str) -> Result<Option<TracedName>, CallLineFault> {
     let mut words = line.split_ascii_whitespace();
     let kind = words.next().unwrap_or_default();
     if !["dir", "file", "name"].contains(&kind) {
@@ -88,7 +82,7 @@ fn name(line: &str) -> Result<Option<TracedName>, String> {
     let mut numbers = Numbers(words);
     let parent = numbers.small()?;
     let length = numbers.next()?;
-    let length = u16::try_from(length).map_err(|_| format!("no name has {length} bytes"))?;
+    let length = u16::try_from(length).map_err(|_| CallLineFault::LongName(length))?;
     let before = match kind {
         "dir" => NameBefore::Directory,
         "file" => NameBefore::File(numbers.next()?),
@@ -99,16 +93,16 @@ fn name(line: &str) -> Result<Option<TracedName>, String> {
 }
 
 /// Adds the call of a line, or the several that go on from each other.
-fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
+fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
     let mut words = line.split_ascii_whitespace();
     let mut verb = words.next().unwrap_or_default();
     let mut pause_us = 0;
     if let Some(pause) = verb.strip_prefix('+') {
-        pause_us = pause.parse().map_err(|_| format!("{} is no pause in µs", shown(verb)))?;
+        pause_us = pause.parse().map_err(|_| CallLineFault::of_word(verb, "is no pause in µs"))?;
         if pause_us > LONGEST_PAUSE_US {
-            return Err(format!("a pause of {pause_us} µs is longer than an hour"));
+            return Err(CallLineFault::LongPause(pause_us));
         }
-        verb = words.next().ok_or("a pause is before a call")?;
+        verb = words.next().ok_or(CallLineFault::CallMissing)?;
     }
     let mut numbers = Numbers(words);
     let first = if verb == "syncfs" { 0 } else { numbers.small()? };
@@ -121,7 +115,7 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
                     "truncate" => flags.truncate = true,
                     "synced" => flags.synced = true,
                     "direct" => flags.direct = true,
-                    other => return Err(format!("{} is no way to open a file", shown(other))),
+                    other => return Err(CallLineFault::of_word(other, "is no way to open a file")),
                 }
             }
             CallWork::Open { file: first, name, flags }
@@ -134,11 +128,11 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
                 let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
                 times = count
                     .filter(|count| (1..=MOST_CALLS).contains(count))
-                    .ok_or_else(|| format!("{} is not how many times it goes on: x25", shown(word)))?;
+                    .ok_or_else(|| CallLineFault::of_word(word, "is not how many times it goes on: x25"))?;
                 numbers.0 = rest;
             }
             if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
-                return Err(format!("{times} calls of {length} bytes are out of bounds"));
+                return Err(CallLineFault::RepeatedCalls { times, length });
             }
             for number in 0..times {
                 let work = match verb {
@@ -174,7 +168,7 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), String> {
             length: numbers.next()?,
             shared: verb == "clone",
         },
-        other => return Err(format!("there is no call {}", shown(other))),
+        other => return Err(CallLineFault::UnknownCall(other.to_owned())),
     };
     calls.push(TracedCall { pause_us, work });
     numbers.end()
