@@ -15,8 +15,8 @@ mod text;
 
 pub use against::fit_model as fit_to_trace;
 pub use against::{
-    Durability, Fitted, Measured, RecordForm, ReplayError, RequestAccount, RequestRecord, TraceFault,
-    TraceScore, UnreadRequests, first_fifth, read_record, read_recording, replay_trace,
+    Durability, Fitted, LineFault, Measured, RecordForm, ReplayError, RequestAccount, RequestRecord,
+    TraceFault, TraceScore, UnreadRequests, first_fifth, read_record, read_recording, replay_trace,
 };
 pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};

@@ -7,7 +7,7 @@ use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockLetters, BlockOperation};
 use super::lines::{RequestShape, parse_seconds, parse_time, whole_number};
-use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
+use super::{LineFault, MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
 use crate::device::Action;
 
 struct SnoopLine<'a> {
@@ -31,7 +31,7 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 /// `None` where a line is not of this form.
-fn parse_line(line: &str) -> Option<Result<SnoopLine<'_>, String>> {
+fn parse_line(line: &str) -> Option<Result<SnoopLine<'_>, LineFault>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let fraction = |word: &str| word.contains(['.', ',']) && parse_time(word, 1e6).is_ok();
     let took = words.last().filter(|word| fraction(word))?;
@@ -89,8 +89,8 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
         let line = match line {
             Ok(line) if line.disk == disk => line,
             Ok(_) => continue,
-            Err(what) => {
-                strange.get_or_insert((number, what));
+            Err(fault) => {
+                strange.get_or_insert((number, fault));
                 continue;
             }
         };
@@ -118,13 +118,13 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
             took_ns: line.took_ns,
             line: number,
         };
-        taken.push(shape.validate_shape().map_err(|what| TraceFault::Line { line: number, what })?);
+        taken.push(shape.validate_shape().map_err(|fault| TraceFault::Line { line: number, fault })?);
         if taken.len() > MOST_REQUESTS {
             return Err(too_many());
         }
     }
-    if let Some((line, what)) = strange {
-        return Err(TraceFault::Line { line, what });
+    if let Some((line, fault)) = strange {
+        return Err(TraceFault::Line { line, fault });
     }
     Ok(ReadLines { requests: taken, account, notes: Vec::new() })
 }

@@ -1,8 +1,9 @@
 //! blkparse's text: `8,0 1 42 0.001234 777 D R 2048 + 8 [name]`, device, processor, number, seconds, process, event, letters, place.
 //! D is a request given to the driver, C one that was done, Q a bio that came in, R a request put back.
 
+use super::LineFault;
 use super::block_event::{BlockEvent, BlockEventKind};
-use super::lines::{parse_seconds, quoted_word, whole_number};
+use super::lines::{parse_seconds, whole_number};
 
 /// Whether a line is an event of blkparse's, of any kind.
 pub(super) fn is_line(line: &str) -> bool {
@@ -16,7 +17,7 @@ pub(super) fn is_line(line: &str) -> bool {
         && event.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
+pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, LineFault> {
     let words: Vec<&str> = line.split_whitespace().collect();
     // Sums stand below the events, and names of files before them.
     let [device, _, _, at, _, event, rwbs, rest @ ..] = words.as_slice() else { return Ok(None) };
@@ -39,11 +40,11 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent
 }
 
 /// The number between brackets at the end of a completion. The kernel's field is 16 bits wide and blkparse prints it without a sign.
-fn completion_error(rest: &[&str]) -> Result<i64, String> {
+fn completion_error(rest: &[&str]) -> Result<i64, LineFault> {
     let Some(word) = rest.last().and_then(|word| word.strip_prefix('[')?.strip_suffix(']')) else {
         return Ok(0);
     };
-    word.parse().map_err(|_| format!("{} is no error of a completion", quoted_word(word)))
+    word.parse().map_err(|_| LineFault::NoCompletionError((*word).to_owned()))
 }
 
 /// `8,0`.

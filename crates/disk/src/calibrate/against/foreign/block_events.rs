@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block_event::{BlockEvent, BlockEventKind};
 use super::tracker::{RequestTracker, follow_event};
-use super::{MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
+use super::{LineFault, MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
 
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
@@ -18,7 +18,7 @@ struct EventCounts {
 }
 
 /// Reads lines of one form: returns the event of a line, `None` if it has none, or the fault of the line.
-pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<Option<BlockEvent<'a>>, String>;
+pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<Option<BlockEvent<'a>>, LineFault>;
 
 /// Reads the requests of a device: the one that is asked for, or the only one.
 pub(super) fn read_block_events(
@@ -67,9 +67,10 @@ pub(super) fn read_block_events(
                 skips.chars().take(60).collect::<String>()
             ));
         }
-        let event = parse(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        let event = parse(at + 1, line).map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
         let Some(event) = event.filter(|event| event.device == device) else { continue };
-        follow_event(&mut tracker, &event, queued).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        follow_event(&mut tracker, &event, queued)
+            .map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
         if tracker.taken_count() > MOST_REQUESTS {
             return Err(too_many());
         }

@@ -6,8 +6,8 @@
 
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
-use super::lines::{RequestShape, parse_time, quoted_word, whole_number};
-use super::{LineForm, ReadLines};
+use super::lines::{RequestShape, parse_time, whole_number};
+use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
 
 /// A priority is a number of 16 bits.
@@ -31,7 +31,7 @@ fn is_number(word: &str) -> bool {
 }
 
 impl LineForm for FioLog {
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault> {
         let columns: Vec<&str> = line.split(',').map(str::trim).collect();
         let (done, took, direction, bytes, offset, issued) = match columns.as_slice() {
             [done, took, direction, bytes, offset, _] => (done, took, direction, bytes, offset, None),
@@ -39,18 +39,26 @@ impl LineForm for FioLog {
                 (done, took, direction, bytes, offset, Some(*issued))
             }
             [_, _, _, _, fifth] if whole_number(fifth).is_ok_and(|fifth| fifth > LARGEST_PRIORITY) => {
-                return Err("this log is of an old fio, which does not tell microseconds from nanoseconds: record it with fio 3.20 or newer".to_owned());
+                return Err(LineFault::NoSingleRequests(
+                    "this log is of an old fio, which does not tell microseconds from nanoseconds: record it with fio 3.20 or newer",
+                ));
             }
             [_, _, _, _, _] => {
-                return Err("a log of fio's without offsets (the fifth column is the priority): run it with --log_offset=1".to_owned());
+                return Err(LineFault::NoSingleRequests(
+                    "a log of fio's without offsets (the fifth column is the priority): run it with --log_offset=1",
+                ));
             }
             columns if columns.len() > 7 => {
-                return Err("a histogram of fio's (write_hist_log) has no single requests: run it with --write_lat_log=NAME --log_offset=1".to_owned());
+                return Err(LineFault::NoSingleRequests(
+                    "a histogram of fio's (write_hist_log) has no single requests: run it with --write_lat_log=NAME --log_offset=1",
+                ));
             }
             [_, _, _, _] => {
-                return Err("a log of fio's without offsets: run it with --log_offset=1".to_owned());
+                return Err(LineFault::NoSingleRequests(
+                    "a log of fio's without offsets: run it with --log_offset=1",
+                ));
             }
-            columns => return Err(format!("a line of fio's log has 6 or 7 columns, not {}", columns.len())),
+            columns => return Err(LineFault::ColumnCount(columns.len())),
         };
         let operation = match *direction {
             "0" => Action::Read,
@@ -65,7 +73,7 @@ impl LineForm for FioLog {
                 self.account.leave_out("calls of sync_file_range", unread);
                 return Ok(());
             }
-            other => return Err(format!("there is no direction {}", quoted_word(other))),
+            other => return Err(LineFault::UnknownDirection(other.to_owned())),
         };
         let took_ns = parse_time(took, 1.0)?;
         let issued_ns = match issued {
@@ -74,13 +82,12 @@ impl LineForm for FioLog {
         };
         let (offset, bytes) = (whole_number(offset)?, whole_number(bytes)?);
         if bytes == 0 && matches!(operation, Action::Read | Action::Write) {
-            return Err(
-                "a request of 0 bytes: the lines are averages of many requests; run it without log_avg_msec"
-                    .to_owned(),
-            );
+            return Err(LineFault::NoSingleRequests(
+                "a request of 0 bytes: the lines are averages of many requests; run it without log_avg_msec",
+            ));
         }
         if offset % 512 != 0 || bytes % 512 != 0 {
-            return Err("offset and length must be multiples of a sector, 512 bytes".to_owned());
+            return Err(LineFault::PartOfSector);
         }
         let shape = RequestShape {
             operation,

@@ -1,6 +1,7 @@
 //! Parses the parts that all forms of lines share: words as numbers and times, and a request made of them.
 
 use super::super::measured::{Durability, Measured};
+use super::LineFault;
 use crate::device::Action;
 use crate::device::trace::{Flags, Traced};
 
@@ -25,7 +26,7 @@ pub(super) struct RequestShape {
 
 impl RequestShape {
     /// Checks that a device may be asked for this.
-    pub(super) fn validate_shape(self) -> Result<Measured, String> {
+    pub(super) fn validate_shape(self) -> Result<Measured, LineFault> {
         let Self { operation, sector, sectors, issued_ns, took_ns, line } = self;
         // A discard moves nothing and may be as large as the device.
         let largest = match operation {
@@ -33,7 +34,7 @@ impl RequestShape {
             _ => LARGEST_SECTORS,
         };
         if sectors > largest || sector > LAST_SECTOR {
-            return Err(format!("no request is of {sectors} sectors from {sector} on"));
+            return Err(LineFault::Range { sector, sectors });
         }
         let record = Traced {
             submitted_ns: issued_ns,
@@ -48,22 +49,22 @@ impl RequestShape {
     }
 }
 
-pub(super) fn whole_number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("{} is no whole number", quoted_word(word)))
+pub(super) fn whole_number(word: &str) -> Result<u64, LineFault> {
+    word.parse().map_err(|_| LineFault::NoWholeNumber(word.to_owned()))
 }
 
 /// A time in some unit, in nanoseconds. A locale may have a comma for the decimal point.
-pub(super) fn parse_time(word: &str, unit_ns: f64) -> Result<u64, String> {
+pub(super) fn parse_time(word: &str, unit_ns: f64) -> Result<u64, LineFault> {
     let number = word.parse::<f64>().or_else(|_| word.replacen(',', ".", 1).parse::<f64>());
     match number.map(|number| number * unit_ns) {
         Ok(ns) if (0.0..=LATEST_NS as f64).contains(&ns) => Ok(ns.round() as u64),
-        _ => Err(format!("{} is no time", quoted_word(word))),
+        _ => Err(LineFault::NoTime(word.to_owned())),
     }
 }
 
 /// Seconds with a fraction, in nanoseconds: exact for the clock of a day, which 53 bits are too few for.
-pub(super) fn parse_seconds(word: &str) -> Result<u64, String> {
-    let wrong = || format!("{} is no time", quoted_word(word));
+pub(super) fn parse_seconds(word: &str) -> Result<u64, LineFault> {
+    let wrong = || LineFault::NoTime(word.to_owned());
     let (whole, fraction) = word.split_once(['.', ',']).unwrap_or((word, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
@@ -74,10 +75,4 @@ pub(super) fn parse_seconds(word: &str) -> Result<u64, String> {
     let fraction: u64 = nine.parse().map_err(|_| wrong())?;
     let ns = whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction));
     ns.filter(|ns| *ns <= LATEST_NS).ok_or_else(wrong)
-}
-
-/// A word of the recording, in quotes and no longer than a line can do with.
-pub(super) fn quoted_word(word: &str) -> String {
-    let short: String = word.chars().take(40).collect();
-    format!("{short:?}")
 }

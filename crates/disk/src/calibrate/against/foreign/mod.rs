@@ -6,6 +6,7 @@ mod biosnoop;
 mod blkparse;
 mod block_event;
 mod block_events;
+mod fault;
 mod fio_log;
 mod lines;
 mod perf;
@@ -16,9 +17,9 @@ mod tracker;
 
 use super::measured::{Durability, Measured};
 use crate::device::trace::{TraceReader, Traced};
-use fsverdict_text::{Hinted, Reason};
 
 pub use account::{RequestAccount, UnreadRequests};
+pub use fault::{LineFault, TraceFault};
 
 /// The most requests that a trace may have; a longer one would take minutes and memory for nothing.
 const MOST_REQUESTS: usize = 4_000_000;
@@ -28,28 +29,6 @@ const LONGEST_NS: u64 = 100_000_000_000_000_000;
 const LOOKED_AT: usize = 200;
 /// The reason for requests in our own traces that had not completed at the end.
 const UNDERWAY: &str = "issued, but not completed before the recording ended";
-
-/// A trace that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TraceFault {
-    #[error("line {line}: {what}")]
-    Line { line: usize, what: String },
-    #[error("{what}")]
-    Whole { what: String, hint: String },
-}
-
-impl Hinted for TraceFault {
-    fn hint(&self) -> Option<String> {
-        match self {
-            TraceFault::Line { .. } => None,
-            TraceFault::Whole { hint, .. } => Some(hint.clone()),
-        }
-    }
-
-    fn reason(&self) -> Reason {
-        Reason::new(self, self.hint().unwrap_or_default())
-    }
-}
 
 /// A form in which requests are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,8 +224,8 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
 
 /// One form of lines, each of which is about one request.
 trait LineForm {
-    /// Takes in the line of this number. `Err` describes the fault of the line.
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String>;
+    /// Takes in the line of this number. Fails if the line is no request of this form.
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault>;
 
     fn taken_count(&self) -> usize;
 
@@ -259,7 +238,7 @@ fn lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        form.take_line(at + 1, line).map_err(|what| TraceFault::Line { line: at + 1, what })?;
+        form.take_line(at + 1, line).map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
         if form.taken_count() > MOST_REQUESTS {
             return Err(too_many());
         }

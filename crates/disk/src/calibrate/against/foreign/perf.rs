@@ -1,5 +1,6 @@
 //! Block events as `perf script` and trace-cmd print them: `name 42 [001] 12.345678: block:block_rq_issue: 8,0 WS 4096 () 2048 + 8 [name]`.
 
+use super::LineFault;
 use super::blkparse::is_device;
 use super::block_event::{BlockEvent, BlockEventKind};
 use super::lines::{parse_seconds, whole_number};
@@ -33,7 +34,7 @@ fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     name.ends_with(':').then_some((time, name, details))
 }
 
-pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, String> {
+pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, LineFault> {
     let Some((at, name, details)) = split_line(line) else { return Ok(None) };
     let Some((_, kind)) = EVENTS.iter().find(|(known, _)| *known == name) else { return Ok(None) };
     let words: Vec<&str> = details.split_whitespace().collect();
@@ -45,7 +46,7 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent
     let place = plus.and_then(|at| Some((rest.get(at.checked_sub(1)?)?, rest.get(at + 1)?)));
     let (sector, sectors) = match place {
         Some((sector, sectors)) => (whole_number(sector)?, whole_number(sectors)?),
-        None => return Err("the event does not say where: sector + sectors".to_owned()),
+        None => return Err(LineFault::NoPlace),
     };
     // A flush has the place -1, which is printed without a sign.
     let (sector, sectors) = if sectors == 0 { (0, 0) } else { (sector, sectors) };

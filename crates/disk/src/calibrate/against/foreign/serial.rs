@@ -3,8 +3,8 @@
 
 use super::super::measured::Measured;
 use super::account::RequestAccount;
-use super::lines::{LATEST_NS, RequestShape, parse_time, quoted_word, whole_number};
-use super::{LineForm, ReadLines};
+use super::lines::{LATEST_NS, RequestShape, parse_time, whole_number};
+use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 impl LineForm for Serial {
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
             [kind, word, rest @ ..] if word.parse::<f64>().is_err() => (*kind, word.to_lowercase(), rest),
@@ -29,11 +29,10 @@ impl LineForm for Serial {
         let operation = match kind {
             "R" => Action::Read,
             "W" => Action::Write,
-            other => return Err(format!("R or W is wanted first, not {}", quoted_word(other))),
+            other => return Err(LineFault::UnknownKind(other.to_owned())),
         };
         let [sector, sectors, took, think] = rest else {
-            let what = "sector, sectors, µs taken and µs until the next are wanted";
-            return Err(format!("{what}; there are {} numbers", rest.len()));
+            return Err(LineFault::NumberCount(rest.len()));
         };
         let (sector, sectors) = (whole_number(sector)?, whole_number(sectors)?);
         let (took_ns, think_ns) = (parse_time(took, 1e3)?, parse_time(think, 1e3)?);

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::super::measured::{Durability, Measured};
-use super::ReadLines;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLetters, BlockOperation};
 use super::lines::{LARGEST_SECTORS, RequestShape};
+use super::{LineFault, ReadLines};
 use crate::device::Action;
 
 /// Ranges that begin before a completion and are asked whether it is a part of them.
@@ -114,7 +114,7 @@ impl RequestTracker {
     }
 
     /// Completes a request, or a part of one.
-    pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), String> {
+    pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), LineFault> {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
         let found = self.take_part(letters.operation, event.sector, event.sectors);
         let merged = if found.is_none() {
@@ -159,7 +159,7 @@ impl RequestTracker {
         self.finish_request(number, &completed, event.at_ns)
     }
 
-    fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), String> {
+    fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), LineFault> {
         if done.failed {
             self.account.leave_out(FAILED, done.as_unread());
             return Ok(());
@@ -307,7 +307,7 @@ pub(super) fn follow_event(
     tracker: &mut RequestTracker,
     event: &BlockEvent<'_>,
     queued: bool,
-) -> Result<(), String> {
+) -> Result<(), LineFault> {
     match event.kind {
         BlockEventKind::Queued if queued => tracker.issue_request(event),
         BlockEventKind::Issued if !queued => tracker.issue_request(event),
