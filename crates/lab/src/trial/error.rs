@@ -26,7 +26,7 @@ pub enum TrialError {
     #[error(transparent)]
     Work(#[from] WorkError),
     #[error("phase `{phase}`: {error}")]
-    Adapter { phase: String, error: AdapterError },
+    Adapter { phase: String, error: Box<AdapterError> },
     #[error("phase `{phase}`: {error}")]
     OwnMetric { phase: String, error: OwnMetricError },
     #[error(transparent)]

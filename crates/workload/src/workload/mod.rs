@@ -53,7 +53,7 @@ mod verify;
 mod walk;
 mod written;
 
-pub use adapter::{Adapter, AdapterError, FOLDER, LOG, Reading, adapter_by_name, adapters};
+pub use adapter::{Adapter, AdapterError, FOLDER, LOG, OutputFault, Reading, adapter_by_name, adapters};
 pub use command::{CommandContext, command_program};
 pub use device::{read_device, replay_device, verify_device, verify_replayed, write_device};
 pub use done::{OperationResult, RecordedCalls};

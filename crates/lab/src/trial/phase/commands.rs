@@ -100,7 +100,7 @@ impl Agent<'_> {
             read_logs(&logs).map_err(TrialError::io_error("read what an adapter's program wrote down"))?;
         let reading = adapter
             .read_output(&record.stdout, &log)
-            .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
+            .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error: Box::new(error) })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
             bytes_written: reading.bytes_written,

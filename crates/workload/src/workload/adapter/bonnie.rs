@@ -8,7 +8,7 @@ use fsverdict_judgement::journal::bonnie::METRICS;
 use fsverdict_judgement::journal::{Measurement, MetricInfo, Unit};
 
 use super::number::parse_number;
-use super::{Adapter, AdapterProblem, Reading, new_tool, option_words};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool, option_words};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
 pub(super) struct Bonnie;
@@ -75,22 +75,24 @@ fn parse_bonnie(output: &str) -> Result<Reading, AdapterProblem> {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.next().unwrap_or_default();
     if lines.next().is_some() {
-        let problem = "there is more than one line of values, and a phase is one run".to_owned();
-        return Err((problem, "leave out -x: blocks repeat the phase"));
+        let fault =
+            OutputFault::Unsupported("there is more than one line of values, and a phase is one run".into());
+        return Err((fault, "leave out -x: blocks repeat the phase"));
     }
-    read_line(line)
-        .map_err(|what| (what, "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q"))
+    read_line(line).map_err(|fault| {
+        (fault, "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q")
+    })
 }
 
-fn read_line(line: &str) -> Result<Reading, String> {
+fn read_line(line: &str) -> Result<Reading, OutputFault> {
     if line.is_empty() {
-        return Err("there is no line of values".to_owned());
+        return Err(OutputFault::Missing("there is no line of values".into()));
     }
     let values: Vec<&str> = line.split(',').map(str::trim).collect();
-    let layout = LAYOUTS
-        .iter()
-        .find(|layout| layout.count == values.len())
-        .ok_or_else(|| format!("it has {} values, not 27, 48 or 50", values.len()))?;
+    let layout = LAYOUTS.iter().find(|layout| layout.count == values.len()).ok_or_else(|| {
+        let fault = format!("it has {} values, not 27, 48 or 50", values.len());
+        OutputFault::Unsupported(fault.into())
+    })?;
     let at = |index: usize| values.get(index).copied().unwrap_or_default();
     let mut reading = Reading { working_set: parse_size(at(layout.size))?, ..Reading::default() };
     let mut too_short = Vec::new();
@@ -121,7 +123,7 @@ fn read_line(line: &str) -> Result<Reading, String> {
         }
     }
     if reading.measurements.is_empty() && too_short.is_empty() {
-        return Err("no test has a result".to_owned());
+        return Err(OutputFault::NothingDone("no test has a result".into()));
     }
     if !too_short.is_empty() {
         let note = "too fast for a rate (bonnie++ gives none below half a second, and nothing where no time passed): ".to_owned();
@@ -136,7 +138,7 @@ enum BonnieValue {
     Number(f64),
 }
 
-fn parse_value(text: &str) -> Result<BonnieValue, String> {
+fn parse_value(text: &str) -> Result<BonnieValue, OutputFault> {
     if text.is_empty() {
         return Ok(BonnieValue::Absent);
     }
@@ -151,18 +153,18 @@ fn parse_value(text: &str) -> Result<BonnieValue, String> {
 }
 
 /// A latency with its unit; absent where the test was not run.
-fn parse_seconds(text: &str) -> Result<Option<f64>, String> {
+fn parse_seconds(text: &str) -> Result<Option<f64>, OutputFault> {
     if text.is_empty() {
         return Ok(None);
     }
     let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     let parsed =
         units.iter().find_map(|(unit, scale)| Some(parse_number(text.strip_suffix(unit)?).ok()? * scale));
-    parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not a latency (us, ms or s)"))
+    parsed.map(Some).ok_or_else(|| OutputFault::of_word(text, "is not a latency (us, ms or s)"))
 }
 
 /// The size of the big file: in MiB, or with its unit; absent if the test did not run.
-fn parse_size(text: &str) -> Result<Option<u64>, String> {
+fn parse_size(text: &str) -> Result<Option<u64>, OutputFault> {
     let text = text.split(':').next().unwrap_or_default();
     if text.is_empty() || text == "0" {
         return Ok(None);
@@ -172,7 +174,7 @@ fn parse_size(text: &str) -> Result<Option<u64>, String> {
         let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
         number.checked_mul(1 << shift)
     });
-    parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not the size of a file"))
+    parsed.map(Some).ok_or_else(|| OutputFault::of_word(text, "is not the size of a file"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use fsverdict_judgement::journal::{MetricInfo, db_bench};
 
 use super::number::{parse_microseconds, parse_number};
-use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct DbBench;
@@ -94,15 +94,18 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
             }
             if benchmarks.iter().any(|known| known.name == name) {
                 let hint = "run each once; blocks repeat the phase, and another phase can measure the same benchmark later (--use_existing_db)";
-                return Err((format!("it ran `{name}` more than once"), hint));
+                return Err((
+                    OutputFault::Unsupported(format!("it ran `{name}` more than once").into()),
+                    hint,
+                ));
             }
             benchmarks.push(read_benchmark(name, told)?);
         } else if let Some(benchmark) = benchmarks.last_mut().filter(|_| !is_unmeasured) {
-            read_histogram_line(line, benchmark).map_err(|what| (what, HINT))?;
+            read_histogram_line(line, benchmark).map_err(|fault| (fault, HINT))?;
         }
     }
     if benchmarks.is_empty() {
-        return Err(("no benchmark has a result".to_owned(), HINT));
+        return Err((OutputFault::NothingDone("no benchmark has a result".into()), HINT));
     }
     let mut reading = Reading::default();
     benchmarks.iter().for_each(|benchmark| add_benchmark(&mut reading, benchmark));
@@ -119,19 +122,16 @@ fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, Ada
     let Some(metrics) = db_bench::benchmark_metrics(name) else {
         let hint = "`fsverdict list metrics` lists the supported ones; for others define your own metrics (command, and [phase.metric.NAME])";
         let problem = format!("its benchmark `{}` is not known", name.chars().take(60).collect::<String>());
-        return Err((problem, hint));
+        return Err((OutputFault::Unsupported(problem.into()), hint));
     };
     let words: Vec<&str> = told.split_whitespace().collect();
     let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
-        return Err((
-            format!("it says of `{name}`: \"{}\"", told.trim().chars().take(100).collect::<String>()),
-            HINT,
-        ));
+        return Err((OutputFault::of_line(format!("it says of `{name}`:"), told.trim(), 100), HINT));
     };
     // For no operations or no time it prints `inf` or `nan`.
     let rate = match rate {
         "inf" | "nan" | "-nan" => 0.0,
-        rate => parse_number(rate).map_err(|what| (what, HINT))?,
+        rate => parse_number(rate).map_err(|fault| (fault, HINT))?,
     };
     let operations = words.iter().position(|word| *word == "operations;");
     let operations = operations.and_then(|at| parse_number(words.get(at.checked_sub(1)?)?).ok());
@@ -140,7 +140,7 @@ fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, Ada
 }
 
 /// Of `Microseconds per read:`, `Count: 1800 Average: …`, `Min: 3  Median: 3.0  Max: 31539` and `Percentiles: P50: 3.00 P75: …`.
-fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Result<(), String> {
+fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Result<(), OutputFault> {
     if let Some(kind) = line.trim().strip_prefix("Microseconds per ") {
         let kind = kind.trim_end_matches(':');
         benchmark.histograms.push(KindHistogram { kind, count: 0.0, latencies: [None; 4] });
@@ -149,12 +149,14 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
     let words: Vec<&str> = line.split_whitespace().collect();
     let after = |name: &str| {
         let at = words.iter().position(|word| *word == name);
-        at.and_then(|at| words.get(at + 1)).copied().ok_or_else(|| format!("a histogram lacks its {name}"))
+        at.and_then(|at| words.get(at + 1))
+            .copied()
+            .ok_or_else(|| OutputFault::Missing(format!("a histogram lacks its {name}").into()))
     };
     let first = words.first().copied().unwrap_or_default();
     let Some(histogram) = benchmark.histograms.last_mut() else {
         return match first {
-            "Percentiles:" => Err("a histogram does not say of what it is".to_owned()),
+            "Percentiles:" => Err(OutputFault::Missing("a histogram does not say of what it is".into())),
             _ => Ok(()),
         };
     };

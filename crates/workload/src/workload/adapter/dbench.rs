@@ -6,7 +6,7 @@ use fsverdict_judgement::journal::{MetricInfo, WorkCourse, dbench};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{parse_milliseconds, parse_number, text_after};
-use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct Dbench;
@@ -49,15 +49,20 @@ impl Adapter for Dbench {
     }
 
     fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        parse_dbench(output).map_err(|what| (what, "dbench 4 is known; try its options by hand"))
+        parse_dbench(output).map_err(|fault| (fault, "dbench 4 is known; try its options by hand"))
     }
 }
 
-fn parse_dbench(output: &str) -> Result<Reading, String> {
+fn parse_dbench(output: &str) -> Result<Reading, OutputFault> {
     let throughput_line = text_after(output, "Throughput ")
-        .ok_or("it ended before it was done: it does not say \"Throughput\"")?;
-    let (rate, rest) = throughput_line.split_once(" MB/sec").ok_or("its throughput is not in MB/sec")?;
-    let worst = rest.split_once("max_latency=").ok_or("it does not say \"max_latency\"")?.1;
+        .ok_or_else(|| OutputFault::Unfinished("it does not say \"Throughput\"".to_owned()))?;
+    let (rate, rest) = throughput_line
+        .split_once(" MB/sec")
+        .ok_or(OutputFault::Unsupported("its throughput is not in MB/sec".into()))?;
+    let worst = rest
+        .split_once("max_latency=")
+        .ok_or(OutputFault::Missing("it does not say \"max_latency\"".into()))?
+        .1;
     let mut reading = Reading::default();
     match parse_number(rate.trim())? {
         rate if rate > 0.0 => reading.add_metric(&dbench::THROUGHPUT, rate * MEGABYTE),
@@ -66,14 +71,11 @@ fn parse_dbench(output: &str) -> Result<Reading, String> {
     reading.add_latency(&dbench::LATENCY_MAX, parse_milliseconds(worst)?);
     let mut did_any = false;
     let mut table = output.lines().skip_while(|line| !line.trim_start().starts_with("Operation "));
-    table.next().ok_or("there is no table of operations in it")?;
+    table.next().ok_or(OutputFault::Missing("there is no table of operations in it".into()))?;
     for line in table.skip(1).take_while(|line| !line.trim().is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [name, count, mean, longest] = words[..] else {
-            return Err(format!(
-                "its table has the line \"{}\"",
-                line.trim().chars().take(100).collect::<String>()
-            ));
+            return Err(OutputFault::of_line("its table has the line", line.trim(), 100));
         };
         let (count, mean, longest) =
             (parse_number(count)?, parse_milliseconds(mean)?, parse_milliseconds(longest)?);
@@ -89,7 +91,7 @@ fn parse_dbench(output: &str) -> Result<Reading, String> {
         }
     }
     if !did_any {
-        return Err("its clients did no operation".to_owned());
+        return Err(OutputFault::NothingDone("its clients did no operation".into()));
     }
     reading.set_course(parse_course(output)?, &dbench::SLOWEST);
     Ok(reading)
@@ -97,7 +99,7 @@ fn parse_dbench(output: &str) -> Result<Reading, String> {
 
 /// The throughput of each second, from lines such as `2  32796  352.76 MB/sec  execute  1 sec  latency 207.063 ms`; the
 /// warm-up is excluded.
-fn parse_course(output: &str) -> Result<Option<WorkCourse>, String> {
+fn parse_course(output: &str) -> Result<Option<WorkCourse>, OutputFault> {
     let mut rates = Vec::new();
     let mut before = 0.0;
     for line in output.lines() {

@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::Unit;
 
 use super::fio_output::{FioJob, FioOutput, groups_of, measure_group};
 use super::number::parse_number;
-use super::{Adapter, AdapterProblem, Reading, new_tool};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
 use crate::workload::json::{BrokenJson, last_document};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
@@ -70,23 +70,24 @@ fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
         let signal: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
         let problem = format!("it was ended by signal {signal} before it was done");
-        return Err((problem, "let it run to its end: --runtime bounds it"));
+        return Err((OutputFault::Failed(problem), "let it run to its end: --runtime bounds it"));
     }
     // With --status-interval each document covers the run so far: the last one covers all of it.
-    let document = last_document(output).map_err(|broken| (describe_broken_json(&broken), hint))?;
-    let document = document.ok_or_else(|| ("there is no JSON in it".to_owned(), hint))?;
-    let output = FioOutput::deserialize(document).map_err(|error| (error.to_string(), hint))?;
+    let document =
+        last_document(output).map_err(|broken| (OutputFault::Json(describe_broken_json(&broken)), hint))?;
+    let document = document.ok_or_else(|| (OutputFault::Missing("there is no JSON in it".into()), hint))?;
+    let output =
+        FioOutput::deserialize(document).map_err(|error| (OutputFault::Json(error.to_string()), hint))?;
     if let Some(job) = output.jobs.iter().find(|job| job.error != 0) {
         let problem = format!("the job `{}` ended with error {}", job.jobname, job.error);
-        return Err((problem, "try its options by hand"));
+        return Err((OutputFault::Failed(problem), "try its options by hand"));
     }
     let groups = groups_of(&output.jobs);
     if groups.len() > GROUPS {
         let hint = "make phases of them: each is measured on its own then";
-        return Err((
-            format!("it reports {} groups of jobs, but at most {GROUPS} are supported", groups.len()),
-            hint,
-        ));
+        let problem =
+            format!("it reports {} groups of jobs, but at most {GROUPS} are supported", groups.len());
+        return Err((OutputFault::Unsupported(problem.into()), hint));
     }
     let mut reading = Reading::default();
     let mut too_fast = Vec::new();
@@ -114,12 +115,12 @@ fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
         reading.bytes_written = reading.bytes_written.saturating_add(job.bytes_written());
     }
     if reading.measurements.is_empty() {
-        return Err(("no job read, wrote or discarded anything".to_owned(), hint));
+        return Err((OutputFault::NothingDone("no job read, wrote or discarded anything".into()), hint));
     }
     reading.too_fast("fio", &too_fast);
     // Times in the log are those since a group began, so that those of several lie over one another.
     if let [_] = groups[..] {
-        reading.set_course(parse_course(log).map_err(|what| (what, hint))?, &fio::SLOWEST);
+        reading.set_course(parse_course(log).map_err(|fault| (fault, hint))?, &fio::SLOWEST);
     }
     Ok(reading)
 }
@@ -167,10 +168,10 @@ fn group_names(jobs: &[&FioJob]) -> Vec<String> {
 
 /// The sum over jobs and directions for each second, from lines such as `1001, 61230, 1, 0, 0`: milliseconds, KiB/s on
 /// average since the line before, and irrelevant columns. The last partial second is left out.
-fn parse_course(log: &str) -> Result<Option<WorkCourse>, String> {
+fn parse_course(log: &str) -> Result<Option<WorkCourse>, OutputFault> {
     let mut rates: Vec<f64> = Vec::new();
     for line in log.lines().filter(|line| !line.trim().is_empty()) {
-        let wrong = || format!("its log has the line \"{}\"", line.chars().take(80).collect::<String>());
+        let wrong = || OutputFault::of_line("its log has the line", line, 80);
         let mut words = line.split(',').map(str::trim);
         let milliseconds = words.next().and_then(|word| word.parse::<u64>().ok()).ok_or_else(wrong)?;
         let rate = parse_number(words.next().unwrap_or_default()).map_err(|_| wrong())? * 1024.0;

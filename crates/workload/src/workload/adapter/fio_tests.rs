@@ -226,7 +226,8 @@ fn what_is_no_whole_run_is_an_error() {
         ("x: (groupid=0, jobs=1): err= 0\n", "no JSON"),
     ] {
         let error = Fio.read_output(text, "").unwrap_err();
-        assert!(error.what.contains(why), "{why}: {}", error.what);
+        let what = error.fault.to_string();
+        assert!(what.contains(why), "{why}: {what}");
     }
 }
 

@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fs_mark};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{parse_microseconds, parse_number};
-use super::{Adapter, AdapterProblem, Reading, new_tool, of_debian};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool, of_debian};
 use fsverdict_stack::filesystem::Tool;
 
 pub(super) struct FsMark;
@@ -45,7 +45,7 @@ impl Adapter for FsMark {
     }
 
     fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        parse_fs_mark(output).map_err(|what| (what, "fs_mark 3.3 is known; try its options by hand"))
+        parse_fs_mark(output).map_err(|fault| (fault, "fs_mark 3.3 is known; try its options by hand"))
     }
 }
 
@@ -60,22 +60,19 @@ struct FsMarkRow {
     calls: Vec<(f64, f64)>,
 }
 
-fn parse_fs_mark(output: &str) -> Result<Reading, String> {
+fn parse_fs_mark(output: &str) -> Result<Reading, OutputFault> {
     let mut lines = output.lines().skip_while(|line| !line.starts_with("FSUse%"));
-    lines.next().ok_or("there is no table in it")?;
+    lines.next().ok_or(OutputFault::Missing("there is no table in it".into()))?;
     let rows: Vec<FsMarkRow> =
         lines.filter(|line| !line.trim().is_empty()).map(parse_row).collect::<Result<_, _>>()?;
-    let last = rows.last().ok_or("its table is empty")?;
+    let last = rows.last().ok_or(OutputFault::Missing("its table is empty".into()))?;
     if let Some(asked) = iterations_asked(output)
         && (rows.len() as u64) < asked
     {
-        return Err(format!(
-            "it ended before it was done: its table has {} of {asked} iterations",
-            rows.len()
-        ));
+        return Err(OutputFault::Unfinished(format!("its table has {} of {asked} iterations", rows.len())));
     }
     if last.files == 0.0 {
-        return Err("it made no file".to_owned());
+        return Err(OutputFault::NothingDone("it made no file".into()));
     }
     let mut reading = Reading { bytes_written: (last.files * last.size) as u64, ..Reading::default() };
     match rows.iter().map(|row| row.rate).collect::<Option<Vec<f64>>>() {
@@ -125,11 +122,10 @@ fn course_of_rows(rows: &[FsMarkRow], rates: &[f64]) -> Option<WorkCourse> {
     })
 }
 
-fn parse_row(line: &str) -> Result<FsMarkRow, String> {
+fn parse_row(line: &str) -> Result<FsMarkRow, OutputFault> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.len() != SHORT_ROW && words.len() != SHORT_ROW + 3 * CALLS {
-        let shown: String = line.trim().chars().take(120).collect();
-        return Err(format!("a row has {} words: \"{shown}\"", words.len()));
+        return Err(OutputFault::of_line(format!("a row has {} words:", words.len()), line.trim(), 120));
     }
     let rate = match words[3] {
         "inf" | "nan" | "-nan" => None,
@@ -142,7 +138,7 @@ fn parse_row(line: &str) -> Result<FsMarkRow, String> {
         rate,
         calls: calls
             .map(|call| Ok((parse_microseconds(call[1])?, parse_microseconds(call[2])?)))
-            .collect::<Result<_, String>>()?,
+            .collect::<Result<_, OutputFault>>()?,
     })
 }
 

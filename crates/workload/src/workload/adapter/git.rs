@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use fsverdict_judgement::journal::{MetricInfo, git};
 
-use super::{Adapter, AdapterProblem, Reading, new_tool};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
 use fsverdict_stack::filesystem::{Packages, Tool};
 
 pub(super) struct Git;
@@ -86,29 +86,29 @@ impl Adapter for Git {
     }
 
     fn parse_output(&self, _: &str, log: &str) -> Result<Reading, AdapterProblem> {
-        parse_git_log(log).map_err(|what| (what, HINT))
+        parse_git_log(log).map_err(|fault| (fault, HINT))
     }
 }
 
-fn parse_git_log(log: &str) -> Result<Reading, String> {
+fn parse_git_log(log: &str) -> Result<Reading, OutputFault> {
     let mut taken: BTreeMap<usize, f64> = BTreeMap::new();
     let mut total = None;
     for line in log.lines().filter(|line| !line.trim().is_empty()) {
-        let shown = || line.chars().take(80).collect::<String>();
-        let event: GitEvent =
-            serde_json::from_str(line).map_err(|_| format!("its trace has the line \"{}\"", shown()))?;
+        let event: GitEvent = serde_json::from_str(line)
+            .map_err(|_| OutputFault::of_line("its trace has the line", line, 80))?;
         match event.event.as_str() {
             // The first process of all has a name without the names of those that started it.
             "atexit" if !event.sid.contains('/') => {
-                let time = event.t_abs.ok_or_else(|| format!("no time stands in \"{}\"", shown()))?;
+                let time = event.t_abs.ok_or_else(|| OutputFault::of_line("no time stands in", line, 80))?;
                 if let Some(code) = event.code.filter(|code| *code != 0) {
-                    return Err(format!("git ended with status {code}"));
+                    return Err(OutputFault::Failed(format!("git ended with status {code}")));
                 }
                 total = Some(total.unwrap_or(0.0) + time);
             }
             "signal" if !event.sid.contains('/') => {
                 let signal = event.signo.map_or(String::new(), |signal| format!(" {signal}"));
-                return Err(format!("git was ended by signal{signal} before it was done"));
+                let problem = format!("git was ended by signal{signal} before it was done");
+                return Err(OutputFault::Failed(problem));
             }
             "region_leave" => {
                 let region = event.category.as_deref().zip(event.label.as_deref());
@@ -120,7 +120,9 @@ fn parse_git_log(log: &str) -> Result<Reading, String> {
             _ => {}
         }
     }
-    let total = total.ok_or("its trace has no end: git ended before it was done, or did not trace itself")?;
+    let total = total.ok_or(OutputFault::Missing(
+        "its trace has no end: git ended before it was done, or did not trace itself".into(),
+    ))?;
     let mut reading = Reading::default();
     reading.add_metric(&git::METRICS[0], total);
     for (place, time) in taken {

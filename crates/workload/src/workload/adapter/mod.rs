@@ -13,6 +13,7 @@ mod fio_tests;
 mod fs_mark;
 mod git;
 mod number;
+mod output_fault;
 mod pgbench;
 mod sqlite;
 
@@ -20,6 +21,8 @@ use std::collections::BTreeSet;
 
 use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse};
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
+
+pub use output_fault::OutputFault;
 
 /// The variable in which an adapter's line finds the folder it works in.
 pub const FOLDER: &str = "FOLDER";
@@ -53,20 +56,21 @@ pub trait Adapter: Sync {
     /// As [`parse_output`](Self::parse_output), with the output in the error.
     fn read_output(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
         let failed =
-            |(what, hint)| AdapterError { program: self.program(), what, hint, output: output.to_owned() };
+            |(fault, hint)| AdapterError { program: self.program(), fault, hint, output: output.to_owned() };
         let reading = self.parse_output(output, log).map_err(failed)?;
         let odd = reading.measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0);
         match odd {
             Some(odd) => {
-                Err(failed((format!("`{}` is {}", odd.metric, odd.value), "try its options by hand")))
+                let fault = OutputFault::Implausible(format!("`{}` is {}", odd.metric, odd.value));
+                Err(failed((fault, "try its options by hand")))
             }
             None => Ok(reading),
         }
     }
 }
 
-/// A problem with an output, and a hint.
-type AdapterProblem = (String, &'static str);
+/// A fault of an output, and a hint.
+type AdapterProblem = (OutputFault, &'static str);
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
@@ -112,10 +116,10 @@ impl Reading {
 
 /// An output that cannot be used, because it is not understood or not of one run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the output of {program} cannot be used: {what}\n{}", excerpt_of(.output))]
+#[error("the output of {program} cannot be used: {fault}\n{}", excerpt_of(.output))]
 pub struct AdapterError {
     pub program: &'static str,
-    pub what: String,
+    pub fault: OutputFault,
     pub hint: &'static str,
     pub output: String,
 }

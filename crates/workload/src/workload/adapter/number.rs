@@ -1,19 +1,21 @@
 //! Numbers as programs print them.
 
+use super::OutputFault;
+
 /// Parses a decimal number: no sign, no exponent, no word for infinity.
-pub(super) fn parse_number(text: &str) -> Result<f64, String> {
+pub(super) fn parse_number(text: &str) -> Result<f64, OutputFault> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parsed = text.parse::<f64>().ok().filter(|number| plain && number.is_finite());
-    parsed.ok_or_else(|| format!("\"{text}\" is not a number"))
+    parsed.ok_or_else(|| OutputFault::of_word(text, "is not a number"))
 }
 
 /// The same in milliseconds, as seconds.
-pub(super) fn parse_milliseconds(text: &str) -> Result<f64, String> {
+pub(super) fn parse_milliseconds(text: &str) -> Result<f64, OutputFault> {
     Ok(parse_number(text.strip_suffix("ms").unwrap_or(text).trim())? / 1e3)
 }
 
 /// The same in microseconds, as seconds.
-pub(super) fn parse_microseconds(text: &str) -> Result<f64, String> {
+pub(super) fn parse_microseconds(text: &str) -> Result<f64, OutputFault> {
     Ok(parse_number(text)? / 1e6)
 }
 

@@ -11,7 +11,7 @@ use fsverdict_judgement::journal::{MetricInfo, pgbench};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{parse_number, text_after};
-use super::{Adapter, AdapterProblem, Reading, new_tool};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
 use crate::workload::course::CourseCounter;
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
@@ -74,11 +74,11 @@ impl Adapter for Pgbench {
         if output.trim().is_empty() {
             let hint =
                 "a run that makes tables (-i) measures nothing: use a phase with `command`, or `before`";
-            return Err(("it measured nothing".to_owned(), hint));
+            return Err((OutputFault::NothingDone("it measured nothing".into()), hint));
         }
-        let summary = Told::parse(output).map_err(|what| (what, HINT))?;
-        let logged = Logged::parse(log).map_err(|what| {
-            (what, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
+        let summary = Told::parse(output).map_err(|fault| (fault, HINT))?;
+        let logged = Logged::parse(log).map_err(|fault| {
+            (fault, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
         })?;
         if logged.latencies.len() as u64 != summary.transactions {
             let problem = format!(
@@ -86,7 +86,10 @@ impl Adapter for Pgbench {
                 summary.transactions,
                 logged.latencies.len()
             );
-            return Err((problem, "leave out --sampling-rate: every transaction is looked at"));
+            return Err((
+                OutputFault::Implausible(problem),
+                "leave out --sampling-rate: every transaction is looked at",
+            ));
         }
         let mut reading = Reading::default();
         match summary.tps {
@@ -125,10 +128,12 @@ struct Told {
 }
 
 impl Told {
-    fn parse(output: &str) -> Result<Self, String> {
+    fn parse(output: &str) -> Result<Self, OutputFault> {
         let need = |start: &str| {
             text_after(output, start).ok_or_else(|| {
-                format!("it does not say \"{start}\" (is it another language's? it runs with LC_ALL=C)")
+                let problem =
+                    format!("it does not say \"{start}\" (is it another language's? it runs with LC_ALL=C)");
+                OutputFault::Missing(problem.into())
             })
         };
         let first = |text: &str| text.split([' ', '/']).next().unwrap_or_default().to_owned();
@@ -137,16 +142,18 @@ impl Told {
         // Of `399/400`: so many of those that were asked for.
         let processed = need("number of transactions actually processed:")?;
         let transactions = first(processed);
-        let transactions: u64 =
-            transactions.parse().map_err(|_| format!("\"{transactions}\" is no number of transactions"))?;
+        let transactions: u64 = transactions
+            .parse()
+            .map_err(|_| OutputFault::of_word(&transactions, "is no number of transactions"))?;
         let failed = optional("number of failed transactions:")?;
         let skipped = optional("number of transactions skipped:")?;
         let asked = processed.split_once('/').and_then(|(_, asked)| parse_number(&first(asked)).ok());
         if let Some(asked) = asked.filter(|asked| transactions as f64 + failed + skipped < *asked) {
-            return Err(format!("it ended before it was done: {transactions} of {asked} transactions"));
+            return Err(OutputFault::Unfinished(format!("{transactions} of {asked} transactions")));
         }
         if transactions == 0 {
-            return Err(format!("it did no transaction ({failed} failed, {skipped} were skipped)"));
+            let problem = format!("it did no transaction ({failed} failed, {skipped} were skipped)");
+            return Err(OutputFault::NothingDone(problem.into()));
         }
         // Before version 14 there were two lines, the one with the time to connect first.
         let tps = match first(need("tps =")?).as_str() {
@@ -164,7 +171,7 @@ struct Logged {
 }
 
 impl Logged {
-    fn parse(log: &str) -> Result<Self, String> {
+    fn parse(log: &str) -> Result<Self, OutputFault> {
         let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
         let mut latencies = Vec::new();
         for line in log.lines().filter(|line| !line.trim().is_empty()) {
@@ -180,8 +187,7 @@ impl Logged {
                 let micros = words.next()?.parse::<u64>().ok().filter(|micros| *micros < 1_000_000)?;
                 Some((took, seconds.checked_mul(1_000_000)?.checked_add(micros)?))
             };
-            let shown: String = line.chars().take(80).collect();
-            let (took, at) = read().ok_or_else(|| format!("its log has the line \"{shown}\""))?;
+            let (took, at) = read().ok_or_else(|| OutputFault::of_line("its log has the line", line, 80))?;
             if let Some(took) = took {
                 latencies.push(took);
                 *ended.entry(at).or_default() += 1;

@@ -6,7 +6,7 @@
 use fsverdict_judgement::journal::{MetricInfo, sqlite};
 
 use super::number::parse_number;
-use super::{Adapter, AdapterProblem, Reading, new_tool};
+use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
 pub(super) struct Sqlite;
@@ -88,18 +88,21 @@ impl Adapter for Sqlite {
     }
 
     fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        parse_speedtest(output).map_err(|what| {
-            (what, "leave out options that change how rows are printed (-csv, -json, -separator)")
+        parse_speedtest(output).map_err(|fault| {
+            (fault, "leave out options that change how rows are printed (-csv, -json, -separator)")
         })
     }
 }
 
-fn parse_speedtest(output: &str) -> Result<Reading, String> {
-    let at = |part: &str| {
-        let start = format!("{MARK} {part}|");
-        let time = output.lines().find_map(|line| line.trim().strip_prefix(start.as_str()));
-        parse_number(time.ok_or_else(|| format!("it does not say when `{part}` was over"))?)
-    };
+fn parse_speedtest(output: &str) -> Result<Reading, OutputFault> {
+    let at =
+        |part: &str| {
+            let start = format!("{MARK} {part}|");
+            let time = output.lines().find_map(|line| line.trim().strip_prefix(start.as_str()));
+            parse_number(time.ok_or_else(|| {
+                OutputFault::Missing(format!("it does not say when `{part}` was over").into())
+            })?)
+        };
     let mut reading = Reading::default();
     // The sum over rows that were read is empty where there was none.
     let read_nothing = output.lines().any(|line| line.trim() == "read|");
@@ -108,7 +111,9 @@ fn parse_speedtest(output: &str) -> Result<Reading, String> {
     for ((part, count), metric) in PARTS.iter().zip(sqlite::METRICS) {
         let now = at(part)?;
         match now - before {
-            took if took < 0.0 => return Err(format!("its clock went back during `{part}`")),
+            took if took < 0.0 => {
+                return Err(OutputFault::Implausible(format!("its clock went back during `{part}`")));
+            }
             _ if *part == "read" && read_nothing => {
                 reading.notes.push("sqlite3 found no row to read, and there is no rate of it".to_owned());
             }
