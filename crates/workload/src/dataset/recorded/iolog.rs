@@ -12,7 +12,7 @@ use super::account::BEYOND as NO_ROOM;
 use super::account::{CallOutcome, CallWeight};
 use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
-use super::iolog_lines::{Iolog, IologAction, IologLine};
+use super::iolog_lines::{Iolog, IologAction, IologFault, IologLine};
 use super::record_line::RecordLine;
 use super::requests::{KeptRequest, drop_what_has_no_room, mask_words, pieces_of};
 
@@ -44,7 +44,7 @@ pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<Captur
     for line in &log.lines {
         let settled = reading
             .replay_line(line, &log.files)
-            .map_err(|what| Reason::plain(format!("line {}: {what}", line.number)))?;
+            .map_err(|fault| Reason::plain(format!("line {}: {fault}", line.number)))?;
         if let Some((outcome, weight)) = settled {
             reading.calls.account.count_seen();
             reading.calls.account.count_outcome(outcome, weight, || line_at(line.number));
@@ -75,7 +75,7 @@ impl IologReading {
         &mut self,
         line: &IologLine,
         names: &[String],
-    ) -> Result<Option<(CallOutcome, CallWeight)>, String> {
+    ) -> Result<Option<(CallOutcome, CallWeight)>, IologFault> {
         let times = (line.at_ns, line.at_ns);
         let weight = match line.action {
             IologAction::Open | IologAction::Close => None,
@@ -91,7 +91,7 @@ impl IologReading {
                 // All files get names in one folder: the rest of the path must not appear in a plan.
                 let flat = names[line.file].replace('/', "_");
                 let flat: String = flat.chars().rev().take(60).collect();
-                let name = self.calls.number_of_path(Path::new(&flat)).ok_or("there are too many names")?;
+                let name = self.calls.number_of_path(Path::new(&flat)).ok_or(IologFault::TooManyNames)?;
                 self.files[line.file].0 = Some(name);
                 name
             }

@@ -39,6 +39,29 @@ pub(super) struct IologLine {
     pub(super) action: IologAction,
 }
 
+/// A line that is none of an iolog, or asks for too much.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum IologFault {
+    #[error("three numbers are wanted: 0 or 1, offset, length")]
+    ColumnCount,
+    #[error("{0:?} is neither a read (0) nor a write (1)")]
+    UnknownDirection(String),
+    #[error("a file's name is missing")]
+    NameMissing,
+    #[error("what is done is missing")]
+    ActionMissing,
+    #[error("{0:?} is nothing that is done to a file")]
+    UnknownAction(String),
+    #[error("a number is missing")]
+    NumberMissing,
+    #[error("{0:?} is no whole number")]
+    NoWholeNumber(String),
+    #[error("no request is of {length} bytes from {offset} on")]
+    Range { offset: u64, length: u64 },
+    #[error("there are too many names")]
+    TooManyNames,
+}
+
 /// All lines of a log, and the names of its files in the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Iolog {
@@ -63,17 +86,17 @@ impl Iolog {
                 Ok(()) => {}
                 // A log that is cut off ends within a line.
                 Err(_) if number == count && !text.ends_with('\n') => log.torn = Some(number),
-                Err(what) => return Err(Reason::plain(format!("line {number}: {what}"))),
+                Err(fault) => return Err(Reason::plain(format!("line {number}: {fault}"))),
             }
         }
         Ok(log)
     }
 
-    fn parse_line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), String> {
+    fn parse_line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), IologFault> {
         if version == 1 {
             let columns: Vec<&str> = line.split(',').map(str::trim).collect();
             let [action, offset, length] = columns[..] else {
-                return Err("three numbers are wanted: 0 or 1, offset, length".to_owned());
+                return Err(IologFault::ColumnCount);
             };
             let file = self.file_number(ONLY_FILE);
             let (offset, length) = parse_span(Some(offset), Some(length))?;
@@ -81,7 +104,7 @@ impl Iolog {
                 "0" => IologAction::Read { offset, length },
                 "1" => IologAction::Write { offset, length },
                 "2" => IologAction::Trim,
-                other => return Err(format!("{:?} is neither a read (0) nor a write (1)", shorten(other))),
+                other => return Err(IologFault::UnknownDirection(shorten(other))),
             };
             self.lines.push(IologLine { number: at, at_ns: 0, file, action });
             return Ok(());
@@ -90,8 +113,8 @@ impl Iolog {
         if version == 3 {
             *now_ns = parse_number(words.next())?.saturating_mul(1000).max(*now_ns);
         }
-        let name = words.next().ok_or("a file's name is missing")?;
-        let action = words.next().ok_or("what is done is missing")?;
+        let name = words.next().ok_or(IologFault::NameMissing)?;
+        let action = words.next().ok_or(IologFault::ActionMissing)?;
         let action = match action {
             "wait" => {
                 let us = parse_number(words.next())?;
@@ -113,7 +136,7 @@ impl Iolog {
             }
             "sync" => IologAction::Sync,
             "datasync" => IologAction::DataSync,
-            other => return Err(format!("{:?} is nothing that is done to a file", shorten(other))),
+            other => return Err(IologFault::UnknownAction(shorten(other))),
         };
         let file = self.file_number(name);
         self.lines.push(IologLine { number: at, at_ns: *now_ns, file, action });
@@ -190,17 +213,17 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
 }
 
 /// Offset and length, within the limits of a file.
-fn parse_span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), String> {
+fn parse_span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), IologFault> {
     let (offset, length) = (parse_number(offset)?, parse_number(length)?);
     if length > LARGEST_REQUEST || offset > LAST_BYTE {
-        return Err(format!("no request is of {length} bytes from {offset} on"));
+        return Err(IologFault::Range { offset, length });
     }
     Ok((offset, length))
 }
 
-fn parse_number(word: Option<&str>) -> Result<u64, String> {
-    let word = word.ok_or("a number is missing")?;
-    word.parse().map_err(|_| format!("{:?} is no whole number", shorten(word)))
+fn parse_number(word: Option<&str>) -> Result<u64, IologFault> {
+    let word = word.ok_or(IologFault::NumberMissing)?;
+    word.parse().map_err(|_| IologFault::NoWholeNumber(shorten(word)))
 }
 
 fn shorten(word: &str) -> String {

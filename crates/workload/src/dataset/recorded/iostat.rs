@@ -253,25 +253,28 @@ fn parse_reports(text: &str) -> Result<Vec<IostatReport<'_>>, Reason> {
         if words.len() != names.len() {
             return Err(wrong(format!("it has {} columns, and the heading {}", words.len(), names.len())));
         }
-        let rates = rates_of(names, &words, number).map_err(wrong)?;
+        let rates = rates_of(names, &words, number).map_err(|error| wrong(error.to_string()))?;
         report.devices.insert(words[0], rates);
     }
     Ok(reports)
 }
 
+/// The beginning of a word where a number is wanted.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no number")]
+struct NoNumber(String);
+
 /// The rates of a device's line. Columns differ between versions: kB/s, MB/s or sectors, sizes for reads and writes or for both.
-fn rates_of(names: &[&str], words: &[&str], line: usize) -> Result<DeviceRates, String> {
-    let column = |name: &str| -> Result<Option<f64>, String> {
+fn rates_of(names: &[&str], words: &[&str], line: usize) -> Result<DeviceRates, NoNumber> {
+    let column = |name: &str| -> Result<Option<f64>, NoNumber> {
         let Some(place) = names.iter().position(|known| *known == name) else { return Ok(None) };
         // A locale may have a comma for the decimal point.
         let word = words.get(place).copied().unwrap_or_default();
         let plain = word.replacen(',', ".", 1);
         let number = plain.parse::<f64>().ok().filter(|number| (0.0..1e15).contains(number));
-        number
-            .map(Some)
-            .ok_or_else(|| format!("{:?} is no number", word.chars().take(40).collect::<String>()))
+        number.map(Some).ok_or_else(|| NoNumber(word.chars().take(40).collect()))
     };
-    let stream = |prefix: &str| -> Result<StreamRate, String> {
+    let stream = |prefix: &str| -> Result<StreamRate, NoNumber> {
         let per_second = column(&format!("{prefix}/s"))?.unwrap_or(0.0);
         let mut bytes = None;
         for (unit, factor) in [("kB/s", 1024.0), ("MB/s", 1_048_576.0), ("sec/s", 512.0)] {

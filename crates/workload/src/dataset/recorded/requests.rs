@@ -116,7 +116,7 @@ impl RecordedRequests<'_> {
                         CallOutcome::Kept
                     }
                 }
-                Err(reason) => CallOutcome::NotKept(reason),
+                Err(outcome) => outcome,
             };
             calls.account.count_outcome(settled, weight, || lines.line_at(one.line));
         }
@@ -177,12 +177,14 @@ fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &Mask
     }
 }
 
-/// The calls equivalent to a request, or why there are none.
-fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<CallWork>, String> {
+/// The calls equivalent to a request, or its outcome where there are none.
+fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<CallWork>, CallOutcome> {
     let record = &one.record;
     let (offset, length) = (folded.folded_offset(record.sector * 512), u64::from(record.sectors) * 512);
     match record.operation {
-        Action::Read | Action::Write if length == 0 => Err("requests of no bytes".to_owned()),
+        Action::Read | Action::Write if length == 0 => {
+            Err(CallOutcome::NotKept("requests of no bytes".to_owned()))
+        }
         Action::Read => Ok(vec![CallWork::Read { file, offset, length }]),
         Action::Write => {
             let Durability { preflush, fua } = one.durability;
@@ -192,7 +194,7 @@ fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<Call
             Ok(works.into_iter().flatten().collect())
         }
         Action::Flush => Ok(vec![CallWork::Fdatasync { file }]),
-        other => Err(format!("requests to {}", other.name())),
+        other => Err(CallOutcome::NotKept(format!("requests to {}", other.name()))),
     }
 }
 
