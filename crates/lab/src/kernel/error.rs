@@ -38,14 +38,49 @@ pub enum KernelBuildError {
     Trial { failed: String, log: PathBuf, way_on: &'static str },
     #[error("there is a kernel {name} in the cache already")]
     There { name: String },
-    #[error("{} is no kernel that `fsverdict kernel export` wrote, or it is damaged: {reason}", path.display())]
-    NotAPackage { path: PathBuf, reason: String },
+    #[error("{} is no kernel that `fsverdict kernel export` wrote, or it is damaged: {fault}", path.display())]
+    NotAPackage { path: PathBuf, fault: PackageFault },
     #[error("there is no kernel `{name}` in the cache")]
     Unknown { name: String, hint: String },
     #[error(transparent)]
     Program(#[from] fsverdict_linux::sandbox::program::ProgramError),
     #[error("cannot {what} {}: {source}", path.display())]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
+}
+
+/// Why a file is no exported kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageFault {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("it ends before its {0}")]
+    Truncated(&'static str),
+    #[error("its {0}: {1}")]
+    Label(&'static str, serde_json::Error),
+    #[error("it is of schema {0}, and this fsverdict knows {1}")]
+    Schema(u32, u32),
+    #[error("its release or digest is none")]
+    Identity,
+    #[error("it has ZFS in it, and such kernels are not handed on")]
+    Zfs,
+    #[error("it says that it is {0}, and its folder has another name")]
+    OtherFolder(String),
+    #[error("it holds a folder beside {0}")]
+    SecondFolder(String),
+    #[error("it holds `{shown}` where `FOLDER/{expected}` is to be")]
+    Misplaced { shown: String, expected: &'static str },
+    #[error("`{0}` in it is not a file")]
+    NotFile(String),
+    #[error("`{shown}` in it is larger than {} MiB", longest >> 20)]
+    TooLarge { shown: String, longest: u64 },
+    #[error("its {0} is not what was exported (digest)")]
+    Digest(&'static str),
+    #[error("it holds more than {}, {} and {}", .0[0], .0[1], .0[2])]
+    TooManyFiles([&'static str; 3]),
+    #[error("it does not end where its files do")]
+    EndsLate,
+    #[error("something follows its end")]
+    Trailing,
 }
 
 /// A hint for an error of input and output, where one is known.

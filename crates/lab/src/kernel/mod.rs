@@ -26,7 +26,7 @@ pub(crate) use cache::parse_release_numbers;
 pub use cache::{KernelCache, KernelEntry, KernelFacts, programs_beside};
 pub use compile::Progress;
 pub use cpu_classes::CPU_CLASSES;
-pub use error::KernelBuildError;
+pub use error::{KernelBuildError, PackageFault};
 pub(crate) use fragment::COUNTING;
 pub use fragment::way_out;
 pub use lacks::MissingOption;

@@ -19,7 +19,7 @@ use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
 use super::cache::{
     CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
 };
-use super::error::{KernelBuildError, file_error, read_free_bytes};
+use super::error::{KernelBuildError, PackageFault, file_error, read_free_bytes};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
@@ -104,15 +104,15 @@ pub fn import_kernel(
     path: &Path,
     attendant: &mut dyn Attendant,
 ) -> Result<KernelEntry, KernelBuildError> {
-    let wrong = |reason: String| KernelBuildError::NotAPackage { path: path.to_owned(), reason };
-    let io = |error: std::io::Error| wrong(error.to_string());
+    let wrong = |fault: PackageFault| KernelBuildError::NotAPackage { path: path.to_owned(), fault };
+    let io = |error: std::io::Error| wrong(error.into());
     let opened = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(file_error("read", path))?;
     let longest = LARGEST_FACTS + LARGEST_CONFIG + LARGEST_KERNEL + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(opened)).take(longest));
     // As they are: else names longer than a header would be read into memory, however long.
     let mut entries = archive.entries().map_err(io)?.raw(true);
-    let mut next = |name: &str, longest: u64| {
-        let entry = entries.next().ok_or_else(|| wrong(format!("it ends before its {name}")))?.map_err(io)?;
+    let mut next = |name: &'static str, longest: u64| {
+        let entry = entries.next().ok_or_else(|| wrong(PackageFault::Truncated(name)))?.map_err(io)?;
         let folder = expected_folder(&entry, name, longest).map_err(wrong)?;
         Ok::<_, KernelBuildError>((entry, folder))
     };
@@ -120,14 +120,14 @@ pub fn import_kernel(
     let mut text = Vec::new();
     entry.read_to_end(&mut text).map_err(io)?;
     let label: Label =
-        serde_json::from_slice(&text).map_err(|error| wrong(format!("its {LABEL}: {error}")))?;
+        serde_json::from_slice(&text).map_err(|error| wrong(PackageFault::Label(LABEL, error)))?;
     let mut facts = validate_label(&label, &folder).map_err(wrong)?;
     let name = facts.entry_name();
     if cache.list_kernels().iter().any(|entry| entry.name == name) {
         return Err(KernelBuildError::There { name });
     }
     let of_it = |folder: String| {
-        if folder == name { Ok(()) } else { Err(wrong(format!("it holds a folder beside {name}"))) }
+        if folder == name { Ok(()) } else { Err(wrong(PackageFault::SecondFolder(name.clone()))) }
     };
 
     let (entry, folder) = next(CONFIG, LARGEST_CONFIG)?;
@@ -153,16 +153,16 @@ pub fn import_kernel(
     })?;
     measuring.require_match(&label.linux, KERNEL).map_err(wrong)?;
     if entries.next().is_some() {
-        return Err(wrong(format!("it holds more than {LABEL}, {CONFIG} and {KERNEL}")));
+        return Err(wrong(PackageFault::TooManyFiles([LABEL, CONFIG, KERNEL])));
     }
     // To the end, where the checksum is.
     let mut rest = archive.into_inner();
     std::io::copy(&mut rest, &mut std::io::sink()).map_err(io)?;
     if rest.limit() == 0 {
-        return Err(wrong("it does not end where its files do".to_owned()));
+        return Err(wrong(PackageFault::EndsLate));
     }
     if rest.into_inner().into_inner().read(&mut [0]).map_err(io)? > 0 {
-        return Err(wrong("something follows its end".to_owned()));
+        return Err(wrong(PackageFault::Trailing));
     }
     staged.put_config(&config)?;
 
@@ -176,22 +176,22 @@ pub fn import_kernel(
 
 /// Checks the facts of a label before they are used: their text is shown to users, and the kernel's name becomes a
 /// folder.
-fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
+fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, PackageFault> {
     let Label { schema, facts, .. } = label;
     if *schema != SCHEMA {
-        return Err(format!("it is of schema {schema}, and this fsverdict knows {SCHEMA}"));
+        return Err(PackageFault::Schema(*schema, SCHEMA));
     }
     let is_digest = |text: &str| {
         text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
     if !is_release(&facts.release) || !is_digest(&facts.digest) {
-        return Err("its release or digest is none".to_owned());
+        return Err(PackageFault::Identity);
     }
     if facts.zfs.is_some() {
-        return Err("it has ZFS in it, and such kernels are not handed on".to_owned());
+        return Err(PackageFault::Zfs);
     }
     if facts.entry_name() != folder {
-        return Err(format!("it says that it is {}, and its folder has another name", facts.entry_name()));
+        return Err(PackageFault::OtherFolder(facts.entry_name()));
     }
     let all = |texts: &[String]| texts.iter().map(|text| neutralise(text)).collect();
     Ok(KernelFacts {
@@ -209,21 +209,25 @@ fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, String> {
     })
 }
 
-/// Checks that an archive entry is the expected file; returns its folder, or a description of the fault.
-fn expected_folder(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, String> {
-    let path = entry.path().map_err(|error| error.to_string())?;
+/// Checks that an archive entry is the expected file; returns its folder, or the fault of the entry.
+fn expected_folder(
+    entry: &Entry<'_, impl Read>,
+    name: &'static str,
+    longest: u64,
+) -> Result<String, PackageFault> {
+    let path = entry.path()?;
     let shown: String = neutralise(&path.to_string_lossy()).chars().take(200).collect();
     let parts: Vec<Component<'_>> = path.components().collect();
     let folder = match parts.as_slice() {
         [Component::Normal(folder), Component::Normal(file)] if *file == name => folder.to_str(),
         _ => None,
     };
-    let folder = folder.ok_or_else(|| format!("it holds `{shown}` where `FOLDER/{name}` is to be"))?;
+    let folder = folder.ok_or_else(|| PackageFault::Misplaced { shown: shown.clone(), expected: name })?;
     if entry.header().entry_type() != EntryType::Regular {
-        return Err(format!("`{shown}` in it is not a file"));
+        return Err(PackageFault::NotFile(shown));
     }
     if entry.size() > longest {
-        return Err(format!("`{shown}` in it is larger than {} MiB", longest >> 20));
+        return Err(PackageFault::TooLarge { shown, longest });
     }
     Ok(folder.to_owned())
 }
@@ -244,12 +248,8 @@ impl<R: Read> MeasuringReader<R> {
         PackagePart { bytes: self.bytes, xxh3: format!("{:032x}", self.digest.digest128()) }
     }
 
-    fn require_match(&self, said: &PackagePart, name: &str) -> Result<(), String> {
-        if self.measured_part() == *said {
-            Ok(())
-        } else {
-            Err(format!("its {name} is not what was exported (digest)"))
-        }
+    fn require_match(&self, said: &PackagePart, name: &'static str) -> Result<(), PackageFault> {
+        if self.measured_part() == *said { Ok(()) } else { Err(PackageFault::Digest(name)) }
     }
 }
 
