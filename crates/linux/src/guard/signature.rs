@@ -138,16 +138,18 @@ fn read_signatures(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureEr
     // Without --all or --offset, wipefs only lists; --no-act is there so that no slip can make it act.
     let arguments = ["wipefs", "--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,UUID,LABEL"];
     let record = require_success(run_probe(&arguments, device)?)?;
-    parse_wipefs(record.stdout.as_bytes())
-        .map_err(|reason| SignatureError::Unclear { command: record.argv.join(" "), reason })
+    parse_wipefs(record.stdout.as_bytes()).map_err(|error| SignatureError::Unclear {
+        command: record.argv.join(" "),
+        reason: error.to_string(),
+    })
 }
 
 /// wipefs says nothing at all, not even `{}`, in some versions when there is nothing.
-fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, String> {
+fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, serde_json::Error> {
     if answer.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
-    let answer: WipefsAnswer = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
+    let answer: WipefsAnswer = serde_json::from_slice(answer)?;
     let mut signatures: Vec<Signature> = Vec::new();
     for mut signature in answer.signatures {
         for text in [&mut signature.usage, &mut signature.label, &mut signature.uuid] {
