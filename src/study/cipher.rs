@@ -6,6 +6,8 @@ use std::time::Duration;
 use fsverdict_linux::sandbox::program::Program;
 use fsverdict_stack::layer::Cipher;
 
+use super::error::NoPrice;
+
 /// Bytes that are encrypted at once: the smallest sector of LUKS.
 const PIECE: &str = "512";
 const LIMIT: Duration = Duration::from_secs(30);
@@ -20,7 +22,7 @@ pub(super) struct CipherPrice {
 }
 
 /// Measures the price of a cipher, or returns why it cannot be measured.
-pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, String> {
+pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, NoPrice> {
     let benchmark_output = run_for_output(&[
         "cryptsetup",
         "benchmark",
@@ -39,9 +41,7 @@ pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, String> {
                 parse_openssl_rate(&run_for_output(&[&words[..], more].concat())?)
             };
             let rates = rate(&[]).zip(rate(&["-decrypt"]));
-            let (written, read) = rates.ok_or_else(|| {
-                format!("neither cryptsetup nor openssl tells here what {} takes", cipher.openssl)
-            })?;
+            let (written, read) = rates.ok_or(NoPrice::Cipher(cipher.openssl))?;
             ("openssl speed", [written, read])
         }
     };

@@ -17,7 +17,7 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_text::{Bytes, Reason};
 
 use super::cipher::{CipherPrice, cipher_price};
-use super::error::SessionError;
+use super::error::{NoPrice, SessionError};
 use super::session::check_limits;
 
 /// The number of trials for each candidate. Other load only adds to the time of the kernel's threads, so the minimum
@@ -57,8 +57,8 @@ pub fn measure_prices(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Res
         )));
     }
     let bench = Bench::new(plan)?;
-    let mut known: BTreeMap<String, Result<WorkPrices, String>> = BTreeMap::new();
-    let mut ciphers: BTreeMap<&'static str, Result<CipherPrice, String>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Result<WorkPrices, NoPrice>> = BTreeMap::new();
+    let mut ciphers: BTreeMap<&'static str, Result<CipherPrice, NoPrice>> = BTreeMap::new();
     let mut prices = CpuPrices { basis: vec![bench.describe_basis()], ..CpuPrices::default() };
     for candidate in &plan.candidates {
         let alone = work_alone(candidate);
@@ -71,7 +71,7 @@ pub fn measure_prices(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Res
             .layers
             .names()
             .map(|name| layer_price(name, &mut ciphers))
-            .collect::<Result<Vec<Option<CipherPrice>>, String>>();
+            .collect::<Result<Vec<Option<CipherPrice>>, NoPrice>>();
         let priced = work.clone().and_then(|work| Ok((work, layers?)));
         match priced {
             Ok((work, layers)) => {
@@ -88,7 +88,9 @@ pub fn measure_prices(plan: &Plan, run: &Run, tell: &mut dyn FnMut(&str)) -> Res
                     work,
                 }));
             }
-            Err(reason) => prices.unpriced.push(Unpriced { candidate: candidate.name.clone(), reason }),
+            Err(fault) => prices
+                .unpriced
+                .push(Unpriced { candidate: candidate.name.clone(), reason: fault.to_string() }),
         }
     }
     prices.basis.extend(ciphers.into_values().flatten().map(|cipher| cipher.basis));
@@ -108,9 +110,9 @@ fn work_alone(candidate: &Candidate) -> Candidate {
 /// The CPU time per byte of a layer, given by name with its options; `None` for a layer that computes nothing.
 fn layer_price(
     name: &str,
-    known: &mut BTreeMap<&'static str, Result<CipherPrice, String>>,
-) -> Result<Option<CipherPrice>, String> {
-    let cannot = || format!("what {name} computes cannot be measured here");
+    known: &mut BTreeMap<&'static str, Result<CipherPrice, NoPrice>>,
+) -> Result<Option<CipherPrice>, NoPrice> {
+    let cannot = || NoPrice::Layer(name.to_owned());
     let layer = fsverdict_stack::layer::find_layer(name).ok_or_else(cannot)?;
     // The description's cipher is the layer's default.
     if layer.cipher.is_some() && OF_CIPHERS.iter().any(|option| split_layer(name).1.contains(option)) {
@@ -167,9 +169,9 @@ impl<'a> Bench<'a> {
     }
 
     /// The minimum time of each phase over all trials, or why it cannot be measured.
-    fn measure_work(&self, candidate: &Candidate) -> Result<WorkPrices, String> {
+    fn measure_work(&self, candidate: &Candidate) -> Result<WorkPrices, NoPrice> {
         if let Some(reason) = self.lab.find_obstacle(candidate) {
-            return Err(reason.what);
+            return Err(NoPrice::Obstacle(reason.what));
         }
         let mut least: BTreeMap<String, f64> = BTreeMap::new();
         for number in 1..=TRIALS {
@@ -183,7 +185,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs one trial. Returns the CPU time of each phase, including the kernel's threads.
-    fn run_trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, String> {
+    fn run_trial(&self, candidate: &Candidate, number: u32) -> Result<WorkPrices, NoPrice> {
         let plan = self.plan;
         let bare = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout);
         let spec = TrialSpec {
@@ -215,10 +217,10 @@ impl<'a> Bench<'a> {
         let end = self
             .lab
             .run_trial(&spec, &self.attachments, 0, &mut watch)
-            .map_err(|error| format!("not done natively: {error}"))?;
+            .map_err(|error| NoPrice::NotRun(error.to_string()))?;
         match end.status {
             Status::Ok => Ok(work.into_iter().collect()),
-            Status::Failed => Err(format!("failed natively: {}", end.reason)),
+            Status::Failed => Err(NoPrice::TrialFailed(end.reason)),
         }
     }
 }
