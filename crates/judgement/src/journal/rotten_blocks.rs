@@ -1,0 +1,130 @@
+//! The results of block corruption for a candidate: one finding for each block, counts by outcome, and why the candidate
+//! is excluded.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::reading::ReadingStopped;
+use super::rot::{BlockUse, RotOutcome, RotWitness, SyncAnswer};
+
+/// The result of corrupting one block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RotFinding {
+    /// The block: first its number among the blocks that were examined together, later its name.
+    pub state: String,
+    pub outcome: RotOutcome,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noticed: Vec<RotWitness>,
+    /// The names of the promises that were broken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
+    /// A description of the fault; empty if nothing is wrong.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seen: String,
+    /// The answer of fsync, if the block refused writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncAnswer>,
+}
+
+/// A finding, with the use of its block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacedRot {
+    pub held: BlockUse,
+    #[serde(flatten)]
+    pub finding: RotFinding,
+}
+
+/// The results of all corrupted blocks of the same use or with the same kind of corruption.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RotTally {
+    /// How many blocks of this use exist.
+    pub blocks: u32,
+    /// How many corrupted blocks were examined.
+    pub looked: u32,
+    pub outcomes: BTreeMap<RotOutcome, u32>,
+    /// Counts by detector; several may detect the same corruption.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noticed: BTreeMap<RotWitness, u32>,
+    /// Counts by the answer of fsync, for blocks that refused writes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub syncs: BTreeMap<SyncAnswer, u32>,
+}
+
+impl RotTally {
+    /// How many blocks had this outcome.
+    pub fn count(&self, outcome: RotOutcome) -> u32 {
+        self.outcomes.get(&outcome).copied().unwrap_or(0)
+    }
+
+    fn count_outcomes(&self, is: impl Fn(RotOutcome) -> bool) -> u32 {
+        self.outcomes.iter().filter(|(outcome, _)| is(**outcome)).map(|(_, count)| count).sum()
+    }
+
+    /// In how many cases the user lost some or all data.
+    pub fn count_losses(&self) -> u32 {
+        self.count_outcomes(RotOutcome::is_loss)
+    }
+
+    /// In how many cases a program read wrong data without an error, or the kernel did not survive.
+    pub fn count_grave(&self) -> u32 {
+        self.count_outcomes(RotOutcome::is_grave)
+    }
+}
+
+/// The results of block corruption for one candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RottenBlocks {
+    pub candidate: String,
+    /// How many corrupted blocks were examined, one at a time.
+    pub looked: u32,
+    /// Results by the use of the blocks.
+    pub held: BTreeMap<BlockUse, RotTally>,
+    /// Results by the name of the kind of corruption.
+    pub decays: BTreeMap<String, RotTally>,
+    /// The first examples of blocks with grave outcomes: a few, at most one for each use and kind of corruption.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<PlacedRot>,
+    /// Where the layout reader stopped, if it did not finish: the use of the blocks that it did not reach is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<ReadingStopped>,
+    /// Whether the plan accepts the candidate although it loses data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
+    /// The digest of the requests in the recorded trial: equal digests mean equal traces.
+    pub trace: String,
+}
+
+impl RottenBlocks {
+    /// How many blocks had this outcome.
+    pub fn count(&self, outcome: RotOutcome) -> u32 {
+        self.held.values().map(|tally| tally.count(outcome)).sum()
+    }
+
+    /// In how many cases the user lost some or all data.
+    pub fn count_losses(&self) -> u32 {
+        self.held.values().map(RotTally::count_losses).sum()
+    }
+
+    /// In how many cases a program read wrong data without an error, or the kernel did not survive.
+    pub fn count_grave(&self) -> u32 {
+        self.held.values().map(RotTally::count_grave).sum()
+    }
+
+    /// Why the candidate is excluded from recommendation: it returned wrong data without an error, or its kernel did
+    /// not survive. `None` if it is not excluded.
+    pub fn why_out(&self) -> Option<String> {
+        let each: Vec<String> = RotOutcome::ALL
+            .iter()
+            .filter(|outcome| outcome.is_grave() && self.count(**outcome) > 0)
+            .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
+            .collect();
+        let first = self.first.first().map_or(String::new(), |PlacedRot { held, finding }| {
+            // The sentence quotes only the first observation; the table lists the rest.
+            let seen = finding.seen.split("; ").next().unwrap_or_default();
+            format!(" (first of {}, {}: {seen})", held.words(), finding.state)
+        });
+        (!each.is_empty() && !self.accepted)
+            .then(|| format!("of {} rotten blocks: {}{first}", self.looked, each.join(", ")))
+    }
+}
