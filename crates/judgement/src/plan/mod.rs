@@ -29,6 +29,7 @@ mod model;
 mod operation;
 mod own_metric;
 mod phase;
+mod plan_lines;
 mod preset;
 mod printed_unit;
 mod protection;
