@@ -8,6 +8,7 @@ mod folded;
 mod iolog;
 mod iolog_lines;
 mod iostat;
+mod iostat_lines;
 mod known_files;
 mod open_calls;
 mod other_forms;
@@ -78,7 +79,7 @@ pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     if let Some((text, version)) = text.and_then(|text| Some((text, iolog_lines::version_of(text)?))) {
         return iolog::read_iolog(text, version?, wanted.at_most);
     }
-    if let Some(text) = text.filter(|text| iostat::looks_like(text)) {
+    if let Some(text) = text.filter(|text| iostat_lines::looks_like(text)) {
         return iostat::read_iostat(text, wanted);
     }
     requests::read_requests(bytes, wanted)
