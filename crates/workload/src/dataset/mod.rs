@@ -16,6 +16,7 @@ mod descriptor;
 mod digest;
 mod error;
 mod folder;
+mod folder_files;
 mod form;
 mod generate;
 #[cfg(test)]
