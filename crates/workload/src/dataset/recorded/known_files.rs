@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::ops::Range;
 use std::path::{Component, Path};
 
 use fsverdict_judgement::plan::{MOST_NAMES, NameBefore, OpenFlags};
@@ -32,28 +31,28 @@ pub(super) struct Named {
 
 /// A file: how large it is now, and the name that it had before everything, if it was there.
 #[derive(Debug, Clone, Default)]
-struct Grown {
-    size: u64,
-    before: Option<u32>,
+pub(super) struct Grown {
+    pub(super) size: u64,
+    pub(super) before: Option<u32>,
     /// Whether its beginning is as it was: it was not cut short.
-    whole: bool,
+    pub(super) whole: bool,
     /// Calls that appended to it while it was not known how large it was before.
-    appended: Vec<AppendedCall>,
+    pub(super) appended: Vec<AppendedCall>,
     /// The number of bytes by which the first appended data moved since its offset was first computed.
-    shift: u64,
+    pub(super) shift: u64,
     /// Whether its size is known, and not only that it is no smaller.
-    exact: bool,
+    pub(super) exact: bool,
 }
 
 /// A call that appended to a file of unknown size: its place among the calls, and the shift of the file that it knew.
 #[derive(Debug, Clone, Copy)]
-struct AppendedCall {
-    slot: usize,
-    before: u64,
+pub(super) struct AppendedCall {
+    pub(super) slot: usize,
+    pub(super) before: u64,
 }
 
 impl Grown {
-    fn take_shifts(&mut self) -> Vec<(usize, u64)> {
+    pub(super) fn take_shifts(&mut self) -> Vec<(usize, u64)> {
         let shift = self.shift;
         std::mem::take(&mut self.appended)
             .into_iter()
@@ -68,7 +67,7 @@ pub(super) struct RecordedFiles {
     pub(super) names: Vec<Named>,
     /// Keyed by the number of the directory and the name.
     numbers: HashMap<u32, HashMap<OsString, u32>>,
-    files: Vec<Grown>,
+    pub(super) files: Vec<Grown>,
     full: bool,
 }
 
@@ -114,7 +113,7 @@ impl RecordedFiles {
         number
     }
 
-    fn name_mut(&mut self, number: u32) -> Option<&mut Named> {
+    pub(super) fn name_mut(&mut self, number: u32) -> Option<&mut Named> {
         self.names.get_mut((number as usize).checked_sub(1)?)
     }
 
@@ -194,10 +193,6 @@ impl RecordedFiles {
         self.files.len() - 1
     }
 
-    pub(super) fn size_of(&self, file: usize) -> u64 {
-        self.files.get(file).map_or(0, |file| file.size)
-    }
-
     /// Opens a file by its name; gives its number, or why it cannot be opened.
     pub(super) fn open_file(
         &mut self,
@@ -231,103 +226,6 @@ impl RecordedFiles {
             self.truncate_to(file, 0);
         }
         Ok(file)
-    }
-
-    /// Notes the current size of an open file; returns by how many bytes previously appended data moves.
-    pub(super) fn learn_size(&mut self, file: usize, size: u64) -> u64 {
-        let shift = self.note_read(file, size).unwrap_or(0);
-        if let Some(file) = self.files.get_mut(file) {
-            file.exact = true;
-        }
-        shift
-    }
-
-    /// The calls that appended to a file while its size was unknown, with how much further on each lies: once the size is known.
-    pub(super) fn take_appended(&mut self, file: usize) -> Vec<(usize, u64)> {
-        match self.files.get_mut(file) {
-            Some(file) if file.exact => file.take_shifts(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Those of all files, at the end of a recording.
-    pub(super) fn take_all_appended(&mut self) -> Vec<(usize, u64)> {
-        self.files.iter_mut().flat_map(Grown::take_shifts).collect()
-    }
-
-    pub(super) fn note_appended(&mut self, file: usize, slots: Range<usize>) {
-        if let Some(file) = self.files.get_mut(file)
-            && !file.exact
-            && file.before.is_some()
-        {
-            let before = file.shift;
-            file.appended.extend(slots.map(|slot| AppendedCall { slot, before }));
-        }
-    }
-
-    /// Notes a read up to `end`: the bytes existed before unless a recorded call wrote them; `None` if they cannot
-    /// have. Returns by how many bytes previously appended data moves.
-    pub(super) fn note_read(&mut self, file: usize, end: u64) -> Option<u64> {
-        let Grown { size, before, whole, exact, .. } = self.files.get(file)?;
-        let (size, exact) = (*size, *exact);
-        let Some(number) = before.filter(|_| *whole) else { return (end <= size).then_some(0) };
-        if end <= size {
-            return Some(0);
-        }
-        let shift = match self.files.get(file).map(|file| file.appended.is_empty()) {
-            Some(false) if !exact => end - size,
-            _ => 0,
-        };
-        let to = match (shift, self.names.get(number as usize - 1).map(|name| name.before)) {
-            // Appended data comes after all earlier content.
-            (1.., Some(NameBefore::File(before))) => before.saturating_add(shift),
-            (1.., _) => shift,
-            _ => end,
-        };
-        self.grow_before(number, to);
-        if let Some(file) = self.files.get_mut(file) {
-            file.size = end;
-            file.shift = file.shift.saturating_add(shift);
-        }
-        Some(shift)
-    }
-
-    fn grow_before(&mut self, number: u32, to: u64) {
-        if let Some(name) = self.name_mut(number) {
-            name.before = match name.before {
-                NameBefore::File(size) => NameBefore::File(size.max(to)),
-                NameBefore::Nothing => NameBefore::File(to),
-                NameBefore::Directory => return,
-            };
-        }
-    }
-
-    /// A write up to a place in a file that was there before, and of which no call asks how large it is, is over bytes that were there,
-    /// too: a program that does not ask where a file ends does not extend it (a database's log is laid out before it is written).
-    pub(super) fn note_overwrite(&mut self, file: usize, end: u64) {
-        let Some(Grown { size, before: Some(number), whole: true, exact: false, appended, .. }) =
-            self.files.get(file)
-        else {
-            return;
-        };
-        let there = self.names.get(*number as usize - 1).map(|name| name.before);
-        if end > *size && appended.is_empty() && matches!(there, Some(NameBefore::File(_))) {
-            self.note_read(file, end);
-        }
-    }
-
-    pub(super) fn grow_to(&mut self, file: usize, end: u64) {
-        if let Some(file) = self.files.get_mut(file) {
-            file.size = file.size.max(end);
-        }
-    }
-
-    pub(super) fn truncate_to(&mut self, file: usize, size: u64) {
-        if let Some(file) = self.files.get_mut(file) {
-            file.whole &= size >= file.size;
-            file.size = size;
-            file.exact = true;
-        }
     }
 
     pub(super) fn make_directory(&mut self, name: u32) {

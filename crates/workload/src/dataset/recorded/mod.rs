@@ -10,6 +10,7 @@ mod iolog_lines;
 mod iostat;
 mod iostat_lines;
 mod known_files;
+mod known_sizes;
 mod open_calls;
 mod other_forms;
 mod record_line;
