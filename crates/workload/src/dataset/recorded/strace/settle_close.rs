@@ -4,7 +4,8 @@ use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
 use super::lookup::{DescriptorTarget, UNKNOWN_DESCRIPTOR};
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
+use super::resolve_path::NamedFile;
+use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{ShownFile, has_flag, parse_descriptor, parse_number};
 use crate::dataset::recorded::account::CallWeight;
 

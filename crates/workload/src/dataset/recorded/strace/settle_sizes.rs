@@ -5,7 +5,8 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::SystemCall;
 use super::lookup::DescriptorTarget;
 use super::reader::{Moment, SettledCall, StraceReader};
-use super::settle::{NamedFile, settled_followed, settled_kept, settled_not_kept, settled_outside};
+use super::resolve_path::NamedFile;
+use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{constants_or_placeholder, parse_bracketed, parse_number};
 use crate::dataset::recorded::account::CallWeight;
 
