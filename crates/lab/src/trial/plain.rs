@@ -1,21 +1,23 @@
 //! Describes a trial as command lines, for `--dry-run`: its steps in the order in which the agent runs them.
 
+mod program_text;
+
 use std::path::Path;
 
 use fsverdict_judgement::plan::{ArrayState, DeviceSource, Operation, Phase, PhaseWork, Plan, split_layer};
 use fsverdict_stack::filesystem::{DIRECTORY, find_filesystem};
-use fsverdict_stack::layer::{Layer, LayerPlace};
+use fsverdict_stack::layer::Layer;
 use fsverdict_text::quoted;
 
 use super::above::{AboveLayer, BELOW, show_lower};
 use super::act::{Act, Durable, OfLayer, Timed};
-use super::arrangement::{Arrangement, Below, LayerSite, TopDevice};
-use super::layers::mapping_name;
+use super::arrangement::{Arrangement, TopDevice};
 use super::programs::{Line, NamedTop, Programs, TrialNames};
 use super::redundancy::Redundancy;
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
 use super::steps::{Step, TrialCourse};
+use program_text::{device_variable, quoted_command, shown_above};
 
 /// Placeholders for the device, and for the key file.
 const DEVICE: &str = "$DEVICE";
@@ -243,48 +245,6 @@ impl PlainContext<'_> {
         }
     }
 
-    /// The programs that seal each layer that is.
-    fn sealing_text(&self) -> Option<String> {
-        let sites = self.arrangement.sites.iter().enumerate();
-        let told = sites.filter_map(|(at, site)| {
-            let (layer, options) = *self.layers.get(site.layer)?;
-            let (seal, name) = (layer.seal?, self.layer_name(at)?);
-            let below: Vec<String> = site.below.iter().map(|below| self.node_text(*below)).collect();
-            let place = LayerPlace { below: &below, name: &name, options, key: KEY, bytes: None };
-            let lines = [seal.make, seal.open, seal.mark].map(|line| quoted_command(&(line.argv)(&place)));
-            Some(format!("[close {name}]; {}", lines.join("; ")))
-        });
-        Some(told.collect::<Vec<_>>().join("; "))
-    }
-
-    /// The programs of a phase that makes a snapshot or gives it up.
-    fn snapshot_text(&self, phase: &Phase) -> Option<String> {
-        let PhaseWork::Operation(operation) = phase.work else { return None };
-        let Some(lines) = self.programs.snapshot_commands(operation, &self.names, SNAPSHOT) else {
-            return self.snapshot_of_layer(operation);
-        };
-        Some(lines.iter().map(|argv| quoted_command(argv)).collect::<Vec<_>>().join("; "))
-    }
-
-    /// The same by the topmost layer that can.
-    fn snapshot_of_layer(&self, operation: Operation) -> Option<String> {
-        let able = |(at, site): (usize, &LayerSite)| {
-            let (layer, options) = *self.layers.get(site.layer)?;
-            Some((at, layer.snapshots?, options))
-        };
-        let (at, snapshots, options) = self.arrangement.sites.iter().enumerate().rev().find_map(able)?;
-        let name = self.layer_name(at)?;
-        let place = LayerPlace { below: &[], name: &name, options, key: KEY, bytes: None };
-        Some(match operation {
-            Operation::SnapshotCreate => quoted_command(&(snapshots.create)(&place, SNAPSHOT)),
-            Operation::SnapshotDelete => quoted_command(&(snapshots.delete)(&place, SNAPSHOT)),
-            Operation::SnapshotRollback => {
-                (snapshots.rollback)(&place, SNAPSHOT).map(|argv| quoted_command(&argv)).join("; ")
-            }
-            _ => return None,
-        })
-    }
-
     fn durable_text(&self, by: Durable) -> String {
         match by {
             Durable::Syncfs => "[syncfs]".to_owned(),
@@ -293,97 +253,6 @@ impl PlainContext<'_> {
                 format!("[sync {}]", tops.collect::<Vec<_>>().join(" "))
             }
         }
-    }
-
-    fn mount_text(&self) -> Option<String> {
-        let cleaner = self.program_text(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
-        let imported = self.program_text(Line::Import).map(|line| format!("{line}; "));
-        Some(imported.unwrap_or_default() + &self.program_text(Line::Mount)? + &cleaner.unwrap_or_default())
-    }
-
-    /// The programs that check the unmounted filesystem.
-    fn check_text(&self) -> Option<String> {
-        let check = self.program_text(Line::Check)?;
-        let (before, after) = ([Line::Import, Line::Scrub], [Line::Export]);
-        let all = before.into_iter().filter_map(|line| self.program_text(line)).chain([check]);
-        let all = all.chain(after.into_iter().filter_map(|line| self.program_text(line)));
-        Some(all.collect::<Vec<_>>().join("; "))
-    }
-
-    fn unmount_text(&self) -> Option<String> {
-        let cleaner = self.programs.cleaner().map(|cleaner| format!("[end {}]; ", cleaner.tool.program));
-        let above =
-            AboveLayer::of_candidate(&self.spec.candidate).and_then(|above| above.unmount_command(MOUNT));
-        let above = above.map(|(_, argv)| format!("{}; ", quoted_command(&argv))).unwrap_or_default();
-        let exported = self.program_text(Line::Export).map(|line| format!("; {line}")).unwrap_or_default();
-        Some(above + &cleaner.unwrap_or_default() + &self.program_text(Line::Unmount)? + &exported)
-    }
-
-    fn program_text(&self, line: Line) -> Option<String> {
-        Some(quoted_command(&self.programs.argv_for(line, &self.names)?))
-    }
-
-    fn of_layer(&self, at: usize, of: OfLayer) -> Option<String> {
-        let site = self.arrangement.sites.get(at)?;
-        let (layer, options) = *self.layers.get(site.layer)?;
-        let line = match of {
-            OfLayer::Make => layer.make?,
-            OfLayer::Open => layer.open,
-            OfLayer::Reopen => layer.reopen.unwrap_or(layer.open),
-            OfLayer::Mark => layer.mark?,
-            OfLayer::Fill => layer.fill?,
-            OfLayer::Describe => layer.describe?,
-            OfLayer::Close => return None,
-        };
-        let below: Vec<String> = match of {
-            OfLayer::Fill => vec![self.node_text(Below::Site(at))],
-            _ => site.below.iter().map(|below| self.node_text(*below)).collect(),
-        };
-        let name = self.layer_name(at)?;
-        Some(quoted_command(&(line.argv)(&LayerPlace {
-            below: &below,
-            name: &name,
-            options,
-            key: KEY,
-            bytes: None,
-        })))
-    }
-
-    /// The name of the layer at this place.
-    fn layer_name(&self, at: usize) -> Option<String> {
-        let site = self.arrangement.sites.get(at)?;
-        Some(mapping_name(&device_variable(site.device), site.layer))
-    }
-
-    /// The placeholder for the node at this place.
-    fn node_text(&self, below: Below) -> String {
-        let of_site = |at: usize| {
-            let kind = self.layers.get(self.arrangement.sites.get(at)?.layer)?.0.kind;
-            Some(kind.device_node(&self.layer_name(at)?))
-        };
-        match below {
-            Below::Device(number) => device_variable(number),
-            Below::Site(at) => of_site(at).unwrap_or_default(),
-        }
-    }
-}
-
-/// The placeholder for the device of this number: `$DEVICE`, `$DEVICE2`.
-fn device_variable(number: usize) -> String {
-    if number > 1 { format!("{DEVICE}{number}") } else { DEVICE.to_owned() }
-}
-
-fn quoted_command(argv: &[String]) -> String {
-    // Placeholders must not be quoted.
-    let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
-    argv.iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// The server of a layer is not a shell command, but fsverdict itself.
-fn shown_above(above: &AboveLayer<'_>) -> String {
-    match above.is_served() {
-        true => format!("[serve {BELOW} at {MOUNT}]"),
-        false => quoted_command(&above.mount_command(MOUNT).1),
     }
 }
 
