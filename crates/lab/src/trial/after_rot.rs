@@ -1,14 +1,15 @@
 //! Examines a device on which one block after another is rotten, in one guest: mounts it, reads everything, writes,
 //! unmounts, checks, repairs and reads again, and reports the outcome and which part of the system noticed.
 
+mod outcome;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use fsverdict_judgement::journal::{Event, RotFinding, RotOutcome, RotWitness, SyncAnswer};
-use fsverdict_linux::host::foreign::neutralise;
+use fsverdict_judgement::journal::{Event, RotWitness, SyncAnswer};
 use fsverdict_linux::host::kernel_log::LogLine;
 use fsverdict_stack::filesystem::Meaning;
 use fsverdict_workload::workload::SavedReading;
@@ -20,8 +21,6 @@ use super::spec::RotLook;
 use super::stack::{MOUNT, Stack};
 use super::sync_after_error::TriedSyncs;
 
-/// Largest size of the messages that are reported, in bytes.
-const SEEN: usize = 600;
 /// Name of the file that is written beside the saved ones; it must not replace any.
 const TAKEN: &str = "fsverdict-after-rot";
 const TAKEN_BYTES: usize = 1 << 20;
@@ -263,74 +262,4 @@ fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), T
     }
     seen.impaired = true;
     Ok(())
-}
-
-impl RotSeen {
-    /// An fsync that reported success wrongly is a broken promise without a warning.
-    fn note_syncs(&mut self, tried: &TriedSyncs) {
-        let Some((answer, path)) = tried.worst_answer() else { return };
-        self.sync = Some(answer);
-        let name = path.strip_prefix(MOUNT).unwrap_or(path).display();
-        match answer {
-            SyncAnswer::NeverTold => {
-                let what = format!("{name}: written over and synced, and not there after the next mount");
-                self.first.broken.entry("fsync").or_insert(what);
-            }
-            SyncAnswer::ToldOnce | SyncAnswer::ToldOnceAndShown => self.told.push(format!(
-                "{name}: the first fsync failed, the second said that all is done, and it is not"
-            )),
-            _ => {}
-        }
-    }
-
-    fn judge_outcome(&self) -> RotOutcome {
-        let Some(last) = &self.last else { return RotOutcome::Unmountable };
-        let before_checker = self.noticed.iter().any(|one| *one != RotWitness::Checker);
-        let is_lost = !last.broken.is_empty() || !last.errors.is_empty();
-        // Wrong content was returned before anything gave a warning.
-        let is_deceived = !self.first.broken.is_empty() && !self.warned;
-        match (is_deceived, is_lost) {
-            (true, _) | (false, true) if self.noticed.is_empty() => RotOutcome::SilentLoss,
-            (true, _) => RotOutcome::LossFound,
-            (false, true) if before_checker => RotOutcome::LossReported,
-            (false, true) => RotOutcome::LossFound,
-            (false, false) if self.impaired => RotOutcome::Impaired,
-            (false, false) if self.repaired => RotOutcome::Repaired,
-            (false, false) if !self.noticed.is_empty() => RotOutcome::Healed,
-            (false, false) => RotOutcome::Unharmed,
-        }
-    }
-
-    fn into_finding(self, state: String) -> RotFinding {
-        let outcome = self.judge_outcome();
-        let none = SavedReading::default();
-        let last = self.last.as_ref().unwrap_or(&none);
-        let broken: BTreeSet<&str> = self.first.broken.keys().chain(last.broken.keys()).copied().collect();
-        let lines: Vec<&String> = self
-            .first
-            .broken
-            .values()
-            .chain(&self.first.errors)
-            .chain(last.broken.values())
-            .chain(&last.errors)
-            .chain(&self.told)
-            .collect();
-        let mut distinct_lines: Vec<&str> = Vec::new();
-        for line in lines.into_iter().map(String::as_str) {
-            if !distinct_lines.contains(&line) {
-                distinct_lines.push(line);
-            }
-        }
-        // Checkers move the cursor about.
-        let mut seen = neutralise(&distinct_lines.join("; ")).replace('\u{2408}', "");
-        seen.truncate(seen.floor_char_boundary(SEEN));
-        RotFinding {
-            state,
-            outcome,
-            noticed: self.noticed.into_iter().collect(),
-            broken: broken.into_iter().map(str::to_owned).collect(),
-            seen,
-            sync: self.sync,
-        }
-    }
 }
