@@ -3,27 +3,27 @@
 //! All of it happens in one folder of the cache, named by the digest of the inputs, so that an interrupted build is
 //! found again and continued. The folder is removed when the kernel is done.
 
+mod make_kernel;
+
 use std::path::PathBuf;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use fsverdict_linux::host::beneath::Beneath;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 
 use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
-use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
-use super::compile::{Make, Progress, check_programs};
+use super::cache::{KernelCache, KernelEntry, KernelFacts, UNFINISHED};
+use super::compile::{Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
-use super::fragment::{self, FRAGMENT, KernelParts};
-use super::interrupted::remove_cut_command_files;
+use super::fragment::{FRAGMENT, KernelParts};
 use super::lacks::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, collect_patches};
 use super::scratch::Scratch;
 use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
-use super::zfs::{ZfsRelease, ZfsSource, join_sources, read_zfs_release};
+use super::zfs::{ZfsRelease, ZfsSource, read_zfs_release};
 
 /// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
 /// computation takes no simulated time.
@@ -226,85 +226,6 @@ struct KernelBuild<'a> {
     zfs: Option<ZfsRelease>,
     compiled: u64,
     attendant: &'a mut dyn Attendant,
-}
-
-impl KernelBuild<'_> {
-    /// The options that did not take.
-    fn configure(&mut self, release: &str) -> Result<Vec<String>, KernelBuildError> {
-        let objects = self.scratch.object_folder();
-        remove_cut_command_files(&objects).map_err(file_error("look through", &objects))?;
-        // A tree that was built in place must be cleaned before it can be built in another folder.
-        if self.scratch.source_folder().join(".config").symlink_metadata().is_ok() {
-            self.run_make("cleaning the sources", &["mrproper".to_owned()])?;
-        }
-        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options(self.parts)?.display());
-        let configure = [self.output_argument(), all, "allnoconfig".to_owned()];
-        self.run_make("configuring", &configure)?;
-        if let Some(known) = self.zfs.clone() {
-            // ZFS asks a tree that is configured what it offers; then the tree is configured with ZFS in it.
-            self.run_make("preparing for ZFS", &[self.output_argument(), "prepare".to_owned()])?;
-            self.attendant.report_progress(&Progress { step: "configuring ZFS", ..Progress::default() });
-            join_sources(&self.scratch, &known, &self.sandbox)?;
-            self.run_make("configuring", &configure)?;
-        }
-        let refused =
-            fragment::find_refused(&String::from_utf8_lossy(&self.read_configuration()?), self.parts);
-        if refused.essential.is_empty() {
-            return Ok(refused.wanted.into_iter().chain(refused.optional).collect());
-        }
-        let options = refused.essential.join(", ");
-        Err(KernelBuildError::Options { release: release.to_owned(), options })
-    }
-
-    fn compile(&mut self, jobs: usize) -> Result<(), KernelBuildError> {
-        let target = [self.output_argument(), format!("-j{jobs}"), "linux".to_owned()];
-        let arguments = Self::make_arguments(&target);
-        let make =
-            Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
-        let to_compile = make.to_compile();
-        make.run_make(&mut self.compiled, to_compile, &mut |progress| {
-            self.attendant.report_progress(progress);
-        })
-    }
-
-    fn read_configuration(&self) -> Result<Vec<u8>, KernelBuildError> {
-        self.read_product(".config", |objects, name| objects.read_file(name, LARGEST_CONFIG))
-    }
-
-    /// Takes only regular files that the makefile wrote itself; links are not followed.
-    fn open_products(&self) -> Result<(std::fs::File, Vec<u8>), KernelBuildError> {
-        Ok((
-            self.read_product("linux", |objects, name| objects.open_file(name, LARGEST_KERNEL))?,
-            self.read_configuration()?,
-        ))
-    }
-
-    fn read_product<T>(
-        &self,
-        name: &str,
-        read: impl FnOnce(&Beneath, &str) -> std::io::Result<T>,
-    ) -> Result<T, KernelBuildError> {
-        let objects = self.scratch.object_folder();
-        let taken = Beneath::open(&objects).and_then(|opened| read(&opened, name));
-        taken.map_err(file_error("take what was made as", &objects.join(name)))
-    }
-
-    fn output_argument(&self) -> String {
-        format!("O={}", self.scratch.object_folder().display())
-    }
-
-    fn run_make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
-        let arguments = Self::make_arguments(target);
-        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }.run_make(
-            &mut self.compiled,
-            0,
-            &mut |progress| self.attendant.report_progress(progress),
-        )
-    }
-
-    fn make_arguments(target: &[String]) -> Vec<String> {
-        ["ARCH=um", COMPILER_FLAGS].into_iter().map(str::to_owned).chain(target.iter().cloned()).collect()
-    }
 }
 
 fn compiler_version() -> Result<String, KernelBuildError> {
