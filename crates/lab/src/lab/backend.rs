@@ -1,8 +1,12 @@
 //! Starts the process that serves modelled devices to a guest, and defines the task that it is given.
 
+mod log_task;
 mod process;
 
+pub use log_task::{DeviceLog, LogPurpose};
 pub use process::main;
+
+use log_task::LogTask;
 
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -17,7 +21,6 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use fsverdict_disk::backend::{BackendReport, Clock, Served};
-use fsverdict_disk::crash::{CrashState, LossRule, RottenBlock};
 use fsverdict_disk::device::Draw;
 
 use fsverdict_linux::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, make_inheritable};
@@ -95,21 +98,6 @@ struct DeviceTask {
     log: Option<LogTask>,
 }
 
-/// The purpose of a log of the writes to a device.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-enum LogTask {
-    Record { file: RawFd, bound: u64 },
-    Enter { file: RawFd, states: Vec<CrashState>, rule: LossRule },
-    Rot { file: RawFd, blocks: Vec<Option<RottenBlock>> },
-}
-
-impl LogTask {
-    fn log_descriptor(&self) -> RawFd {
-        let (LogTask::Record { file, .. } | LogTask::Enter { file, .. } | LogTask::Rot { file, .. }) = self;
-        *file
-    }
-}
-
 /// Sockets without names, one for each disk and one for the clock: a guest connects through descriptors of their files.
 #[derive(Debug)]
 pub struct Sockets {
@@ -166,42 +154,6 @@ pub struct Files<'a> {
     /// Empty, for the trace, and how many bytes of it at most.
     pub trace: Option<(&'a OwnedFd, u64)>,
     pub log: Option<DeviceLog<'a>>,
-}
-
-/// A log of the writes to a device, with their contents.
-#[derive(Debug, Clone, Copy)]
-pub struct DeviceLog<'a> {
-    /// Empty, where it is to be written.
-    pub file: &'a OwnedFd,
-    pub purpose: &'a LogPurpose,
-}
-
-/// The purpose of a log of writes.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LogPurpose {
-    /// Record all writes, in at most this many bytes.
-    Record { bound: u64 },
-    /// To be read: the device takes on one of these states after the other.
-    Enter {
-        states: Vec<CrashState>,
-        /// The rule by which the device may lose writes.
-        rule: LossRule,
-    },
-    /// To be read: one of these blocks rots after the other.
-    Rot { blocks: Vec<Option<RottenBlock>> },
-}
-
-impl DeviceLog<'_> {
-    fn log_task(&self) -> Result<LogTask, fsverdict_linux::sandbox::SandboxError> {
-        let file = make_inheritable(self.file.as_fd())?;
-        Ok(match self.purpose {
-            LogPurpose::Record { bound } => LogTask::Record { file, bound: *bound },
-            LogPurpose::Enter { states, rule } => {
-                LogTask::Enter { file, states: states.clone(), rule: *rule }
-            }
-            LogPurpose::Rot { blocks } => LogTask::Rot { file, blocks: blocks.clone() },
-        })
-    }
 }
 
 /// A device to be served, with the files for its data, trace and log.
