@@ -12,6 +12,7 @@ use fsverdict_linux::sandbox::{Sandbox, make_inheritable};
 use fsverdict_text::DrawnNumbers;
 
 use super::backend::{Backend, GuestSockets};
+use super::backend_reports::{Trail, add_backend_reports};
 use super::description::covered_folder;
 use super::drive::run_trial_process;
 use super::free_cpu;
@@ -19,7 +20,7 @@ use super::guest_command::{DiskService, GuestCommand, GuestInputs, GuestTraits, 
 use super::guests::{GuestSizes, Guests, MEMORY_FOLDER};
 use super::held::disk_for;
 use super::kernel::kernel_sandbox;
-use super::modelled::{Modelled, Trail, add_backend_reports, disk_name, fastest_together, serve_devices};
+use super::modelled::{Modelled, disk_name, fastest_together, serve_devices};
 use super::processors::drawn_prices;
 use super::running_trial::Company;
 use super::stop_watcher::StopWatcher;

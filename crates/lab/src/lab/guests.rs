@@ -24,9 +24,10 @@ use super::held::in_memory;
 use super::hidden::hidden_from;
 use super::kernel::Kernel;
 use super::kernels::GuestKernels;
+use super::missing_tools::{missing_tools_with, tools_of};
 use super::modelled::Modelled;
 use super::processors::Processors;
-use super::{GuestMemory, LabError, missing_tools_with, tools_of};
+use super::{GuestMemory, LabError};
 
 /// Folder for files that must be in memory: it must be executable and fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";

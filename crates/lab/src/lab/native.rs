@@ -23,10 +23,11 @@ use super::attachment::LentDevice;
 use super::drive::run_trial_process;
 use super::held::Held;
 use super::hidden::hidden_from;
+use super::missing_tools::missing_tools;
 use super::scheduler_obstacle::scheduler_obstacle;
 use super::stop_watcher::StopWatcher;
 use super::trial_end::TrialEnd;
-use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
+use super::{Attachments, Lab, LabEntry, LabError, Watch};
 
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Native,

@@ -17,7 +17,8 @@ use fsverdict_stack::layer::usual_layers;
 
 use super::choose::choose_lab;
 use super::kernel::{Kernel, parse_configuration};
-use super::{Attachment, Lab, missing_tools_with};
+use super::missing_tools::missing_tools_with;
+use super::{Attachment, Lab};
 
 /// Time limit of one trial, in wall time; on an idle machine one takes a second or two.
 const LIMIT: Duration = Duration::from_secs(180);
