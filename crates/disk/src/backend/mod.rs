@@ -16,6 +16,7 @@ mod configuration;
 mod connection;
 mod disk;
 mod lateness;
+mod protocol;
 mod real;
 mod rot;
 mod session;

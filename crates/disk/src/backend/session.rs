@@ -5,57 +5,26 @@
 //! passes addresses of its own and kicks through an eventfd, and `arch/um/drivers/virtio_uml.c`, which passes the
 //! guest's addresses and kicks by messages.
 
-use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{OFlags, SealFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
-use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
-use virtio_bindings::virtio_ring::VIRTIO_RING_F_INDIRECT_DESC;
 use virtio_queue::QueueT;
-use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
+use vm_memory::GuestMemoryMmap;
 
 use super::BackendError;
 use super::configuration::{configuration_space, offered_features};
 use super::connection::{Connection, u32_at, u64_at};
 use super::disk::{RING, ServedDisk};
-
-/// Bytes of a message's header.
-const HEADER_BYTES: usize = 12;
-/// Longest payload of a message, in bytes.
-const MAX_PAYLOAD_BYTES: usize = 4096;
-
-const VERSION: u32 = 1;
-const REPLY: u32 = 1 << 2;
-const NEEDS_REPLY: u32 = 1 << 3;
-
-const VHOST_USER_GET_FEATURES: u32 = 1;
-const VHOST_USER_SET_MEM_TABLE: u32 = 5;
-const VHOST_USER_SET_VRING_NUM: u32 = 8;
-const VHOST_USER_SET_VRING_ADDR: u32 = 9;
-const VHOST_USER_SET_VRING_BASE: u32 = 10;
-const VHOST_USER_GET_VRING_BASE: u32 = 11;
-const VHOST_USER_SET_VRING_KICK: u32 = 12;
-const VHOST_USER_SET_VRING_CALL: u32 = 13;
-const VHOST_USER_SET_VRING_ERR: u32 = 14;
-/// Bit in the payload of the three messages above: no descriptor comes with the message.
-const VHOST_USER_VRING_NOFD_MASK: u64 = 1 << 8;
-const VHOST_USER_GET_PROTOCOL_FEATURES: u32 = 15;
-const VHOST_USER_SET_VRING_ENABLE: u32 = 18;
-const VHOST_USER_SET_BACKEND_REQ_FD: u32 = 21;
-const VHOST_USER_GET_CONFIG: u32 = 24;
-const VHOST_USER_VRING_KICK: u32 = 35;
-/// A message to the guest, on the socket that it provides for this.
-const VHOST_USER_BACKEND_VRING_CALL: u32 = 4;
-
-/// Feature bit: there are protocol features to negotiate.
-const VHOST_USER_F_PROTOCOL_FEATURES: u32 = 30;
-const FEATURES: u64 =
-    1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VHOST_USER_F_PROTOCOL_FEATURES;
-/// `REPLY_ACK`, `BACKEND_REQ`, `CONFIG`, `INBAND_NOTIFICATIONS`: kicks and calls are messages, so that the guest
-/// waits until they are seen. This lets two processes agree on a time. QEMU accepts it and uses eventfds all the
-/// same.
-const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
+use super::protocol::{
+    FEATURES, HEADER_BYTES, MAX_PAYLOAD_BYTES, NEEDS_REPLY, PROTOCOL_FEATURES, REPLY, VERSION,
+    VHOST_USER_BACKEND_VRING_CALL, VHOST_USER_GET_CONFIG, VHOST_USER_GET_FEATURES,
+    VHOST_USER_GET_PROTOCOL_FEATURES, VHOST_USER_GET_VRING_BASE, VHOST_USER_SET_BACKEND_REQ_FD,
+    VHOST_USER_SET_MEM_TABLE, VHOST_USER_SET_VRING_ADDR, VHOST_USER_SET_VRING_BASE,
+    VHOST_USER_SET_VRING_CALL, VHOST_USER_SET_VRING_ENABLE, VHOST_USER_SET_VRING_ERR,
+    VHOST_USER_SET_VRING_KICK, VHOST_USER_SET_VRING_NUM, VHOST_USER_VRING_KICK, VHOST_USER_VRING_NOFD_MASK,
+    build_message, map_memory,
+};
 
 /// A request in a guest's message that only the owner of the clock can fulfil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,15 +211,6 @@ impl GuestSession {
     }
 }
 
-fn build_message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(HEADER_BYTES + payload.len());
-    for word in [request, flags, payload.len() as u32] {
-        message.extend(word.to_le_bytes());
-    }
-    message.extend(payload);
-    message
-}
-
 /// Builds the answer to a request for configuration space: offset, size and flags, then the requested bytes. It is
 /// empty, which the protocol defines as an error, if the space is shorter.
 fn build_configuration_reply(payload: &[u8], disk: &ServedDisk) -> Vec<u8> {
@@ -277,27 +237,4 @@ fn to_guest_address(regions: &[(u64, u64, u64)], address: u64) -> u64 {
         guest.checked_add(offset)
     };
     regions.iter().find_map(within).unwrap_or(address)
-}
-
-/// Maps the guest's memory: each region has an address in the guest, a size, an address in its host process, and an
-/// offset in a file. A region beyond the end of its file is refused, because access to it would end this process
-/// (SIGBUS, mmap(2)).
-fn map_memory(payload: &[u8], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, BackendError> {
-    let region = |(index, file): (usize, OwnedFd)| {
-        // The file must not shrink later either; this holds for files that can be sealed.
-        let _ = rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK);
-        let base = 8 + 32 * index;
-        let (address, size, offset) =
-            (u64_at(payload, base), u64_at(payload, base + 8), u64_at(payload, base + 24));
-        let file_bytes =
-            u64::try_from(rustix::fs::fstat(&file).map_err(std::io::Error::from)?.st_size).unwrap_or(0);
-        if offset.checked_add(size).is_none_or(|end| end > file_bytes) {
-            return Err(BackendError::memory_error(format!(
-                "{size} bytes from {offset} on of a file of {file_bytes}"
-            )));
-        }
-        Ok((GuestAddress(address), size as usize, Some(FileOffset::new(File::from(file), offset))))
-    };
-    let regions = files.into_iter().enumerate().map(region).collect::<Result<Vec<_>, _>>()?;
-    GuestMemoryMmap::from_ranges_with_files(regions).map_err(BackendError::memory_error)
 }
