@@ -7,6 +7,7 @@ mod kept;
 mod minimise;
 mod name;
 mod record;
+mod record_files;
 mod script;
 mod script_text;
 mod several;
