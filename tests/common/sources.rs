@@ -1,5 +1,6 @@
 //! Kernel sources that have the makefile's targets and what our patches look at, and nothing else.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -38,19 +39,23 @@ pub fn tree(place: &Place, makefile: &str) -> PathBuf {
     }
     // The patch of a counting kernel changes files as the others leave them; no kernel of these sources is one.
     let patches = fs::read_dir("kernel/patches").unwrap().map(|patch| patch.unwrap().path());
+    let mut patched: BTreeMap<String, String> = BTreeMap::new();
     for patch in patches.filter(|path| !path.ends_with("0014-um-cpu-price.patch")) {
         let text = fs::read_to_string(patch).unwrap();
         for file in text.split("\n--- a/").skip(1) {
             let (name, _) = file.split_once('\n').unwrap();
             let (_, hunks) = file.split_once("\n@@").unwrap();
             let before = hunks.lines().filter_map(|line| line.strip_prefix([' ', '-']));
-            write(
-                name,
-                &before
-                    .filter(|line| !line.starts_with(' ') || line.len() > 1)
-                    .fold(String::new(), |text, line| text + line + "\n"),
-            );
+            // A file that several patches change has the places of each, one after the other.
+            let text = patched.entry(name.to_owned()).or_default();
+            for line in before.filter(|line| !line.starts_with(' ') || line.len() > 1) {
+                text.push_str(line);
+                text.push('\n');
+            }
         }
+    }
+    for (name, text) in &patched {
+        write(name, text);
     }
     tree
 }

@@ -7,7 +7,7 @@ use fsverdict_text::{Hinted, Reason, TextError};
 use super::super::{CliError, with_vocabulary};
 use super::changes::QuestionChanges;
 use super::kernel::{kernel_cautions, kernel_release};
-use super::left_out::LeftOut;
+use super::left_out::LeftOutCandidates;
 use super::question::Question;
 
 /// The caution about a plan in which computation should take time, on a machine without a kernel for that.
@@ -19,7 +19,7 @@ const FREE_COMPUTATION: &str = "computation takes no time in this answer, becaus
 pub(super) struct AskedPlan {
     pub(super) plan: Plan,
     /// The candidates of the plan that are not tried.
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: LeftOutCandidates,
     /// Filesystems without a driver in this machine's kernel that the question did not name: each with the reason.
     pub(super) without_driver: Vec<String>,
     /// Cautions about candidates that are tried, to be read before one of them is used.

@@ -12,7 +12,7 @@ use fsverdict_stack::filesystem;
 use super::super::guarantees::{is_disk, is_on_disk};
 use super::chosen::{chosen, encrypted, with_and_without};
 use super::kernel::{kernel_release, missing_driver};
-use super::left_out::{LeftOut, LeftOutReason};
+use super::left_out::{LeftOutCandidates, LeftOutReason};
 use super::question::{AskedDevice, AskedWork, Question};
 use super::settings::settings;
 
@@ -31,7 +31,7 @@ pub(super) struct QuestionChanges {
     /// The same.
     pub(super) device: Vec<DeviceSource>,
     /// The plan's candidates that are not tried.
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: LeftOutCandidates,
     /// Why this machine's kernel cannot mount others.
     pub(super) without_driver: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl QuestionChanges {
             // Models that candidates are tried on one after the other give way to the one device that was named.
             candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
         }
-        let mut left_out = LeftOut::default();
+        let mut left_out = LeftOutCandidates::default();
         left_out.add(LeftOutReason::Weakened, take_weakened(question, &mut candidates));
         let must = question.properties();
         let heard = &question.candidates;

@@ -20,7 +20,7 @@ pub(super) fn chosen(
         candidates = with_options(&candidates, heard, name)?;
     } else if !heard.named.is_empty() {
         let named: Vec<&str> = heard.named.iter().map(|said| said.value.filesystem.name).collect();
-        candidates = those_named(candidates, &named, name)?;
+        candidates = those_named(&candidates, &named, name)?;
     }
     // One that is compared with itself needs no others beside it.
     if !heard.compared.is_empty() && !heard.named.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn chosen(
 /// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
 /// beside the plan's: it has to be better than something. A candidate that gave up what another of its filesystem has, such as a journal,
 /// is none that was named.
-fn those_named(candidates: Vec<Candidate>, named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
+fn those_named(candidates: &[Candidate], named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
     let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
     let new: Vec<Candidate> =
         named.iter().filter(|one| !has(one)).map(|one| Candidate::with_defaults(one)).collect();

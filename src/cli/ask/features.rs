@@ -180,7 +180,8 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
     // `luks or no luks`.
     let again = || {
         let lack = sentence.phrase(range.end, &["or no", "vs no", "and no", "or without", "vs without"])?;
-        let is_same = |words: &str, other: Feature| (other == feature).then(|| sentence.phrase(lack.end, &[words]));
+        let is_same =
+            |words: &str, other: Feature| (other == feature).then(|| sentence.phrase(lack.end, &[words]));
         CALLED.iter().find_map(|(words, other, _)| is_same(words, *other)?)
     };
     if let Some(both) = again().or_else(|| sentence.phrase(range.end, BOTH_BEHIND)) {

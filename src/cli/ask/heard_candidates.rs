@@ -304,7 +304,7 @@ fn is_misspelt(word: &str, name: &str) -> bool {
     let same = word.iter().zip(&name).take_while(|(one, other)| one == other).count();
     let (rest, wanted) = (&word[same..], &name[same..]);
     // The numbers of ext2, ext3 and ext4 are no slips.
-    let is_digit = wanted.first().or(rest.first()).is_some_and(|one| one.is_ascii_digit());
+    let is_digit = wanted.first().or(rest.first()).is_some_and(char::is_ascii_digit);
     let swapped = || {
         rest.len() >= 2
             && wanted.len() >= 2

@@ -35,9 +35,9 @@ impl LeftOutReason {
 
 /// Names of candidates by the reason why they are not tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct LeftOut(BTreeMap<LeftOutReason, Vec<String>>);
+pub(super) struct LeftOutCandidates(BTreeMap<LeftOutReason, Vec<String>>);
 
-impl LeftOut {
+impl LeftOutCandidates {
     pub(super) fn add(&mut self, reason: LeftOutReason, names: impl IntoIterator<Item = String>) {
         self.0.entry(reason).or_default().extend(names);
     }

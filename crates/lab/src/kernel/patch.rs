@@ -190,14 +190,17 @@ mod tests {
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
         there.sort();
-        let own = OWN.iter().chain([&COUNTING]).map(|(name, ..)| (*name).to_owned());
-        assert_eq!(own.collect::<Vec<_>>(), there);
+        assert!(OWN.is_sorted_by_key(|(name, ..)| *name));
+        // That of a counting kernel is applied last.
+        let mut own: Vec<&str> = OWN.iter().chain([&COUNTING]).map(|(name, ..)| *name).collect();
+        own.sort_unstable();
+        assert_eq!(own, there);
     }
 
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
         for (release, expected) in
-            [("6.1.192", 7), ("6.12.117", 10), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
+            [("6.1.192", 7), ("6.12.117", 11), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
         {
             let own = collect_patches(&[], false).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");

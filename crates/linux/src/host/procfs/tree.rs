@@ -9,7 +9,7 @@ use super::ProcessStat;
 /// Largest number of processes that are read at a time.
 const MOST_PROCESSES: usize = 200;
 
-/// The process `first` and those below it, up to [`MOST_PROCESSES`].
+/// The process `first` and those below it, up to `MOST_PROCESSES`.
 pub fn process_tree(root: &Root, first: u32) -> Vec<ProcessStat> {
     let mut waiting = vec![first];
     let mut processes = Vec::new();
