@@ -22,13 +22,19 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
         ),
         (
             &["mail and power cuts on hdd"],
-            &["not understood as part of one question: power cuts", "separately: `fsverdict ask power-cut`"],
+            &[
+                "not understood as part of one question: power cuts",
+                "separately: `fsverdict ask 'power-cut on hdd'`",
+            ],
         ),
         (&["photos not only on hdd"], &["not understood as part of one question: not, only"]),
         (&["xfs or ext4 for mail with compress=zstd"], &["compress=zstd"]),
         (&["xfs with rmapbt off for mail"], &["part of one question: off"]),
         (&["ext4 with compression or xfs for mail"], &["ext4 with compression"]),
-        (&["latency below 10 ms for mail"], &["part of one question: below, 10"]),
+        (
+            &["latency below 10 ms for mail"],
+            &["part of one question: below", "hint: a limit is said as `p99 below 5 ms`"],
+        ),
         (
             &["sqlite, p99 below 10 ms"],
             &["`sqlite-app` does not time single calls", "hint: these do: ", "etcd"],

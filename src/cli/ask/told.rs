@@ -32,14 +32,16 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         entries.push(entry("data", is, ""));
     }
     entries.extend(asked.left_out.groups().map(|(reason, names)| {
-        let names = join_names(names, MOST_NAMES, "and");
+        let joined = join_names(names, MOST_NAMES, "and");
         let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
-        match (reason, must.as_slice()) {
+        let is = match (reason, must.as_slice()) {
             (LeftOutReason::Unable, [_, ..]) => {
-                entry("left out", format!("{names}: without {}", must.join(" or ")), "")
+                let lack = if names.len() == 1 { "it lacks" } else { "they lack" };
+                format!("{joined}: {lack} what is required ({})", must.join(", "))
             }
-            _ => entry("left out", format!("{names}: {}", reason.describe()), ""),
-        }
+            _ => format!("{joined}: {}", reason.describe()),
+        };
+        entry("left out", is, "")
     }));
     entries.extend(asked.without_driver.iter().map(|why| entry("left out", why.clone(), "")));
     if let [only] = asked.plan.candidates.as_slice() {
