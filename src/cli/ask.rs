@@ -6,6 +6,7 @@ mod asked;
 mod asked_plan;
 mod changes;
 mod chosen;
+mod excluding;
 mod features;
 mod folder;
 mod heard;
@@ -17,6 +18,7 @@ mod heard_work;
 mod kernel;
 mod kinds;
 mod left_out;
+mod misspelt;
 #[cfg(test)]
 mod phrasings;
 mod prompt;

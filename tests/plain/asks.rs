@@ -24,7 +24,7 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["mail and power cuts on hdd"],
             &[
                 "not understood as part of one question: power cuts",
-                "separately: `fsverdict ask 'power-cut on hdd'`",
+                "say the words of one of them, mail-spool and power-cut",
             ],
         ),
         (&["photos not only on hdd"], &["not understood as part of one question: not, only"]),
@@ -39,8 +39,8 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["sqlite, p99 below 10 ms"],
             &["`sqlite-app` does not time single calls", "hint: these do: ", "etcd"],
         ),
-        (&["samba on hdd"], &["no question is known about samba", "hint: nearest: `fsverdict ask nas`"]),
-        (&["mysql"], &["no question is known about mysql", "`fsverdict ask postgres`"]),
+        (&["samba on hdd"], &["no question is known about samba", "hint: nearest: `nas`"]),
+        (&["mysql"], &["no question is known about mysql", "nearest: `postgres`"]),
     ] {
         let asked = [&["ask"], arguments, &["--dry-run"]].concat();
         let seen = place.fsverdict(&asked).exits(2).says(words);

@@ -149,6 +149,8 @@ const BOTH_BEHIND: &[&str] = &[
     "vs without",
     "versus without",
     "or none",
+    "vs none",
+    "versus none",
     "on and off",
     "on or off",
     "on vs off",

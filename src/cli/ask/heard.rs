@@ -55,6 +55,15 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let mut heard =
         HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
     (heard.devices, heard.device_count) = hear_devices(sentence);
+    for at in 0..sentence.len() {
+        // How full a disk is; what most drives lack.
+        for beside in ["* % full", "without power loss protection", "without plp"] {
+            if let Some(range) = sentence.phrase(at, &[beside]) {
+                let end = if beside.ends_with("full") { range.end - 1 } else { range.end };
+                sentence.pass_over(range.start..end);
+            }
+        }
+    }
     let must = requirements(sentence);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
@@ -62,6 +71,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
     (heard.work, heard.other_works, heard.near) = (work, others, near);
     leave_place_for_fault(&must, &mut heard);
+    leave_place_for_device(&mut heard);
     let has_work = is_named || heard.work.is_some();
     for (words, property) in must {
         // `encryption` and `snapshots` are works where no other is named.
@@ -166,7 +176,10 @@ fn unknown_device(
 ) -> Option<String> {
     for at in (0..sentence.len()).filter(|at| sentence.is(*at, "on")).collect::<Vec<_>>() {
         let Some(first) = first_behind(sentence, at) else { return Some(String::new()) };
-        let is_work = (at + 1..=first).any(|from| sentence.longest(from, preset_called).is_some());
+        // `on a huge monorepo`: a word or two may stand before the work.
+        let is_work = (at + 1..first + 3)
+            .take_while(|from| *from <= first || !sentence.begins_clause(*from))
+            .any(|from| sentence.longest(from, preset_called).is_some());
         let is_must = sentence.longest(first, must_called).is_some();
         let is_filling = sentence.is(first, FILLING) && !sentence.is(first, "disk disks server");
         if sentence.is_free(first) && !is_work && !is_must && !is_filling {
@@ -175,6 +188,19 @@ fn unknown_device(
     }
     None
 }
+
+/// Behind a property that need not hold.
+const NOT_NEEDED: &[&str] = &[
+    "is optional",
+    "optional",
+    "are not needed",
+    "is not needed",
+    "not needed",
+    "is not required",
+    "not required",
+    "is not important",
+    "not important",
+];
 
 /// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is
 /// none.
@@ -187,8 +213,11 @@ fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
         if of_work > range.len() {
             continue;
         }
+        let end = range.end;
         let words = sentence.take(range);
-        if sentence.is_before(at, EXCLUDING) {
+        if let Some(not_needed) = sentence.phrase(end, NOT_NEEDED) {
+            sentence.pass_over(not_needed);
+        } else if sentence.is_before(at, EXCLUDING) {
             sentence.pass_over(at - 1..at);
         } else {
             requirements.push((words, property));
@@ -207,6 +236,16 @@ fn leave_place_for_fault(must: &[(String, RequiredProperty)], heard: &mut HeardQ
     let device = place.asked_by().device.map(|device| Said::new(device, words.clone()));
     heard.work = None;
     heard.device_of_place = device.filter(|_| heard.devices.is_empty());
+}
+
+/// `a usb stick for my laptop`: the device is a work of its own, and the place is where it is used.
+fn leave_place_for_device(heard: &mut HeardQuestion) {
+    let is_place =
+        matches!(&heard.work, Some(Said { value: HeardWork::Preset(place), .. }) if place.asked_by().place);
+    if is_place && let Some(work) = heard.devices.iter().find_map(|said| work_within(said)) {
+        heard.work = Some(work);
+        heard.device_of_place = None;
+    }
 }
 
 /// Takes words of a requirement as the work instead, and returns whether a work of this name exists.

@@ -72,6 +72,8 @@ const METRICS: &[(&str, &str)] = &[
     ("p99.9", "p99.9"),
     ("p999", "p99.9"),
     ("99.9th percentile", "p99.9"),
+    ("99.9 percentile", "p99.9"),
+    ("99.9 % of", "p99.9"),
     ("p99", "p99"),
     ("99th percentile", "p99"),
     ("99 percentile", "p99"),
@@ -111,8 +113,9 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
             sentence.begins_clause(at) && (range.end == sentence.len() || sentence.begins_clause(range.end))
         };
         let time = half_an_hour().or_else(counted).or_else(written);
+        let is_bounded = |range: &Range<usize>| sentence.is(range.end, "max tops most maximum");
         let (range, seconds): (Range<usize>, f64) =
-            time.filter(|(range, _)| before || stands_alone(range))?;
+            time.filter(|(range, _)| before || stands_alone(range) || is_bounded(range))?;
         // A latency is shorter, and is no time for an answer.
         (1.0..1e7).contains(&seconds).then(|| (range, Duration::from_secs_f64(seconds)))
     });
@@ -125,7 +128,8 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
     {
         start -= 1;
     }
-    Some(Said::new(time, sentence.take(start..range.end)))
+    let end = range.end + usize::from(sentence.is(range.end, "max tops most maximum"));
+    Some(Said::new(time, sentence.take(start..end)))
 }
 
 /// Bounds of latencies: `p99 below 10 ms`, `never longer than 20ms`.
@@ -279,6 +283,7 @@ mod tests {
         assert_eq!(time("photos on a stick, 3 min"), Some(180));
         assert_eq!(time("mail, time limit 3 minutes"), Some(180));
         assert_eq!(time("mail within half an hour"), Some(1800));
+        assert_eq!(time("vm images and 20 min max"), Some(1200));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Which filesystems a question is between, with which options, and which it leaves out.
 
-use std::ops::Range;
-
 use fsverdict_stack::filesystem::{self, Filesystem};
 
+use super::excluding::{EXCLUDED_BEHIND, excluder_before};
 use super::features::{BOTH_BEFORE, Feature, FoundFeature, HeardOptions, feature_here};
+use super::misspelt::filesystem_meant;
 use super::sentence::{Said, Sentence, is_in};
-use super::vocabulary::{ALSO_CALLED, COMPARING, EXCLUDED_BEHIND, EXCLUDING, EXCLUDING_PHRASES, NOT_TRIED};
+use super::vocabulary::{ALSO_CALLED, COMPARING, NOT_TRIED};
 
 /// A filesystem that was named, with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,49 +276,6 @@ impl CandidateScan {
             (None, _) => self.heard.options.push(Said::new(options, words)),
         }
     }
-}
-
-/// The words before a filesystem that say that it is not wanted.
-fn excluder_before(sentence: &Sentence, at: usize) -> Option<Range<usize>> {
-    let phrase = EXCLUDING_PHRASES.iter().find_map(|phrase| {
-        let from = at.checked_sub(phrase.split(' ').count())?;
-        sentence.reads(from, phrase).then_some(from..at)
-    });
-    let word = || {
-        let is_one = sentence.is_before(at, EXCLUDING) && !sentence.reads(at.saturating_sub(2), "or not");
-        is_one.then(|| at - 1..at)
-    };
-    phrase.or_else(word)
-}
-
-/// The filesystem whose name was probably meant by this word, which is none.
-fn filesystem_meant(word: &str) -> Option<&'static str> {
-    let word = word.to_lowercase();
-    let names = filesystem::registry().iter().map(|known| known.name).filter(|name| name.len() > 3);
-    names.into_iter().find(|name| is_misspelt(&word, name))
-}
-
-/// Whether one word becomes the other by one letter more, less, another or two that change places.
-fn is_misspelt(word: &str, name: &str) -> bool {
-    let (word, name): (Vec<char>, Vec<char>) = (word.chars().collect(), name.chars().collect());
-    let same = word.iter().zip(&name).take_while(|(one, other)| one == other).count();
-    let (rest, wanted) = (&word[same..], &name[same..]);
-    // The numbers of ext2, ext3 and ext4 are no slips.
-    let is_digit = wanted.first().or(rest.first()).is_some_and(char::is_ascii_digit);
-    let swapped = || {
-        rest.len() >= 2
-            && wanted.len() >= 2
-            && rest[0] == wanted[1]
-            && rest[1] == wanted[0]
-            && rest[2..] == wanted[2..]
-    };
-    same > 0
-        && word != name
-        && !is_digit
-        && (rest.get(1..) == wanted.get(1..) && rest.len() == wanted.len()
-            || rest.get(1..) == Some(wanted)
-            || Some(rest) == wanted.get(1..)
-            || swapped())
 }
 
 /// Words that are options of mount, and in a sentence hardly anything else.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fsverdict_judgement::plan::{Preset, once_each};
+use fsverdict_report::listing;
 use fsverdict_text::{Reason, quoted};
 
 use super::super::CliError;
@@ -98,23 +99,22 @@ fn doubts(heard: &HeardQuestion) -> Vec<String> {
 }
 
 fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
-    let devices: Vec<String> = heard.devices.iter().map(|device| format!(" on {device}")).collect();
-    let named: Vec<&str> = heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
-    let between = if named.is_empty() { String::new() } else { format!(", {}", named.join(" or ")) };
-    let also = heard
-        .other_works
-        .iter()
-        .map(|said| format!("`fsverdict ask '{}{}{between}'`", said.value.name, devices.concat()));
-    let also = once_each(also);
-    let nearest: Vec<String> =
-        heard.near.iter().map(|said| format!("`fsverdict ask {}`", said.value.name)).collect();
-    let hint = match also.as_slice() {
-        [] if !nearest.is_empty() => format!("nearest to that: {}", nearest.join(", ")),
-        [] => hint_for(doubts),
-        some => format!(
-            "one question is about one work: leave the other out, and ask it separately: {}",
-            some.join(", ")
-        ),
+    let works = heard.work.iter().filter_map(|said| match said.value {
+        HeardWork::Preset(preset) => Some(preset.name),
+        HeardWork::Folder(_) => None,
+    });
+    let works = once_each(works.chain(heard.other_works.iter().map(|said| said.value.name)));
+    let nearest = once_each(heard.near.iter().map(|said| said.value.name));
+    // A command that is ready to be run would leave out what else was asked.
+    let hint = if !heard.other_works.is_empty() {
+        format!(
+            "one question is about one work: say the words of one of them, {}, and the rest as it is",
+            listing(&works, works.len())
+        )
+    } else if nearest.is_empty() {
+        hint_for(doubts)
+    } else {
+        format!("nearest to that: {}; say it in its place, or leave it out", listing(&nearest, nearest.len()))
     };
     CliError::Usage(Reason::new(
         format!("not understood as part of one question: {}", doubts.join(", ")),
@@ -127,7 +127,8 @@ fn hint_for(doubts: &[String]) -> String {
     const COMPARE: &str = "against compared comparing only instead";
     let is_any = |is: &dyn Fn(&str) -> bool| doubts.iter().any(|doubt| is(&doubt.to_lowercase()));
     let has_unit = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(':');
-    let limits = "below under above over less more least most percentile latency latencies throughput bandwidth iops % percent";
+    let limits =
+        "below under above over less more percentile latency latencies throughput bandwidth iops % percent";
     let ways = [
         (is_any(&|word| word.contains("?)")), "check the spelling of the filesystem"),
         (
@@ -213,11 +214,13 @@ fn nearest(heard: &HeardQuestion, there: bool) -> Result<(AskedWork, String), Cl
             return Ok((AskedWork::Preset(first), words));
         }
     }
-    let nearest =
-        presets.iter().map(|one| format!("`fsverdict ask {}` ({})", one.name, one.asked_by().summary));
+    let nearest = once_each(presets.iter().map(|one| format!("`{}` ({})", one.name, one.asked_by().summary)));
     Err(CliError::Usage(Reason::new(
         format!("no question is known about {words}"),
-        format!("nearest: {}; or --work takes a folder of yours", nearest.collect::<Vec<_>>().join(", ")),
+        format!(
+            "nearest: {}; say its name in the place of these words, or --work takes a folder of yours",
+            nearest.join(", ")
+        ),
     )))
 }
 

@@ -24,52 +24,7 @@ pub(super) const NOT_TRIED: &str = "\
     apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
 
 /// Words before something that is not wanted.
-pub(super) const EXCLUDING: &str =
-    "not no without except excluding nor never neither besides avoid avoiding hate";
-
-/// Phrases before a filesystem that is not wanted, longer ones first.
-pub(super) const EXCLUDING_PHRASES: &[&str] = &[
-    "anything other than",
-    "stay away from",
-    "must not be",
-    "should not be",
-    "can not be",
-    "do not want",
-    "do not like",
-    "do not trust",
-    "do not use",
-    "anything but",
-    "everything but",
-    "all but",
-    "any but",
-    "other than",
-    "apart from",
-    "aside from",
-    "except for",
-    "away from",
-    "cannot be",
-    "can't be",
-    "don't want",
-    "don't like",
-    "don't trust",
-    "don't use",
-    "dont want",
-    "dont like",
-    "dont trust",
-    "dont use",
-    "not want",
-    "not use",
-];
-
-/// Phrases behind a filesystem that is not wanted.
-pub(super) const EXCLUDED_BEHIND: &[&str] = &[
-    "is out of the question",
-    "is not an option",
-    "is no option",
-    "is not allowed",
-    "is excluded",
-    "excluded",
-];
+pub(super) const EXCLUDING: &str = "not no without except excluding nor never neither besides avoid avoiding hate ignoring ignore skip skipping";
 
 /// Words that change a question at any place, besides those that exclude, have a digit, or look like an option.
 const CHANGING: &str = "\
