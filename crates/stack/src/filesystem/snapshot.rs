@@ -81,6 +81,6 @@ mod tests {
             assert!(programs.delete.concat().iter().any(has_id), "{name}");
             assert!(programs.shown.is_none_or(|shown| has_id(&shown) && !shown.starts_with('/')), "{name}");
         }
-        assert_eq!(uses_of_id, 3);
+        assert_eq!(uses_of_id, 4);
     }
 }
