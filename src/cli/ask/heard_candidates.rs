@@ -100,11 +100,18 @@ impl CandidateScan {
             let is_of_all = !is_alternative && sentence.begins_clause(at) && !self.heard.named.is_empty();
             let words = sentence.take(at..end);
             if is_of_all {
-                self.heard.options.push(Said::new(options, words));
+                self.heard.options.push(Said::new(options, words.clone()));
+                if self.is_priced {
+                    self.heard.options.push(Said::new(HeardOptions::default(), words));
+                }
                 self.last = None;
                 return end;
             }
-            self.add_options(options, words, is_alternative);
+            self.add_options(options, words.clone(), is_alternative);
+            // What an option costs shows beside candidates without it.
+            if self.is_priced && !is_alternative {
+                self.add_options(HeardOptions::default(), words, true);
+            }
             self.last = Some((LastSaid::Option, end));
             return end;
         }
