@@ -548,7 +548,7 @@ fn uml_simulated_programs_that_spin_until_another_has_slept_end() {
     let spin = "trap 'exit 0' USR1; (sleep 0.015; kill -USR1 $$) & while :; do :; done";
     place.run(&held(&place, spin, "120s"), &["--fs", "ext4", "--blocks", "1"]).exits(0);
     let journal = place.journal();
-    let took = journal.measured("hold", "time.durable")[0];
+    let took = journal.measured("hold", "durable")[0];
     assert!((0.015..0.2).contains(&took), "{took} s");
     place.is_left_clean();
 }
