@@ -57,7 +57,14 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     (heard.devices, heard.device_count) = hear_devices(sentence);
     for at in 0..sentence.len() {
         // How full a disk is, what most drives lack, what all want, what all are for.
-        for beside in ["* % full", "without power loss protection", "without plp", "the least", "the most", "linux only"] {
+        for beside in [
+            "* % full",
+            "without power loss protection",
+            "without plp",
+            "the least",
+            "the most",
+            "linux only",
+        ] {
             if let Some(range) = sentence.phrase(at, &[beside]) {
                 let end = if beside.ends_with("full") { range.end - 1 } else { range.end };
                 sentence.pass_over(range.start..end);
