@@ -40,6 +40,6 @@ pub use reason::{Hinted, Reason, ReasonLine};
 pub use regular::{Links, open_regular, read_beginning, read_regular};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
-pub use suggest::{join_alternatives, join_names, nearest_word, suggest};
+pub use suggest::{find_suggestions, is_one_slip, join_alternatives, join_names, nearest_word, suggest};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
 pub use words::{choose_by_name, quoted, split_words};

@@ -12,11 +12,7 @@ const MIN_LETTERS: usize = 3;
 
 /// Builds a hint for an unknown word: it names the nearest known words, or else all of them.
 pub fn suggest(word: &str, known: &[&str]) -> String {
-    let near = find_nearest(word, known);
-    // Known words that contain it: `usb` in `usb-stick`.
-    let contains_word = |known: &&&str| word.len() >= MIN_LETTERS && known.contains(word);
-    let containing_words = || known.iter().filter(contains_word).copied().take(4).collect::<Vec<&str>>();
-    match if near.is_empty() { containing_words() } else { near } {
+    match find_suggestions(word, known) {
         suggestions if !suggestions.is_empty() => {
             format!("did you mean {}?", join_alternatives(&suggestions))
         }
@@ -25,6 +21,20 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
         }
         _ => format!("known: {}", known.join(", ")),
     }
+}
+
+/// The known words that were probably meant by an unknown one: the nearest, or else those that contain it.
+pub fn find_suggestions<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let near = find_nearest(word, known);
+    // Known words that contain it: `usb` in `usb-stick`.
+    let contains_word = |known: &&&str| word.len() >= MIN_LETTERS && known.contains(word);
+    let containing_words = || known.iter().filter(contains_word).copied().take(4).collect();
+    if near.is_empty() { containing_words() } else { near }
+}
+
+/// Whether one word becomes the other by one letter more, less or another, or by two that change places.
+pub fn is_one_slip(word: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(word, other) == 1
 }
 
 /// Joins words in backquotes: `a`, `a or b`, `a, b or c`.

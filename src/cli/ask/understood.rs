@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{DeviceSource, RequiredProperty, once_each};
-use fsverdict_text::{Reason, quoted, suggest};
+use fsverdict_text::{Reason, find_suggestions, join_alternatives, quoted};
 use fsverdict_workload::dataset::holds_data;
 
 use super::super::CliError;
@@ -145,9 +145,9 @@ fn and_more(hint: &str, more: &str) -> String {
 /// The words that were meant, where some are near; else the first word of each kind.
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
     let whole = [said].into_iter().filter(|said| said.contains(' '));
-    let meant = whole.chain(said.split(' ')).filter(|word| word.len() > 3).map(|word| suggest(word, known));
-    let meant =
-        once_each(meant.filter_map(|hint| Some(hint.strip_prefix("did you mean ")?.replace('?', ""))));
+    let words = whole.chain(said.split(' ')).filter(|word| word.len() > 3);
+    let suggestions = words.map(|word| find_suggestions(word, known)).filter(|meant| !meant.is_empty());
+    let meant = once_each(suggestions.map(|meant| join_alternatives(&meant)));
     match meant.as_slice() {
         [] => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),
         some => format!("did you mean {}?", some.join(", ")),
