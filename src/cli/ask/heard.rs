@@ -55,22 +55,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let mut heard =
         HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
     (heard.devices, heard.device_count) = hear_devices(sentence);
-    for at in 0..sentence.len() {
-        // How full a disk is, what most drives lack, what all want, what all are for.
-        for beside in [
-            "* % full",
-            "without power loss protection",
-            "without plp",
-            "the least",
-            "the most",
-            "linux only",
-        ] {
-            if let Some(range) = sentence.phrase(at, &[beside]) {
-                let end = if beside.ends_with("full") { range.end - 1 } else { range.end };
-                sentence.pass_over(range.start..end);
-            }
-        }
-    }
+    pass_over_asides(sentence);
     let must = requirements(sentence);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
@@ -142,23 +127,17 @@ fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
         // `external usb disk`, and `usb disk`: the longest name, from the first word on that begins one.
         let range = (at + 1..=first).find_map(|from| sentence.longest(from, named)).map(|(range, ())| range);
         if let Some(range) = range {
-            let count = count_before(sentence, range.start);
-            sentence.pass_over(at..range.start);
-            let words = sentence.take(range);
-            device_count =
-                device_count.or(count.map(|said| Said::new(said.value, format!("{} {words}", said.words))));
+            let start = range.start;
+            let (words, count) = take_device(sentence, range);
+            sentence.pass_over(at..start);
+            device_count = device_count.or(count);
             devices.push(words);
         }
     }
     for at in 0..sentence.len() {
         if let Some((range, _)) = sentence.longest(at, |word| device_called(word, false)) {
-            let count = count_before(sentence, range.start);
-            if count.is_some() {
-                sentence.pass_over(range.start - 1..range.start);
-            }
-            let words = sentence.take(range);
-            device_count =
-                device_count.or(count.map(|said| Said::new(said.value, format!("{} {words}", said.words))));
+            let (words, count) = take_device(sentence, range);
+            device_count = device_count.or(count);
             devices.push(words);
         }
     }
@@ -166,6 +145,17 @@ fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
         devices.extend(unknown_device(sentence, first_behind));
     }
     (devices, device_count)
+}
+
+/// Takes a device out of the sentence, with the number before it if there is one.
+fn take_device(sentence: &mut Sentence, range: Range<usize>) -> (String, Option<Said<u32>>) {
+    let count = count_before(sentence, range.start);
+    if count.is_some() {
+        sentence.pass_over(range.start - 1..range.start);
+    }
+    let words = sentence.take(range);
+    let count = count.map(|said| Said::new(said.value, format!("{} {words}", said.words)));
+    (words, count)
 }
 
 /// The number of devices that the word before `device` says, if it is more than one.
@@ -194,6 +184,21 @@ fn unknown_device(
         }
     }
     None
+}
+
+/// Passes over phrases that change nothing: how full a disk is, what most drives lack, what everybody wants.
+fn pass_over_asides(sentence: &mut Sentence) {
+    const ASIDES: &[&str] =
+        &["without power loss protection", "without plp", "the least", "the most", "linux only"];
+    for at in 0..sentence.len() {
+        // `full` itself may be the work.
+        if let Some(range) = sentence.phrase(at, &["* % full"]) {
+            sentence.pass_over(range.start..range.end - 1);
+        }
+        if let Some(range) = sentence.phrase(at, ASIDES) {
+            sentence.pass_over(range);
+        }
+    }
 }
 
 /// Behind a property that need not hold.
@@ -245,7 +250,7 @@ fn leave_place_for_fault(must: &[(String, RequiredProperty)], heard: &mut HeardQ
     heard.device_of_place = device.filter(|_| heard.devices.is_empty());
 }
 
-/// `a usb stick for my laptop`: the device is a work of its own, and the place is where it is used.
+/// `a usb stick for my laptop` is a question about sticks: the laptop only says where the stick is used.
 fn leave_place_for_device(heard: &mut HeardQuestion) {
     let is_place =
         matches!(&heard.work, Some(Said { value: HeardWork::Preset(place), .. }) if place.asked_by().place);

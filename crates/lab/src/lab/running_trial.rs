@@ -106,7 +106,7 @@ impl<'a> RunningTrial<'a> {
             spec,
             stops,
             console,
-            deadline: spec.deadline.map_or(limit.end(), |of_run| of_run.min(limit.end())),
+            deadline: limit.end_within(spec.deadline),
             limit,
             step: String::new(),
             reported: None,
@@ -162,8 +162,7 @@ impl<'a> RunningTrial<'a> {
         }
         if let Some(computed) = company.and_then(|company| company.computed_time(self.supervisor.process())) {
             self.limit.extend(now, computed);
-            let end = self.limit.end();
-            self.deadline = self.spec.deadline.map_or(end, |of_run| of_run.min(end));
+            self.deadline = self.limit.end_within(self.spec.deadline);
         }
     }
 

@@ -28,6 +28,11 @@ impl TimeLimit {
         self.end
     }
 
+    /// When it is reached, or the time of the run is up if that is earlier.
+    pub(super) fn end_within(&self, run: Option<Instant>) -> Instant {
+        run.map_or(self.end, |of_run| of_run.min(self.end))
+    }
+
     /// Moves the end by what the trial's processes were kept from computing until `now`; `computed` is their processor time.
     pub(super) fn extend(&mut self, now: Instant, computed: Duration) {
         let missing = self.limit.mul_f64(SHARE).saturating_sub(computed);
