@@ -53,7 +53,7 @@ const RATES: [(&str, &str, Load); 9] = [
 ];
 
 fn main() -> ExitCode {
-    match lines() {
+    match measure_kinds() {
         Ok(lines) => {
             println!("{}", lines.join("\n"));
             ExitCode::SUCCESS
@@ -65,18 +65,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn lines() -> Result<Vec<String>, ModelError> {
+fn measure_kinds() -> Result<Vec<String>, ModelError> {
     let mut lines = Vec::new();
     for (name, gb) in CLIFFS {
-        for (written, rate) in stream(name, gb)? {
+        for (written, rate) in measure_stream(name, gb)? {
             lines.push(format!("cliff,{name},{written:.2},{rate:.1}"));
         }
     }
     for (name, what, load) in RATES {
-        let typical = rate(&Model::named(name)?, &load)?;
+        let typical = measure_rate(&Model::named(name)?, &load)?;
         let drawn = |seed| {
             let model = Model::find_drawn(name, &Draw { seed, mirrored: false })?;
-            rate(&model, &load)
+            measure_rate(&model, &load)
         };
         let mut class = (0..40).map(drawn).collect::<Result<Vec<f64>, ModelError>>()?;
         class.sort_by(f64::total_cmp);
@@ -86,12 +86,16 @@ fn lines() -> Result<Vec<String>, ModelError> {
 }
 
 /// The rate in MB/s of a stream of writes to a new drive, by the GB of 1 TB that were written.
-fn stream(name: &str, gb: f64) -> Result<Vec<(f64, f64)>, ModelError> {
+fn measure_stream(name: &str, gb: f64) -> Result<Vec<(f64, f64)>, ModelError> {
     let (text, _) = Model::file(name)?;
-    let model = Model::read(&shrink(&text), name, None)?;
+    let model = Model::read(&shrink_model(&text), name, None)?;
     let mut device = Device::new(&model, SMALL, 1)?;
     let count = (gb / 1000.0 * SMALL as f64) as u64 / WRITE;
-    let times = complete(&mut device, 8, (0..count).map(|at| (Action::Write, at * WRITE / 512, WRITE / 512)));
+    let times = complete_requests(
+        &mut device,
+        8,
+        (0..count).map(|at| (Action::Write, at * WRITE / 512, WRITE / 512)),
+    );
     let step = times.len() / POINTS;
     let rate = |(index, ends): (usize, &[u64])| {
         let written = (index * step + step / 2) as f64 * WRITE as f64 / SMALL as f64 * 1000.0;
@@ -102,7 +106,7 @@ fn stream(name: &str, gb: f64) -> Result<Vec<(f64, f64)>, ModelError> {
 }
 
 /// The text of a model, for a drive of [`SMALL`] bytes that is used as a whole: what is always fast shrinks with it.
-fn shrink(text: &str) -> String {
+fn shrink_model(text: &str) -> String {
     let line = |line: &str| {
         if line.starts_with("capacity") {
             return "capacity = \"8GB\"\n".to_owned();
@@ -121,22 +125,25 @@ fn shrink(text: &str) -> String {
 }
 
 /// Requests a second, or MB/s where they are in order.
-fn rate(model: &Model, load: &Load) -> Result<f64, ModelError> {
+fn measure_rate(model: &Model, load: &Load) -> Result<f64, ModelError> {
     let mut device = Device::new(model, PART, 1)?;
     let slots = PART / load.bytes;
     let count = if load.in_order { 4000 } else { 3000 };
     let sectors = load.bytes / 512;
     // Places far apart, each once.
     let place = |at: u64| if load.in_order { at % slots } else { at.wrapping_mul(0x9E37_79B9) % slots };
-    let times =
-        complete(&mut device, load.depth, (0..count).map(|at| (load.action, place(at) * sectors, sectors)));
+    let times = complete_requests(
+        &mut device,
+        load.depth,
+        (0..count).map(|at| (load.action, place(at) * sectors, sectors)),
+    );
     let seconds = times.last().copied().unwrap_or_default() as f64 / 1e9;
     let all = count as f64 / seconds;
     Ok(if load.in_order { all * load.bytes as f64 / 1e6 } else { all })
 }
 
 /// The times in ns at which the requests, so many at once, were completed.
-fn complete(
+fn complete_requests(
     device: &mut Device,
     depth: usize,
     requests: impl Iterator<Item = (Action, u64, u64)>,

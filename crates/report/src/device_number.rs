@@ -1,4 +1,4 @@
-//! What the numbers that vary within a class of devices mean, in words for people who know drives and not our models.
+//! Describes the numbers that vary within a class of devices, in words that need no knowledge of the models.
 
 use fsverdict_text::DrawnNumber;
 

@@ -7,7 +7,7 @@ use fsverdict_text::suggest;
 /// medium.
 pub(super) const WRITE_THROUGH: &str = "write-through";
 
-/// The state of a device whose discards the host does not use: a bridge does not pass them on, or nobody sends any.
+/// The state of a device to which the host sends no discards, for example because a USB bridge does not pass them on.
 pub(super) const NO_DISCARD: &str = "no-discard";
 
 /// A state split at its plus signs: one word may be the medium's, one [`WRITE_THROUGH`] and one [`NO_DISCARD`].

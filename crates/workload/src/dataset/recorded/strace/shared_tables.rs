@@ -65,7 +65,7 @@ impl StraceReader {
         !self.tables_that_may_share(table).is_empty()
     }
 
-    /// A table is one of its own, with copies.
+    /// Gives the child a table of its own, which is a copy.
     pub(super) fn take_for_child(&mut self, table: &TableHandle) {
         let closes = {
             let mut table = table.borrow_mut();
