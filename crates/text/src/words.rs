@@ -13,6 +13,12 @@ pub fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     })
 }
 
+/// Quotes a stranger's word for a message, or its first 40 characters.
+pub fn quote_start(word: &str) -> String {
+    let start: String = word.chars().take(40).collect();
+    format!("{start:?}")
+}
+
 /// Quotes a word for a shell, where it needs quotes.
 pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(letter);

@@ -1,6 +1,8 @@
 //! The faults of a trace of calls: a name or a call that what comes before it does not allow, and a line of its text that is
 //! neither.
 
+use fsverdict_text::quote_start;
+
 use super::{LARGEST_CALL, MOST_CALLS, MOST_NAMES, MOST_OPEN};
 
 /// A name or a call that the names and calls before it do not allow.
@@ -54,9 +56,9 @@ pub(super) enum CallLineFault {
     #[error("a pause is before a call")]
     CallMissing,
     /// A word that does not fit its place, and why it does not.
-    #[error("{} {fault}", quote_word(word))]
+    #[error("{} {fault}", quote_start(word))]
     Word { word: String, fault: &'static str },
-    #[error("there is no call {}", quote_word(.0))]
+    #[error("there is no call {}", quote_start(.0))]
     UnknownCall(String),
     #[error("{0} is no number of a file or name")]
     LargeNumber(u64),
@@ -76,10 +78,4 @@ impl CallLineFault {
     pub(super) fn of_word(word: &str, fault: &'static str) -> Self {
         Self::Word { word: word.to_owned(), fault }
     }
-}
-
-/// A stranger's word, no longer than a line can do with.
-fn quote_word(word: &str) -> String {
-    let short: String = word.chars().take(40).collect();
-    format!("{short:?}")
 }

@@ -1,6 +1,6 @@
 //! The faults of a recording of requests: of one of its lines, or of the whole.
 
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason, quote_start};
 
 /// A trace that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,19 +27,19 @@ impl Hinted for TraceFault {
 /// A line that is no request of its form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineFault {
-    #[error("{} is no whole number", quoted_word(.0))]
+    #[error("{} is no whole number", quote_start(.0))]
     NoWholeNumber(String),
-    #[error("{} is no time", quoted_word(.0))]
+    #[error("{} is no time", quote_start(.0))]
     NoTime(String),
-    #[error("{} is no error of a completion", quoted_word(.0))]
+    #[error("{} is no error of a completion", quote_start(.0))]
     NoCompletionError(String),
     #[error("no request is of {sectors} sectors from {sector} on")]
     Range { sector: u64, sectors: u64 },
-    #[error("R or W is wanted first, not {}", quoted_word(.0))]
+    #[error("R or W is wanted first, not {}", quote_start(.0))]
     UnknownKind(String),
     #[error("sector, sectors, µs taken and µs until the next are wanted; there are {0} numbers")]
     NumberCount(usize),
-    #[error("there is no direction {}", quoted_word(.0))]
+    #[error("there is no direction {}", quote_start(.0))]
     UnknownDirection(String),
     #[error("a line of fio's log has 6 or 7 columns, not {0}")]
     ColumnCount(usize),
@@ -50,10 +50,4 @@ pub enum LineFault {
     /// The program was told to record something else than each request; says what to tell it.
     #[error("{0}")]
     NoSingleRequests(&'static str),
-}
-
-/// A word of the recording, in quotes and no longer than a line can do with.
-fn quoted_word(word: &str) -> String {
-    let short: String = word.chars().take(40).collect();
-    format!("{short:?}")
 }
