@@ -69,7 +69,9 @@ pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason
         able(ability)
             || candidate.path.is_none()
                 && match ability {
-                    FilesystemAbility::Clones | FilesystemAbility::HardLinks => false,
+                    FilesystemAbility::Clones | FilesystemAbility::HardLinks | FilesystemAbility::Streams => {
+                        false
+                    }
                     FilesystemAbility::Snapshots => has_snapshots_below(candidate),
                     // The snapshots must be the filesystem's own, or those of the layer directly below it, with
                     // nothing between.
@@ -98,6 +100,7 @@ pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason
         FilesystemAbility::HardLinks => "hard links",
         FilesystemAbility::Snapshots => "snapshots of the whole filesystem",
         FilesystemAbility::Rollback => "going back to a snapshot",
+        FilesystemAbility::Streams => "sending a snapshot as a stream",
     };
     let mut can: Vec<String> = can.map(str::to_owned).collect();
     let of_layers = [FilesystemAbility::Snapshots, FilesystemAbility::Rollback].contains(&ability);

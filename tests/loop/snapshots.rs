@@ -88,6 +88,47 @@ fn loop_going_back_to_a_snapshot_brings_back_what_it_kept() {
     place.is_left_clean();
 }
 
+/// The second stream has what changed since the first, and what was received is compared with what was sent.
+#[test]
+fn loop_snapshots_are_sent_and_received_and_who_sends_none_is_skipped() {
+    let (head, _) = KEPT.split_once("    { name = \"overwrite\"").unwrap();
+    let plan = format!(
+        "{head}{}",
+        r#"    { name = "send", operation = "snapshot.send", dataset = "tree", cold = true },
+    { name = "receive", operation = "snapshot.receive", dataset = "tree", cold = true },
+    { name = "later", operation = "tree.write", dataset = "few", into = "later" },
+    { name = "keep-again", operation = "snapshot.create", dataset = "tree" },
+    { name = "send-again", operation = "snapshot.send", dataset = "tree" },
+    { name = "receive-again", operation = "snapshot.receive", dataset = "tree" },
+    { name = "there", command = '[ -d "$MOUNT/.received/.snapshot-2/later" ]' },
+]
+"#
+    );
+    let few =
+        "dataset.few = { profile = \"mixed\", files = 4, directories = 2, size = \"16KiB\" }\ndataset.tree ";
+    let plan = plan.replace("dataset.tree ", few);
+    let place = Place::new();
+    place.run(&plan, &[]).exits(3);
+    assert_eq!(place.status("btrfs").0, "ok", "{:?}", place.status("btrfs"));
+    let journal = place.journal();
+    let bytes = |phase: &str| journal.measured(phase, "logical_bytes").iter().sum::<f64>();
+    assert!(bytes("send") > 1e6 && bytes("send") == bytes("receive"), "{journal:#?}");
+    assert!(bytes("send-again") > 0.0 && bytes("send-again") * 10.0 < bytes("send"), "{journal:#?}");
+    let (status, reason) = place.status("ext4");
+    assert!(status == "skipped" && reason.contains("ext4 does not have"), "{reason}");
+    place.is_left_clean();
+    // Nothing was sent that could be received.
+    let unsent = plan.replace(
+        "    { name = \"send\", operation = \"snapshot.send\", dataset = \"tree\", cold = true },\n",
+        "",
+    );
+    assert_ne!(unsent, plan);
+    let place = Place::new();
+    place.run(&unsent, &["--fs", "btrfs"]);
+    place.failed("btrfs", &["no snapshot"]);
+    place.is_left_clean();
+}
+
 /// Generations that share blocks, and then also names.
 const CLONED: &str = r#"
 title             = "Clones"

@@ -12,6 +12,8 @@ dataset.tree = { profile = "mixed", files = 60, directories = 8, size = "2MiB" }
 phase = [
     { name = "write", operation = "tree.write", dataset = "tree" },
     { name = "keep", operation = "snapshot.create", dataset = "tree" },
+    { name = "send", operation = "snapshot.send", dataset = "tree", cold = true },
+    { name = "receive", operation = "snapshot.receive", dataset = "tree" },
     { name = "over", operation = "tree.overwrite", dataset = "tree" },
     { name = "read", operation = "tree.read", dataset = "tree", cold = true },
     { name = "back", operation = "snapshot.rollback", dataset = "tree" },

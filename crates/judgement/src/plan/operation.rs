@@ -36,6 +36,8 @@ pub enum Operation {
     SnapshotCreate,
     SnapshotDelete,
     SnapshotRollback,
+    SnapshotSend,
+    SnapshotReceive,
     SpaceFill,
     SpaceFree,
     AgePull,
@@ -86,6 +88,8 @@ pub enum FilesystemAbility {
     Snapshots,
     /// A rollback of the filesystem to a snapshot.
     Rollback,
+    /// Snapshots that are sent as a stream of bytes, and received elsewhere.
+    Streams,
     /// Hard links.
     HardLinks,
 }
@@ -136,7 +140,7 @@ const ANY: &[OperationKind] =
 
 /// The rows are in the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [OperationRow; 34] = [
+static TABLE: [OperationRow; 36] = [
     operation_row(Operation::TreeWrite, "tree.write", WRITES, WRITABLE,
         "writes every directory, file and link of a tree into a new folder"),
     operation_row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -185,6 +189,10 @@ static TABLE: [OperationRow; 34] = [
         "gives up the oldest snapshot that is kept"),
     operation_row(Operation::SnapshotRollback, "snapshot.rollback", NAMES, ANY,
         "puts the whole filesystem back to what it was when the newest snapshot was made, and mounts it again; what must then be there is verified"),
+    operation_row(Operation::SnapshotSend, "snapshot.send", READS, ANY,
+        "sends the newest snapshot as a stream of bytes into memory: all of it, or what changed since the last one that was sent"),
+    operation_row(Operation::SnapshotReceive, "snapshot.receive", WRITES, ANY,
+        "receives the last stream that was sent, beside what is there, as a backup's disk does; the dataset in it is verified where it can be seen"),
     operation_row(Operation::SpaceFill, "space.fill", WRITES, MANY,
         "writes copies of the files, and removes some on the way, until the share `to` of the filesystem is in use or it takes no more"),
     operation_row(Operation::SpaceFree, "space.free", NAMES, MANY,
@@ -336,6 +344,7 @@ impl Operation {
             Operation::RotationClone | Operation::CopyReflink => Some(FilesystemAbility::Clones),
             Operation::SnapshotCreate | Operation::SnapshotDelete => Some(FilesystemAbility::Snapshots),
             Operation::SnapshotRollback => Some(FilesystemAbility::Rollback),
+            Operation::SnapshotSend | Operation::SnapshotReceive => Some(FilesystemAbility::Streams),
             _ => None,
         }
     }

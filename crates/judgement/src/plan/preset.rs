@@ -37,6 +37,7 @@ const PRESETS: &[Preset] = presets! {
     "luks-nvme",
     "nas",
     "nas-mirrors",
+    "send-receive",
     "dm-integrity",
     "snapshots",
     "near-full",

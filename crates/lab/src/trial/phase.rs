@@ -103,6 +103,8 @@ impl Agent<'_> {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
             Operation::SnapshotDelete => stack.delete_snapshot(site.ledger),
             Operation::SnapshotRollback => stack.roll_back(site.ledger),
+            Operation::SnapshotSend => stack.send_snapshot(site.ledger),
+            Operation::SnapshotReceive => stack.receive_snapshot(site.ledger),
             _ => Ok(run_operation(&mut site)?),
         };
         let (done, clocked) = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;

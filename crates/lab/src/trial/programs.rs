@@ -162,23 +162,30 @@ impl Programs<'_> {
         }
     }
 
-    /// The command lines that make the snapshot of this name, or give it up; none where nothing can.
+    /// The command lines that make the snapshot of this name, give it up, send it (all of it, or what changed since
+    /// `base`) or receive it; none where nothing can.
     pub(super) fn snapshot_commands(
         &self,
         operation: Operation,
         names: &TrialNames,
         id: &str,
+        base: Option<&str>,
     ) -> Option<Vec<Vec<String>>> {
         let programs = self.filesystem.snapshots.as_ref()?;
         let paths = names.filesystem_paths();
         let device = names.first_device(&paths);
-        let place = SnapshotPlace { mount: names.mount, device, id };
+        let place = SnapshotPlace { mount: names.mount, device, id, base };
         match operation {
             Operation::SnapshotCreate => Some(vec![place.argv(programs.create)]),
             Operation::SnapshotRollback => {
                 Some(programs.rollback?.iter().map(|line| place.argv(line)).collect())
             }
             Operation::SnapshotDelete => Some(programs.delete.iter().map(|line| place.argv(line)).collect()),
+            Operation::SnapshotSend if base.is_some() => {
+                Some(vec![place.argv(programs.streams?.send_changes)])
+            }
+            Operation::SnapshotSend => Some(vec![place.argv(programs.streams?.send_all)]),
+            Operation::SnapshotReceive => Some(vec![place.argv(programs.streams?.receive)]),
             _ => None,
         }
     }

@@ -15,8 +15,11 @@ mod pool;
 mod pool_state;
 mod snapshots;
 mod state;
+mod streams;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fsverdict_judgement::journal::CommandRecord;
@@ -76,6 +79,8 @@ pub(super) struct Stack<'a> {
     server: Option<RunningProgram>,
     /// Whether the layers were sealed that are sealed once all data is written.
     sealed: bool,
+    /// The stream of the snapshot that was sent last, in memory.
+    stream: Option<Arc<File>>,
     cleaner: bool,
     /// Whether it was reported that the cleaner does not behave as asked.
     cleaner_told: bool,
@@ -120,6 +125,7 @@ impl<'a> Stack<'a> {
             shown: ShownAbove::Nothing,
             server: None,
             sealed: false,
+            stream: None,
             cleaner: false,
             cleaner_told: false,
             fresh: None,

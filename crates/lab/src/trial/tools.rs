@@ -1,6 +1,8 @@
 //! Where the programs of a trial are started from, and for how long they may run.
 
+use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fsverdict_judgement::journal::CommandRecord;
@@ -18,6 +20,12 @@ pub(super) enum Trade {
     Layering,
     Formatting,
     Mounting,
+}
+
+/// What a program does with a stream of bytes.
+pub(super) enum StreamEnd {
+    Output(Arc<File>),
+    Input(Arc<File>),
 }
 
 pub(super) struct Tools {
@@ -54,6 +62,24 @@ impl Tools {
         argv: Vec<String>,
     ) -> Result<CommandRecord, TrialError> {
         let record = self.run_unrecorded(step, trade, argv)?;
+        sink.send_command(&record);
+        Ok(record)
+    }
+
+    /// The same for one that writes a stream of bytes to a file, or reads one.
+    pub(super) fn run_streaming(
+        &self,
+        sink: &mut Sink,
+        step: &str,
+        argv: Vec<String>,
+        end: &StreamEnd,
+    ) -> Result<CommandRecord, TrialError> {
+        let program = self.build_program(Trade::Mounting, argv);
+        let program = match end {
+            StreamEnd::Output(file) => program.with_output_file(file),
+            StreamEnd::Input(file) => program.with_input_file(file),
+        };
+        let record = program.run(step)?;
         sink.send_command(&record);
         Ok(record)
     }

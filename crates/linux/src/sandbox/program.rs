@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -42,6 +43,8 @@ pub struct Program {
     argv: Vec<String>,
     environment: Vec<(String, OsString)>,
     input: Option<Vec<u8>>,
+    input_file: Option<Arc<File>>,
+    output_file: Option<Arc<File>>,
     listens: bool,
     limit: Option<Duration>,
     kept: usize,
@@ -71,6 +74,8 @@ impl Program {
             argv: argv.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
             input: None,
+            input_file: None,
+            output_file: None,
             listens: false,
             limit: None,
             kept: KEPT_OUTPUT,
@@ -101,6 +106,18 @@ impl Program {
     /// Its standard input; empty by default.
     pub fn with_input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// Its standard input is read from here, from the file's current position on.
+    pub fn with_input_file(mut self, file: &Arc<File>) -> Self {
+        self.input_file = Some(Arc::clone(file));
+        self
+    }
+
+    /// Its standard output is written here, from the file's current position on, and is in no record.
+    pub fn with_output_file(mut self, file: &Arc<File>) -> Self {
+        self.output_file = Some(Arc::clone(file));
         self
     }
 
@@ -149,9 +166,12 @@ impl Program {
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
         let path = find_program(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
         let (mut command, gate, stops) = self.build_command(path).map_err(start)?;
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let of_file = |file: &Arc<File>| file.try_clone().map(Stdio::from).map_err(start);
+        command.stdout(self.output_file.as_ref().map_or(Ok(Stdio::piped()), of_file)?);
+        command.stderr(Stdio::piped()).process_group(0);
         let piped = self.input.is_some() || self.listens;
-        command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
+        let input = if piped { Stdio::piped() } else { Stdio::null() };
+        command.stdin(self.input_file.as_ref().map_or(Ok(input), of_file)?);
         // Tools are read by programs here, so they speak the untranslated language.
         command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
@@ -267,6 +287,7 @@ pub fn require_success(record: CommandRecord) -> Result<CommandRecord, ProgramEr
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     use super::{Program, ProgramError, find_program, require_success};
@@ -283,6 +304,21 @@ mod tests {
         );
         let error = require_success(record).unwrap_err().to_string();
         assert!(error.contains("exited with status 3: oops"), "{error}");
+    }
+
+    #[test]
+    fn files_take_the_place_of_input_and_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stream");
+        std::fs::write(&path, "seven\n").unwrap();
+        let open = |path: &std::path::Path| {
+            std::fs::File::options().read(true).append(true).create(true).open(path).map(Arc::new).unwrap()
+        };
+        let copy = folder.path().join("copy");
+        let program = Program::new(["cat"]).with_input_file(&open(&path)).with_output_file(&open(&copy));
+        let record = program.run("copy").unwrap();
+        assert_eq!((record.exit, record.stdout.as_str()), (Some(0), ""));
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "seven\n");
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         delete: &[&["bcachefs", "subvolume", "delete", "{mount}/.snapshot-{id}"]],
         rollback: None,
         shown: Some(".snapshot-{id}"),
+        streams: None,
     }),
     fsck: Some(Fsck {
         tool: Tool { program: "bcachefs", version: &["version"], packages: BCACHEFS_TOOLS },

@@ -5,7 +5,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
-use super::snapshot::SnapshotPrograms;
+use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
 
 const BTRFS_PROGS: Packages = Packages {
@@ -39,6 +39,20 @@ pub(super) static BTRFS: Filesystem = Filesystem {
             &["btrfs", "subvolume", "set-default", "{mount}/.back-{id}"],
         ]),
         shown: Some(".snapshot-{id}"),
+        streams: Some(StreamPrograms {
+            send_all: &["btrfs", "send", "-q", "{mount}/.snapshot-{id}"],
+            send_changes: &[
+                "btrfs",
+                "send",
+                "-q",
+                "-p",
+                "{mount}/.snapshot-{base}",
+                "{mount}/.snapshot-{id}",
+            ],
+            receive: &["btrfs", "receive", "-q", "{mount}/.received"],
+            folder: Some(".received"),
+            shown: Some(".received/.snapshot-{id}"),
+        }),
     }),
     fsck: Some(Fsck {
         tool: Tool { program: "btrfs", version: &["--version"], packages: BTRFS_PROGS },
@@ -90,6 +104,20 @@ pub(super) static BTRFS: Filesystem = Filesystem {
             "noacl",
             "barrier",
             "nobarrier",
+        ],
+        values: &[
+            (
+                "-O",
+                &[
+                    "no-holes",
+                    "^no-holes",
+                    "free-space-tree",
+                    "^free-space-tree",
+                    "block-group-tree",
+                    "raid-stripe-tree",
+                ],
+            ),
+            ("--csum", &["crc32c", "xxhash", "sha256", "blake2"]),
         ],
         choices: &[
             ChoiceOptions { choice: Choice::Compression, gives: true, mkfs: &[], mount: &["compress=zstd"] },

@@ -302,6 +302,7 @@ impl Filesystem {
             FilesystemAbility::HardLinks => self.facts.hard_links,
             FilesystemAbility::Snapshots => self.snapshots.is_some(),
             FilesystemAbility::Rollback => self.snapshots.is_some_and(|programs| programs.rollback.is_some()),
+            FilesystemAbility::Streams => self.snapshots.is_some_and(|programs| programs.streams.is_some()),
         }
     }
 

@@ -41,6 +41,7 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         // A checkpoint can only be mounted read-only (mount.nilfs2(8), `cp=`); no rollback is possible.
         rollback: None,
         shown: None,
+        streams: None,
     }),
     // nilfs_cleanerd(8).
     background: &[BackgroundJob {
@@ -56,6 +57,7 @@ pub(super) static NILFS2: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-b", "-B", "-m"],
         mount: &["order=", "discard", "nodiscard", "barrier", "nobarrier", "norecovery", "gc", "nogc", "pp="],
+        values: &[],
         choices: &[],
     },
     facts: FilesystemFacts {

@@ -6,7 +6,7 @@ use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::pool::PoolPrograms;
-use super::snapshot::SnapshotPrograms;
+use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
 
 const ZFS_UTILS: Packages = Packages {
@@ -71,6 +71,14 @@ pub(super) static ZFS: Filesystem = Filesystem {
         rollback: Some(&[&["zfs", "rollback", "{pool}@{id}"]]),
         // `.zfs/snapshot/NAME` is mounted by the kernel when it is entered, by a program outside the trial.
         shown: None,
+        streams: Some(StreamPrograms {
+            send_all: &["zfs", "send", "{pool}@{id}"],
+            send_changes: &["zfs", "send", "-i", "@{base}", "{pool}@{id}"],
+            // Not mounted; what is there of an earlier stream is gone back to first.
+            receive: &["zfs", "receive", "-u", "-F", "{pool}/received"],
+            folder: None,
+            shown: None,
+        }),
     }),
     fsck: Some(Fsck {
         tool: ZPOOL,
@@ -88,6 +96,27 @@ pub(super) static ZFS: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-d", "-o", "-O", "-m", "-n"],
         mount: &["atime", "noatime", "relatime", "norelatime", "xattr", "noxattr", "dirxattr", "saxattr"],
+        values: &[
+            (
+                "-O",
+                &[
+                    "atime=",
+                    "checksum=",
+                    "compression=",
+                    "copies=",
+                    "dedup=",
+                    "dnodesize=",
+                    "logbias=",
+                    "primarycache=",
+                    "recordsize=",
+                    "redundant_metadata=",
+                    "relatime=",
+                    "sync=",
+                    "xattr=",
+                ],
+            ),
+            ("-o", &["ashift=", "autotrim="]),
+        ],
         choices: &[
             ChoiceOptions {
                 choice: Choice::Compression,

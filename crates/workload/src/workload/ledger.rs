@@ -94,6 +94,10 @@ pub struct Ledger {
     pub(super) snapshots_made: u32,
     /// The snapshot deleted last.
     pub(super) given_up: Option<KeptSnapshot>,
+    /// The snapshot that was sent last.
+    sent: Option<KeptSnapshot>,
+    /// The snapshot that was received last, as it is seen where it was received.
+    pub(super) received: Option<KeptSnapshot>,
     /// The files saved in the current phase.
     pub(super) saves: Vec<Save>,
     /// The content of the folder of each finished phase, by the phase's name.
@@ -144,7 +148,7 @@ impl Ledger {
     pub fn start_over(&mut self, into: &Path, after: Option<&str>) -> Option<LedgerEntry> {
         let now = std::mem::take(&mut self.folders).remove(into);
         self.snapshots.clear();
-        self.given_up = None;
+        (self.given_up, self.sent, self.received) = (None, None, None);
         after.map_or(now, |phase| self.past.get(phase).cloned())
     }
 
@@ -192,8 +196,23 @@ impl Ledger {
     pub fn roll_back(&mut self) {
         let newest = self.snapshots.pop();
         self.snapshots.clear();
-        self.given_up = None;
+        (self.given_up, self.sent, self.received) = (None, None, None);
         self.folders = newest.map(|newest| newest.folders.into_iter().collect()).unwrap_or_default();
+    }
+
+    /// The last snapshot that was sent, if it is still kept: the next stream has the changes since.
+    pub fn sent_snapshot(&self) -> Option<&KeptSnapshot> {
+        self.sent.as_ref().filter(|sent| self.snapshots.contains(sent))
+    }
+
+    /// The newest was sent.
+    pub fn send_newest_snapshot(&mut self) {
+        self.sent = self.snapshots.last().cloned();
+    }
+
+    /// The last one that was sent was received, and is seen in this folder below the mount point.
+    pub fn receive_sent_snapshot(&mut self, shown: Option<PathBuf>) {
+        self.received = self.sent.clone().map(|sent| KeptSnapshot { shown, ..sent });
     }
 
     /// It is kept no more.

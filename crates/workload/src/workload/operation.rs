@@ -46,6 +46,8 @@ pub fn run_operation(site: &mut Workplace<'_>) -> Result<OperationResult, WorkEr
         Operation::SnapshotCreate
         | Operation::SnapshotDelete
         | Operation::SnapshotRollback
+        | Operation::SnapshotSend
+        | Operation::SnapshotReceive
         | Operation::DeviceWrite
         | Operation::DeviceRead
         | Operation::DeviceReplay
@@ -82,6 +84,9 @@ pub fn verify_operation(site: &Workplace<'_>) -> Result<(), WorkError> {
         }
         Operation::RotationDrop => rotation::verify_drop(site),
         Operation::SnapshotCreate => snapshot::verify_newest(site),
+        // What was sent is verified where it is received.
+        Operation::SnapshotSend => Ok(()),
+        Operation::SnapshotReceive => snapshot::verify_received(site),
         Operation::SnapshotDelete => snapshot::verify_deleted(site),
         Operation::SpaceFill => space::verify_fill(site),
         Operation::SpaceFree => space::verify_free(site),

@@ -1,14 +1,26 @@
-//! `snapshot.create`, `snapshot.delete`: verify the content of snapshots. The filesystem's own programs make them.
+//! `snapshot.create`, `snapshot.delete`, `snapshot.receive`: verify the content of snapshots. The filesystem's own programs make them.
 
 use super::verify::{verify_absent, verify_entry};
-use super::{WorkError, Workplace};
+use super::{KeptSnapshot, WorkError, Workplace};
 
 /// The newest snapshot contains the dataset as it was in the folder.
 pub(super) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let operation = site.operation.name();
     let newest = site.ledger.snapshots.last().ok_or(WorkError::NoSnapshot { operation })?;
+    verify_dataset(site, newest)
+}
+
+/// What was received contains the dataset as it was when the snapshot that was sent was made.
+pub(super) fn verify_received(site: &Workplace<'_>) -> Result<(), WorkError> {
+    let operation = site.operation.name();
+    let received = site.ledger.received.as_ref().ok_or(WorkError::NoSnapshot { operation })?;
+    verify_dataset(site, received)
+}
+
+fn verify_dataset(site: &Workplace<'_>, snapshot: &KeptSnapshot) -> Result<(), WorkError> {
+    let operation = site.operation.name();
     let mut dataset_folders =
-        newest.expected_folders(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
+        snapshot.expected_folders(site.mount).filter(|(_, entry)| entry.dataset == site.dataset.name);
     dataset_folders.try_for_each(|(at, entry)| verify_entry(operation, entry, site.dataset, site.staged, &at))
 }
 

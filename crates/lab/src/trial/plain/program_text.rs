@@ -49,9 +49,16 @@ impl PlainContext<'_> {
     /// The programs of a phase that makes a snapshot or gives it up.
     pub(super) fn snapshot_text(&self, phase: &Phase) -> Option<String> {
         let PhaseWork::Operation(operation) = phase.work else { return None };
-        let Some(lines) = self.programs.snapshot_commands(operation, &self.names, SNAPSHOT) else {
+        let Some(lines) = self.programs.snapshot_commands(operation, &self.names, SNAPSHOT, None) else {
             return self.snapshot_of_layer(operation);
         };
+        match operation {
+            Operation::SnapshotSend => return Some(format!("{} > [memory]", quoted_command(lines.first()?))),
+            Operation::SnapshotReceive => {
+                return Some(format!("{} < [memory]", quoted_command(lines.first()?)));
+            }
+            _ => {}
+        }
         Some(lines.iter().map(|argv| quoted_command(argv)).collect::<Vec<_>>().join("; "))
     }
 

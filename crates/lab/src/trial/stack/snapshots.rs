@@ -74,9 +74,10 @@ impl Stack<'_> {
             let record = self.tools.run_program(self.sink, operation.name(), Trade::Layering, argv)?;
             return Ok(require_success(record)?.stdout);
         }
-        let lines = self.programs.snapshot_commands(operation, &self.trial_names(), id).ok_or_else(|| {
-            TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
-        })?;
+        let lines =
+            self.programs.snapshot_commands(operation, &self.trial_names(), id, None).ok_or_else(|| {
+                TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
+            })?;
         let mut printed = String::new();
         for argv in lines {
             let record = self.tools.run_program(self.sink, operation.name(), Trade::Mounting, argv)?;
@@ -98,7 +99,7 @@ fn parse_snapshot_name(printed: &str) -> Result<String, TrialError> {
 }
 
 /// The result of a timed call that touches no file.
-fn timed_result(main_call: &'static str) -> OperationResult {
+pub(super) fn timed_result(main_call: &'static str) -> OperationResult {
     OperationResult { logical_bytes: 0, files: 0, read_besides: 0, held: None, calls: Vec::new(), main_call }
 }
 
