@@ -19,6 +19,8 @@ mod kernel;
 mod kinds;
 mod left_out;
 mod misspelt;
+mod named_values;
+mod outside;
 #[cfg(test)]
 mod phrasings;
 mod prompt;

@@ -82,6 +82,7 @@ impl QuestionChanges {
         let has_all = |candidate: &Candidate| must.iter().all(|property| has_property(candidate, *property));
         let (mut able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(has_all);
         let is_excluded = |one: &Candidate| heard.excluded.iter().any(|said| said.value == one.filesystem);
+        refuse_one_sided(question, &able, &unable)?;
         if able.is_empty() {
             able = others(&must);
             able.retain(|one| !is_excluded(one) && missing(one).is_none());
@@ -104,6 +105,28 @@ impl QuestionChanges {
         left_out.add(LeftOutReason::Unable, unable.into_iter().map(|candidate| candidate.name));
         Ok(QuestionChanges { settings, candidates: able, device, left_out, without_driver })
     }
+}
+
+/// Of the filesystems that were named, all but one lack what is required: there is nothing left to compare.
+fn refuse_one_sided(question: &Question, able: &[Candidate], unable: &[Candidate]) -> Result<(), Reason> {
+    let named = |all: &[Candidate]| {
+        let of_those = all.iter().filter(|one| question.names_filesystem(one));
+        once_each(of_those.map(|one| one.filesystem.clone()))
+    };
+    let (left, mut lacking) = (named(able), named(unable));
+    lacking.retain(|one| !left.contains(one));
+    let ([only], [_, ..], [_]) = (left.as_slice(), lacking.as_slice(), able) else { return Ok(()) };
+    let words: Vec<&str> = question.must.iter().map(|said| said.words.as_str()).collect();
+    let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
+    let lacking: Vec<&str> = lacking.iter().map(String::as_str).collect();
+    Err(Reason::new(
+        format!("of those that were named only {only} has what is required ({})", must.join(", ")),
+        format!(
+            "that answers it: {} cannot. To compare their times all the same, leave out `{}`",
+            listing(&lacking, 8),
+            words.join("`, `")
+        ),
+    ))
 }
 
 /// Removes the candidates that have a drawback on disks, where the question is about one and does not name them: each

@@ -156,6 +156,11 @@ const BOTH_BEHIND: &[&str] = &[
     "on vs off",
 ];
 
+/// The feature that is called so from this word on, and whether the words mean that it is there.
+pub(super) fn feature_called(sentence: &Sentence, at: usize) -> Option<(Range<usize>, Feature, bool)> {
+    CALLED.iter().find_map(|(words, feature, has)| Some((sentence.phrase(at, &[words])?, *feature, *has)))
+}
+
 /// Finds the feature that is named from this word on, with the words that say whether it is wanted. Features that can
 /// only be required (an encrypted disk, a journal) are left to `requirements`.
 pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> Option<FoundFeature> {
@@ -169,9 +174,7 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
     }
     let algorithm = sentence.is(from, "zstd lzo zlib").then(|| sentence.text(from));
     let named = from + usize::from(algorithm.is_some());
-    let called = CALLED
-        .iter()
-        .find_map(|(words, feature, has)| Some((sentence.phrase(named, &[words])?, (*feature, *has))));
+    let called = feature_called(sentence, named).map(|(range, feature, has)| (range, (feature, has)));
     // `btrfs with zstd`: the algorithm alone.
     let alone = || {
         let is_alone = algorithm.is_some() && sentence.is_free(from);

@@ -5,12 +5,15 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fsverdict_judgement::plan::{Preset, RequiredProperty};
+use fsverdict_text::Reason;
 
+use super::features::BOTH_BEFORE;
 use super::features::Feature;
 use super::heard_bounds::{LatencyLimit, Tolerance, hear_limits, hear_time, hear_tolerance};
 use super::heard_candidates::{HeardCandidates, hear_candidates};
 use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
+use super::outside::find_outside;
 use super::sentence::{Said, Sentence};
 use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING, number_called};
 use super::words::{device_called, is_model, must_called, preset_called};
@@ -37,6 +40,10 @@ pub(super) struct HeardQuestion {
     pub(super) near: Vec<Said<&'static Preset>>,
     /// Words with no meaning here.
     pub(super) unknown: Vec<String>,
+    /// Those of them that are one side of a choice.
+    pub(super) unknown_choices: Vec<String>,
+    /// What no question is about.
+    pub(super) outside: Option<Reason>,
 }
 
 /// Makes sense of the arguments, each of which may be a sentence.
@@ -54,9 +61,11 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let candidates = hear_candidates(sentence, is_priced);
     let mut heard =
         HeardQuestion { budget, limits, throughputs, tolerance, candidates, ..HeardQuestion::default() };
+    heard.outside = find_outside(sentence);
     (heard.devices, heard.device_count) = hear_devices(sentence);
+    heard.device_count = heard.device_count.or_else(|| hear_array(sentence));
     pass_over_asides(sentence);
-    let must = requirements(sentence);
+    let must = requirements(sentence, &mut heard.candidates.impossible);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
     let HeardWorks { work, others, near, device_of_place } = hear_works(sentence, &filesystems);
@@ -90,7 +99,11 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     if let Some(price) = price.filter(|_| is_priced_here) {
         say_price(sentence, price, &mut heard.candidates.compared);
     }
+    if let Some(Said { value: HeardWork::Preset(preset), .. }) = &heard.work {
+        pass_over_layers(sentence, preset);
+    }
     heard.unknown.extend(sentence.left(FILLING));
+    heard.unknown_choices = sentence.left_in_choice(FILLING);
     heard
 }
 
@@ -166,6 +179,17 @@ fn count_before(sentence: &Sentence, device: usize) -> Option<Said<u32>> {
         .then(|| Said::new(count as u32, sentence.text(before)))
 }
 
+/// `4x8tb`, where no device has a number before it.
+fn hear_array(sentence: &mut Sentence) -> Option<Said<u32>> {
+    (0..sentence.len()).find_map(|at| {
+        let word = sentence.text(at);
+        let (count, size) = word.split_once('x')?;
+        let count = count.parse().ok().filter(|count| (2..1000).contains(count))?;
+        let is_size = size.starts_with(|one: char| one.is_ascii_digit()) && size.ends_with(['b', 't', 'g']);
+        (sentence.is_free(at) && is_size).then(|| Said::new(count, sentence.take(at..at + 1)))
+    })
+}
+
 /// The word behind the first `on` that is neither a filesystem nor a work; empty if nothing follows.
 fn unknown_device(
     sentence: &mut Sentence,
@@ -188,8 +212,24 @@ fn unknown_device(
 
 /// Passes over phrases that change nothing: how full a disk is, what most drives lack, what everybody wants.
 fn pass_over_asides(sentence: &mut Sentence) {
-    const ASIDES: &[&str] =
-        &["without power loss protection", "without plp", "the least", "the most", "linux only"];
+    const ASIDES: &[&str] = &[
+        "without power loss protection",
+        "without plp",
+        "not caring about data loss",
+        "don't care about data loss",
+        "dont care about data loss",
+        "do not care about data loss",
+        "the least",
+        "the most",
+        "low power",
+        "power consumption",
+        "power usage",
+        "power saving",
+        "power supply",
+        "most quick",
+        "more quick",
+        "linux only",
+    ];
     for at in 0..sentence.len() {
         // `full` itself may be the work.
         if let Some(range) = sentence.phrase(at, &["* % full"]) {
@@ -197,6 +237,20 @@ fn pass_over_asides(sentence: &mut Sentence) {
         }
         if let Some(range) = sentence.phrase(at, ASIDES) {
             sentence.pass_over(range);
+        }
+    }
+}
+
+/// Passes over layers that candidates of the preset have: `snapshots on btrfs against lvm on ext4`.
+fn pass_over_layers(sentence: &mut Sentence, preset: &Preset) {
+    const LAYERS: &[(&str, &str)] = &[
+        ("\"lvm:", "lvm lvm2 lvm-thin thin thin-provisioned"),
+        ("\"md:", "md mdadm md-raid raid1 linux-raid"),
+    ];
+    for (layer, names) in LAYERS {
+        if preset.toml.contains(layer) {
+            let named = (0..sentence.len()).filter(|at| sentence.is(*at, names)).collect::<Vec<_>>();
+            named.into_iter().for_each(|at| sentence.pass_over(at..at + 1));
         }
     }
 }
@@ -215,19 +269,25 @@ const NOT_NEEDED: &[&str] = &[
 ];
 
 /// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is
-/// none.
-fn requirements(sentence: &mut Sentence) -> Vec<(String, RequiredProperty)> {
+/// none; one that is to be there and not is `impossible`.
+fn requirements(sentence: &mut Sentence, impossible: &mut Vec<String>) -> Vec<(String, RequiredProperty)> {
     let mut requirements = Vec::new();
     for at in 0..sentence.len() {
-        // A work of a longer name is one: `snapshot server`, `crash safe`.
-        let of_work = sentence.longest(at, preset_called).map_or(0, |(range, _)| range.len());
+        // A work of a longer name is one: `snapshot server`, `crash safe`, `git clone`.
+        let of_work = (at.saturating_sub(1)..=at)
+            .filter_map(|from| sentence.longest(from, preset_called))
+            .find(|(range, _)| range.contains(&at))
+            .map_or(0, |(range, _)| range.len());
         let Some((range, property)) = sentence.longest(at, must_called) else { continue };
         if of_work > range.len() {
             continue;
         }
         let end = range.end;
+        let both = at.checked_sub(3).and_then(|before| sentence.phrase(before, BOTH_BEFORE));
         let words = sentence.take(range);
-        if let Some(not_needed) = sentence.phrase(end, NOT_NEEDED) {
+        if let Some(both) = both.filter(|both| both.end == at) {
+            impossible.push(format!("{} {words}", sentence.take(both)));
+        } else if let Some(not_needed) = sentence.phrase(end, NOT_NEEDED) {
             sentence.pass_over(not_needed);
         } else if sentence.is_before(at, EXCLUDING) {
             sentence.pass_over(at - 1..at);

@@ -37,6 +37,9 @@ fn short_time(time: Duration) -> String {
     }
 }
 
+/// Behind one of these, a time is a limit of the work and not of the answer.
+const DONE: &str = "finish finishes finished complete completes completed done ready restored restore";
+
 /// Longer ones first.
 const BELOW: &[&str] = &[
     "no more than",
@@ -120,6 +123,11 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
         (1.0..1e7).contains(&seconds).then(|| (range, Duration::from_secs_f64(seconds)))
     });
     let (range, time) = time_at?;
+    // `must finish in 10 minutes` is a limit of the work.
+    let of_work = (range.start.saturating_sub(4)..range.start).any(|at| sentence.is(at, DONE));
+    if of_work {
+        return None;
+    }
     // `in under 5 minutes`, `time limit 3 minutes`.
     let mut start = range.start;
     while start > 0

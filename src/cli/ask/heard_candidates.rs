@@ -3,8 +3,9 @@
 use fsverdict_stack::filesystem::{self, Filesystem};
 
 use super::excluding::{EXCLUDED_BEHIND, excluder_before};
-use super::features::{BOTH_BEFORE, Feature, FoundFeature, HeardOptions, feature_here};
+use super::features::{BOTH_BEFORE, Feature, FoundFeature, HeardOptions, feature_called, feature_here};
 use super::misspelt::filesystem_meant;
+use super::named_values::{named_value, with_another_value};
 use super::sentence::{Said, Sentence, is_in};
 use super::vocabulary::{ALSO_CALLED, COMPARING, NOT_TRIED};
 
@@ -92,6 +93,9 @@ impl CandidateScan {
         if let Some(next) = self.with_and_without_option(sentence, at) {
             return next;
         }
+        if let Some(next) = self.default_side(sentence, at) {
+            return next;
+        }
         if let Some(found) = feature_here(sentence, at, self.is_priced) {
             return self.feature(sentence, &found);
         }
@@ -120,6 +124,8 @@ impl CandidateScan {
 
     fn filesystem(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
         let said = sentence.text(at);
+        // `mkfs.ext4 -T largefile`
+        let said = said.strip_prefix("mkfs.").map_or(said.clone(), str::to_owned);
         let name =
             ALSO_CALLED.iter().find(|(other, _)| *other == said).map_or(said.as_str(), |(_, name)| name);
         let known = filesystem::registry().iter().copied().find(|known| known.name == name);
@@ -156,9 +162,41 @@ impl CandidateScan {
         Some(at + 1)
     }
 
+    /// `ext4 without a journal or ext4 with journal`: the second is ext4 as it is made.
+    fn default_side(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        let from = if sentence.is(at, "with") { at + 1 } else { at };
+        let from = if sentence.is(from, "a an the") { from + 1 } else { from };
+        let (range, feature, has) = feature_called(sentence, from)?;
+        let choice = feature.choice().filter(|_| has && from > at)?;
+        let (last, before) = self.heard.named.split_last()?;
+        let lacks = |said: &&Said<HeardCandidate>| {
+            said.value.filesystem.name == last.value.filesystem.name
+                && said.value.options.choice == Some((choice, false))
+        };
+        (last.value.options.is_empty() && before.iter().any(|said| lacks(&said))).then_some(())?;
+        let words = sentence.take(at..range.end);
+        self.add_options(HeardOptions::default(), words, false);
+        Some(range.end)
+    }
+
     /// `nodatacow or without`, `noatime or not`: the same without the option that was said last.
     fn without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
-        let phrase = sentence.phrase(at, &["or without", "and without", "or not", "or none", "vs none"])?;
+        const WITHOUT: &[&str] = &[
+            "or without",
+            "and without",
+            "or not",
+            "or none",
+            "vs none",
+            "or default",
+            "or defaults",
+            "or the default",
+            "or the defaults",
+            "vs default",
+            "vs defaults",
+            "vs the default",
+            "vs the defaults",
+        ];
+        let phrase = sentence.phrase(at, WITHOUT)?;
         self.last.filter(|last| *last == (LastSaid::Option, at))?;
         if feature_here(sentence, phrase.end, false).is_some() {
             return None;
@@ -243,6 +281,15 @@ impl CandidateScan {
             let last = self.last_options()?;
             let flag = last.mkfs.get(last.mkfs.len().checked_sub(2)?)?;
             return Some((at + 1, HeardOptions::of_mkfs([flag, &word])));
+        }
+        if let (Some((LastSaid::Option, end)), true) = (self.last, sentence.is_before(at, COMPARING))
+            && end + 1 == at
+            && let Some(options) = self.last_options().and_then(|last| with_another_value(&last, &word))
+        {
+            return Some((at + 1, options));
+        }
+        if let Some(found) = named_value(sentence, at, current) {
+            return Some(found);
         }
         let is_option =
             is_mount_word(&word) && word.split(',').all(|option| any(&|one| one.has_mount_option(option)));

@@ -21,7 +21,7 @@ const ROT: &str = "faults.rot=100";
 
 impl AskedFault {
     /// The fault that a preset is about.
-    fn of_preset(preset: &Preset) -> Option<Self> {
+    pub(super) fn of_preset(preset: &Preset) -> Option<Self> {
         match preset.name {
             "power-cut" => Some(Self::PowerCuts),
             "bit-rot" => Some(Self::Rot),

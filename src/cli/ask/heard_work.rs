@@ -2,6 +2,7 @@
 
 use fsverdict_judgement::plan::{Preset, preset};
 
+use super::heard_faults::AskedFault;
 use super::kinds::{WorkKind, works};
 use super::sentence::{Said, Sentence};
 use super::words::{WordFit, preset_called, work_called};
@@ -58,6 +59,10 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
     // A vague word means something only where nothing else does, but for the place.
     if sure.iter().all(|said| said.value.asked_by.place) && heard.near.is_empty() && heard.work.is_none() {
         vague.retain(|said| !sure.iter().any(|other| other.value.preset.name == said.value.preset.name));
+        sure.append(&mut vague);
+    } else {
+        // `power` beside another work asks what a cut of it does to that.
+        vague.retain(|said| AskedFault::of_preset(said.value.preset).is_some());
         sure.append(&mut vague);
     }
     join(&mut sure);

@@ -113,6 +113,11 @@ impl Sentence {
         })
     }
 
+    /// These words, used or not.
+    pub(super) fn words(&self, range: Range<usize>) -> String {
+        joined(&self.words[range])
+    }
+
     /// Uses words, and says which.
     pub(super) fn take(&mut self, range: Range<usize>) -> String {
         let words = &mut self.words[range];
@@ -131,8 +136,27 @@ impl Sentence {
 
     /// The unused words, except those that any question may have.
     pub(super) fn left(&self, filling: &str) -> Vec<String> {
-        let is_left = |word: &&QuestionWord| !word.used && !is_in(&word.text.replace('\'', ""), filling);
-        self.words.iter().filter(is_left).map(|word| word.text.clone()).collect()
+        (0..self.len())
+            .filter(|at| self.is_left(*at, filling))
+            .map(|at| self.words[at].text.clone())
+            .collect()
+    }
+
+    /// Those of them that are one side of a choice: `lvm-thin or btrfs`, `btrfs or a tmpfs`.
+    pub(super) fn left_in_choice(&self, filling: &str) -> Vec<String> {
+        const BETWEEN: &str = "or vs versus against";
+        const ARTICLES: &str = "a an the use using plain rather";
+        const OPEN: &str = "something anything other others another similar so more less both";
+        let sides = (1..self.len()).filter(|at| self.is(*at, BETWEEN)).flat_map(|at| {
+            let behind = if self.is(at + 1, ARTICLES) { at + 2 } else { at + 1 };
+            [at - 1, behind]
+        });
+        let sides = sides.filter(|at| self.is_left(*at, filling) && !self.is(*at, OPEN));
+        sides.map(|at| self.words[at].text.clone()).collect()
+    }
+
+    fn is_left(&self, at: usize, filling: &str) -> bool {
+        self.words.get(at).is_some_and(|word| !word.used && !is_in(&word.text.replace('\'', ""), filling))
     }
 }
 

@@ -30,6 +30,9 @@ pub(super) struct Understood {
 pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Understood, CliError> {
     let mut heard = hear(&arguments.words, arguments.work.is_some());
     refuse_unavailable(&heard)?;
+    if let Some(outside) = heard.outside.take() {
+        return Err(CliError::Usage(outside));
+    }
     let faults = if arguments.work.is_none() { take_faults(&mut heard) } else { Vec::new() };
     // If no work was found, the error below says so.
     let has_work = heard.work.is_some() || arguments.work.is_some();
@@ -92,7 +95,8 @@ fn refuse_unavailable(heard: &HeardQuestion) -> Result<(), CliError> {
 
 /// Parts that cannot belong to the question, in the user's words: to ignore them may change the answer.
 fn doubts(heard: &HeardQuestion) -> Vec<String> {
-    let unknown = heard.unknown.iter().filter(|word| may_change_question(word)).cloned();
+    let is_doubtful = |word: &&String| may_change_question(word) || heard.unknown_choices.contains(word);
+    let unknown = heard.unknown.iter().filter(is_doubtful).cloned();
     let others = heard.other_works.iter().map(|said| format!("{} ({})", said.words, said.value.name));
     let near = heard.near.iter().map(|said| said.words.clone());
     unknown.chain(heard.candidates.impossible.iter().cloned()).chain(others).chain(near).collect()
@@ -106,7 +110,10 @@ fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
     let works = once_each(works.chain(heard.other_works.iter().map(|said| said.value.name)));
     let nearest = once_each(heard.near.iter().map(|said| said.value.name));
     // A command that is ready to be run would leave out what else was asked.
-    let hint = if !heard.other_works.is_empty() {
+    let names_array = heard.other_works.iter().any(|said| said.words.to_lowercase().contains("raid"));
+    let hint = if names_array {
+        OF_ARRAYS.to_owned()
+    } else if !heard.other_works.is_empty() {
         format!(
             "one question is about one work: say the words of one of them, {}, and the rest as it is",
             listing(&works, works.len())
@@ -122,15 +129,38 @@ fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
     ))
 }
 
+const OF_ARRAYS: &str = "`fsverdict ask nas` compares mirrors of two disks; other arrays, and other work on them, are named in a plan: docs/reference/layers.md";
+
 /// How to say what such words were probably meant for. To leave them out may turn the question round.
 fn hint_for(doubts: &[String]) -> String {
+    const LAYERS: &str = "lvm lvm2 lvm-thin thin md mdadm dm-crypt dm-integrity device-mapper stratis";
     const COMPARE: &str = "against compared comparing only instead";
     let is_any = |is: &dyn Fn(&str) -> bool| doubts.iter().any(|doubt| is(&doubt.to_lowercase()));
     let has_unit = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(':');
     let limits =
         "below under above over less more percentile latency latencies throughput bandwidth iops % percent";
+    let is_choice = |word: &str| {
+        let is_named = word.contains(' ') || word.starts_with("raid") || is_in(word, LAYERS);
+        !may_change_question(word) && !is_named
+    };
     let ways = [
         (is_any(&|word| word.contains("?)")), "check the spelling of the filesystem"),
+        (
+            is_any(&|word| word.starts_with("with and without") || word.starts_with("with or without")),
+            "compared with and without are encryption, compression, a journal, copy-on-write and data checksums; `fsverdict ask snapshots` measures what snapshots cost",
+        ),
+        (
+            is_any(&|word| is_in(word, "finish finishes complete completes")),
+            "how long the work takes is in the answer; leave the limit out (`in 5 minutes` by itself is the time for the answer)",
+        ),
+        (
+            is_any(&|word| is_in(word, LAYERS)),
+            "layers below a filesystem are named in a plan (docs/reference/layers.md); `fsverdict ask snapshots` has LVM's snapshots beside btrfs', and `fsverdict ask nas` has mirrors of md",
+        ),
+        (
+            is_any(&is_choice),
+            "both sides of a choice have to be known: filesystems (`fsverdict list filesystems`), options behind them (`ext4 noatime or relatime`), `with and without encryption`",
+        ),
         (
             is_any(&|word| is_in(word, EXCLUDING) || is_in(word, "but unless off")),
             "a filesystem is left out by `not btrfs`, a feature by `without encryption`",
@@ -147,15 +177,12 @@ fn hint_for(doubts: &[String]) -> String {
         ),
         (
             is_any(&|word| is_option(word) && !word.contains("setting of the program")),
-            "options stand whole behind their filesystem: `btrfs compress=zstd:1 or compress=zstd:3 for mail`",
+            "options stand whole behind a filesystem that has them: `btrfs compress=zstd:1 or compress=zstd:3 for mail`; one that is not known here is said with its flag (`xfs -m rmapbt=0`) or in a plan",
         ),
-        (
-            is_any(&|word| word.starts_with("raid")),
-            "`fsverdict ask nas` compares mirrors of two disks; docs/reference/layers.md has other arrays for a plan",
-        ),
+        (is_any(&|word| word.starts_with("raid")), OF_ARRAYS),
         (
             is_any(&|word| is_in(word, COMPARE) || is_in(word, "cost costs costing overhead penalty price")),
-            "two are compared by `ext4 or xfs`, a feature by `with and without encryption`",
+            "two are compared by `ext4 or xfs`, a feature by `with and without encryption`; what snapshots cost is `fsverdict ask snapshots`",
         ),
     ];
     let ways: Vec<&str> = ways.iter().filter(|(applies, _)| *applies).map(|(_, way)| *way).collect();
@@ -184,7 +211,7 @@ fn work(
         (None, false) => match heard.work.take() {
             Some(said) => Ok((heard_work(Some(said.value), "")?, said.words)),
             None if !heard.near.is_empty() => nearest(heard, there),
-            None => Ok((heard_work(None, &heard.unknown.join(" "))?, String::new())),
+            None => Ok((heard_work(None, &words_for_work(heard).join(" "))?, String::new())),
         },
         (None, true) if there => Ok((ask_work()?, "your answer".to_owned())),
         (None, true) => Err(CliError::Usage(Reason::new(
@@ -192,6 +219,15 @@ fn work(
             "name the work and the device: fsverdict ask photos --on usb-disk; `fsverdict ask --help` has more",
         ))),
     }
+}
+
+/// The unknown words that may have been meant for a work.
+fn words_for_work(heard: &HeardQuestion) -> Vec<&str> {
+    const NO_WORK: &str =
+        "long whether anything million billion thousand lots matter option options mount out doesn't default";
+    let is_number = |word: &str| word.starts_with(|one: char| one.is_ascii_digit());
+    let may_be = |word: &&str| !may_change_question(word) && !is_number(word) && !is_in(word, NO_WORK);
+    heard.unknown.iter().map(String::as_str).filter(may_be).collect()
 }
 
 /// Whether the words for the work name files that are copied and read, as a folder's are.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{DeviceSource, RequiredProperty, once_each};
-use fsverdict_text::{Reason, find_suggestions, join_alternatives, quoted};
+use fsverdict_text::{Reason, find_suggestions, is_one_slip, join_alternatives, quoted};
 use fsverdict_workload::dataset::holds_data;
 
 use super::super::CliError;
@@ -146,7 +146,18 @@ fn and_more(hint: &str, more: &str) -> String {
 fn near<'a>(said: &str, known: &[&str], firsts: impl Iterator<Item = &'a str>) -> String {
     let whole = [said].into_iter().filter(|said| said.contains(' '));
     let words = whole.chain(said.split(' ')).filter(|word| word.len() > 3);
-    let suggestions = words.map(|word| find_suggestions(word, known)).filter(|meant| !meant.is_empty());
+    // Of a name, a third of the letters may differ; of the words of a sentence, one.
+    let suggestions = words.map(|word| {
+        let meant = find_suggestions(word, known);
+        let is_near = |other: &&str| {
+            is_one_slip(&word.to_lowercase(), other) || other.split(['-', ' ']).any(|part| part == word)
+        };
+        match said.contains(' ') {
+            true => meant.into_iter().filter(is_near).collect(),
+            false => meant,
+        }
+    });
+    let suggestions = suggestions.filter(|meant| !meant.is_empty());
     let meant = once_each(suggestions.map(|meant| join_alternatives(&meant)));
     match meant.as_slice() {
         [] => format!("words are {}", firsts.collect::<Vec<_>>().join(", ")),

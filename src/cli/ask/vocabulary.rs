@@ -21,7 +21,8 @@ pub(super) const ALSO_CALLED: &[(&str, &str)] =
 
 /// Filesystems that people ask about, and that fsverdict does not try by name.
 pub(super) const NOT_TRIED: &str = "\
-    apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre";
+    apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre glusterfs beegfs moosefs sshfs \
+    squashfs erofs cramfs romfs ubifs jffs2 yaffs yaffs2 tmpfs ramfs mergerfs unionfs snapraid udf iso9660 ltfs";
 
 /// Words before something that is not wanted.
 pub(super) const EXCLUDING: &str = "not no without except excluding nor never neither besides avoid avoiding hate ignoring ignore skip skipping";
@@ -29,6 +30,7 @@ pub(super) const EXCLUDING: &str = "not no without except excluding nor never ne
 /// Words that change a question at any place, besides those that exclude, have a digit, or look like an option.
 const CHANGING: &str = "\
     but instead only against compared comparing below under above over less off unless \
+    finish finishes complete completes \
     more least percentile latency latencies throughput bandwidth iops cost costs costing overhead penalty price % percent";
 
 /// Between two things that are compared.
@@ -57,6 +59,21 @@ pub(super) const COST_PHRASES: &[&str] = &[
     "make a difference",
     "makes a difference",
     "make any difference",
+    "make it faster",
+    "make it slower",
+    "make * faster",
+    "make * slower",
+    "makes * faster",
+    "makes * slower",
+    "make * * faster",
+    "make * * slower",
+    "good or bad",
+    "good idea",
+    "make sense",
+    "makes sense",
+    "does it matter",
+    "matter",
+    "matters",
     "worth it",
     "worth",
     "cost",
@@ -89,7 +106,7 @@ pub(super) fn is_option(word: &str) -> bool {
 /// limits.
 fn is_quantity(word: &str) -> bool {
     const UNITS: &str =
-        "k m kb mb gb tb pb kib mib gib tib g t gig gigs x ghz th st nd rd bay bays core cores";
+        "k m kb mb gb tb pb kib mib gib tib g t gig gigs x ghz th st nd rd bay bays core cores rpm";
     let word = word.to_lowercase();
     let is_number = |part: &str| {
         let unit = part.trim_start_matches(|one: char| one.is_ascii_digit() || ".,~".contains(one));

@@ -27,7 +27,12 @@ pub(super) static EXFAT: Filesystem = Filesystem {
     }),
     minimum_size: 3 << 20,
     // mkfs.exfat(8); kernel fs/exfat/super.c.
-    options: KnownOptions { mkfs: &["-c", "-b", "-s"], mount: &["discard", "iocharset="], choices: &[] },
+    options: KnownOptions {
+        mkfs: &["-c", "-b", "-s"],
+        mount: &["discard", "iocharset="],
+        values: &[],
+        choices: &[],
+    },
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         permissions: false,

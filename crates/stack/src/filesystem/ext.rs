@@ -35,6 +35,36 @@ const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::List("-E", &["lazy_itable_init=1", "lazy_journal_init=0", "nodiscard"]),
 ];
 
+/// By which names people call features (`-O`), extended options (`-E`) and kinds of use (`-T`): mke2fs(8), ext4(5).
+pub(super) const VALUES: &[(&str, &[&str])] = &[
+    (
+        "-O",
+        &[
+            "64bit",
+            "^64bit",
+            "bigalloc",
+            "dir_index",
+            "^dir_index",
+            "ext_attr",
+            "extent",
+            "^extent",
+            "fast_commit",
+            "flex_bg",
+            "^flex_bg",
+            "^has_journal",
+            "inline_data",
+            "large_dir",
+            "metadata_csum",
+            "^metadata_csum",
+            "orphan_file",
+            "sparse_super2",
+            "uninit_bg",
+        ],
+    ),
+    ("-E", &["lazy_itable_init=", "lazy_journal_init=", "stride=", "stripe-width=", "stripe_width="]),
+    ("-T", &["largefile", "largefile4"]),
+];
+
 /// For ext4: inode tables are not written in the background. A trial measures a filesystem after that work; until an
 /// inode of a table is needed, neither the kernel nor e2fsck reads the table, written or not (`fs/ext4/super.c`,
 /// `ext4_lazyinit_thread`).

@@ -21,6 +21,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
         mount: &[],
+        values: ext::VALUES,
         choices: &[],
     },
     facts: FilesystemFacts {

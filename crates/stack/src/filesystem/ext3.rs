@@ -32,6 +32,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
             "noinit_itable",
             "init_itable=",
         ],
+        values: ext::VALUES,
         choices: &[],
     },
     facts: FilesystemFacts {

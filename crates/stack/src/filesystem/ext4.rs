@@ -43,6 +43,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
             "noinit_itable",
             "noload",
         ],
+        values: ext::VALUES,
         choices: &[ChoiceOptions {
             choice: Choice::Journal,
             gives: false,

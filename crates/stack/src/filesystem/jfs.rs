@@ -42,6 +42,7 @@ pub(super) static JFS: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-s", "-O"],
         mount: &["integrity", "nointegrity", "discard", "nodiscard", "iocharset="],
+        values: &[],
         choices: &[],
     },
     facts: FilesystemFacts {

@@ -10,6 +10,9 @@ pub struct KnownOptions {
     pub mkfs: &'static [&'static str],
     /// Of mount, those that take a value with the `=` before it.
     pub mount: &'static [&'static str],
+    /// What stands behind an option of mkfs, where people name it without that option: `bigalloc` of ext4's
+    /// `-O bigalloc`. What takes a value has the `=` before it.
+    pub values: &'static [(&'static str, &'static [&'static str])],
     pub choices: &'static [ChoiceOptions],
 }
 
@@ -33,5 +36,5 @@ pub struct ChoiceOptions {
 }
 
 impl KnownOptions {
-    pub(super) const NONE: KnownOptions = KnownOptions { mkfs: &[], mount: &[], choices: &[] };
+    pub(super) const NONE: KnownOptions = KnownOptions { mkfs: &[], mount: &[], values: &[], choices: &[] };
 }

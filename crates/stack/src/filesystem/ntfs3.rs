@@ -23,6 +23,7 @@ pub(super) static NTFS3: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-c", "-s", "-p"],
         mount: &["discard", "prealloc", "sparse", "nohidden", "windows_names", "acl", "iocharset="],
+        values: &[],
         choices: &[],
     },
     facts: FilesystemFacts {

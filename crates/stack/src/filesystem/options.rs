@@ -63,6 +63,16 @@ impl Filesystem {
         self.options.mkfs.contains(&option)
     }
 
+    /// The option of mkfs that a value stands behind by which people name it: `-O` for ext4's `bigalloc`, `-m` for
+    /// `rmapbt=1` of xfs.
+    pub fn mkfs_option_of(&self, value: &str) -> Option<&'static str> {
+        let is_value = |known: &&str| match known.strip_suffix('=') {
+            Some(name) => value.split_once('=').is_some_and(|(of, rest)| of == name && !rest.is_empty()),
+            None => *known == value,
+        };
+        self.options.values.iter().find(|(_, values)| values.iter().any(is_value)).map(|(option, _)| *option)
+    }
+
     /// How it is made or mounted so that it has this, or lacks it, if that is not the default and can be chosen.
     pub fn options_for(&self, choice: Choice, gives: bool) -> Option<&'static ChoiceOptions> {
         self.options.choices.iter().find(|one| one.choice == choice && one.gives == gives)
@@ -124,11 +134,19 @@ mod tests {
                 assert!(choice.mount.iter().all(|option| filesystem.has_mount_option(option)));
                 assert!(choice.mkfs.first().is_none_or(|option| filesystem.has_mkfs_option(option)));
             }
+            for (option, _) in filesystem.options.values {
+                assert!(filesystem.has_mkfs_option(option), "{} {option}", filesystem.name);
+            }
             // An option of the fair defaults is one of its manual.
             for option in filesystem.mount_defaults {
                 assert!(filesystem.has_mount_option(option), "{} {option}", filesystem.name);
             }
         }
+        let ext4 = find_filesystem("ext4").unwrap();
+        assert_eq!(
+            ["bigalloc", "stride=16", "stride", "x"].map(|value| ext4.mkfs_option_of(value)),
+            [Some("-O"), Some("-E"), None, None]
+        );
         let off = find_filesystem("ext4").unwrap().options_for(Choice::Journal, false).unwrap();
         assert_eq!(off.mkfs, ["-O", "^has_journal"]);
         assert!(find_filesystem("xfs").unwrap().options_for(Choice::Journal, false).is_none());

@@ -49,6 +49,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-b", "-s", "-t", "--format"],
         mount: &["notail", "data=", "nolog", "barrier=", "hash=", "conv"],
+        values: &[],
         choices: &[],
     },
     facts: FilesystemFacts {

@@ -38,6 +38,7 @@ pub(super) static VFAT: Filesystem = Filesystem {
     options: KnownOptions {
         mkfs: &["-s", "-F", "-S", "-r", "-R"],
         mount: &["discard", "flush", "iocharset=", "tz="],
+        values: &[],
         choices: &[],
     },
     facts: FilesystemFacts {

@@ -74,6 +74,12 @@ pub(super) static XFS: Filesystem = Filesystem {
             "noattr2",
             "noquota",
         ],
+        values: &[
+            ("-m", &["bigtime=", "crc=", "finobt=", "inobtcount=", "reflink=", "rmapbt="]),
+            ("-i", &["nrext64=", "sparse="]),
+            ("-d", &["agcount=", "agsize=", "su=", "sw="]),
+            ("-n", &["ftype="]),
+        ],
         choices: &[],
     },
     facts: FilesystemFacts {

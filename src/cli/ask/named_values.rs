@@ -1,0 +1,46 @@
+//! Values of mkfs' options that people name without the option: `bigalloc`, `rmapbt=1`, `recordsize 16k`.
+
+use fsverdict_stack::filesystem::{self, Filesystem};
+
+use super::features::HeardOptions;
+use super::sentence::{Sentence, is_in};
+
+/// The value that begins here, of this filesystem or (where it has a `=`) of any, and where it ends.
+pub(super) fn named_value(
+    sentence: &Sentence,
+    at: usize,
+    of: Option<&Filesystem>,
+) -> Option<(usize, HeardOptions)> {
+    let option_of = |value: &str| match of {
+        Some(filesystem) => filesystem.mkfs_option_of(value),
+        None if value.contains('=') => {
+            filesystem::registry().iter().find_map(|one| one.mkfs_option_of(value))
+        }
+        None => None,
+    };
+    let word = sentence.original(at);
+    if let Some(option) = option_of(word) {
+        return Some((at + 1, HeardOptions::of_mkfs([option, word])));
+    }
+    // `recordsize 16k`
+    let value = sentence.original(at + 1);
+    let joined = format!("{word}={value}");
+    let option = option_of(&joined).filter(|_| sentence.is_free(at + 1) && is_value(value))?;
+    Some((at + 2, HeardOptions::of_mkfs([option, &joined])))
+}
+
+/// The last option with another value: `128k` behind `recordsize=16k or`.
+pub(super) fn with_another_value(last: &HeardOptions, word: &str) -> Option<HeardOptions> {
+    let [.., option, value] = last.mkfs.as_slice() else { return None };
+    let (name, _) = value.split_once('=')?;
+    is_value(word).then(|| HeardOptions::of_mkfs([option, &format!("{name}={word}")]))
+}
+
+fn is_value(word: &str) -> bool {
+    const VALUES: &str =
+        "on off lz4 zstd gzip lzjb zle none standard disabled always latency throughput metadata sa";
+    word.starts_with(|one: char| one.is_ascii_digit())
+        || is_in(word, VALUES)
+        || word.starts_with("zstd-")
+        || word.starts_with("gzip-")
+}

@@ -1,0 +1,211 @@
+//! Subjects that no question of `fsverdict ask` is about, and where each can be had instead.
+//!
+//! To leave such a word aside would answer another question. Words that only describe (a brand, a size) are not here.
+
+use fsverdict_text::Reason;
+
+use super::sentence::{Sentence, is_in};
+use super::vocabulary::COMPARING;
+
+/// A subject, and what to do about it.
+struct Subject {
+    /// Words and phrases, longer ones first; `*` stands for any word.
+    phrases: &'static [&'static str],
+    hint: &'static str,
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject {
+        phrases: &["dedup", "dedupe", "deduplication", "deduplicate", "duperemove", "bees"],
+        hint: "deduplication is no option here but ZFS's: `zfs dedup=on or dedup=off for vm`; duperemove is a command of a plan",
+    },
+    Subject {
+        phrases: &["fstrim", "trim"],
+        hint: "the mount option is compared by `ext4 with and without discard for mail`; fstrim is a command of a plan",
+    },
+    Subject {
+        phrases: &["should i buy", "to buy", "buy", "purchase"],
+        hint: "filesystems are compared, not drives; `fsverdict calibrate` measures a drive that you have, and `fsverdict list models` has modelled ones",
+    },
+    Subject {
+        phrases: &[
+            "partition my",
+            "partition a",
+            "partition the",
+            "partitioning",
+            "repartition",
+            "partition table",
+            "gpt",
+        ],
+        hint: "partitions are not compared; name a work and filesystems: `ext4 or btrfs for my laptop`",
+    },
+    Subject {
+        phrases: &[
+            "bcache",
+            "lvmcache",
+            "dm-cache",
+            "ssd cache",
+            "cache device",
+            "l2arc",
+            "slog",
+            "vdo",
+            "drbd",
+        ],
+        hint: "what lies below a filesystem is named in a plan: docs/reference/layers.md, `fsverdict list layers`",
+    },
+    Subject {
+        phrases: &["optane", "pmem", "nvdimm", "persistent memory", "dax"],
+        hint: "no model of persistent memory is there; `fsverdict list models` has the devices",
+    },
+    Subject {
+        phrases: &["fsck", "e2fsck", "xfs_repair", "check time", "checking time"],
+        hint: "every trial checks the filesystem and times it: ask about a work (`ext4 or xfs for mail on hdd`), and `fsverdict report --all` shows the check",
+    },
+    Subject {
+        phrases: &[
+            "inodes",
+            "least space",
+            "less space",
+            "most space",
+            "wastes",
+            "waste",
+            "wasted",
+            "disk usage",
+            "space overhead",
+        ],
+        hint: "a question is about time; every trial counts the space in use, too, and a plan can have it as its goal: metric = \"space_grown\" (docs/reference/plan-format.md)",
+    },
+    Subject {
+        phrases: &[
+            "random * reads",
+            "random * writes",
+            "random reads",
+            "random writes",
+            "random read",
+            "random write",
+            "random io",
+            "random i/o",
+            "sequential reads",
+            "sequential writes",
+            "sequential write",
+            "sequential read",
+            "synchronous writes",
+            "sync writes",
+        ],
+        hint: "single kinds of access are operations of a plan (`fsverdict list operations`); `fsverdict run quick` does all of them, and a question is about a whole work: sqlite, etcd, vm",
+    },
+    Subject {
+        phrases: &[
+            "streams",
+            "threads",
+            "writers",
+            "concurrent",
+            "concurrently",
+            "in parallel",
+            "simultaneous",
+            "simultaneously",
+        ],
+        hint: "how many work at once is `threads` of a phase in a plan: `fsverdict show quick > mine.toml` begins one",
+    },
+    Subject {
+        phrases: &["defrag", "defragment", "defragmentation", "fragmented", "e4defrag"],
+        hint: "`fsverdict ask aged` is about a year of changes; a defragmenter is a command of a plan",
+    },
+    Subject {
+        phrases: &["swap", "swapfile", "swapping", "hibernate", "hibernation"],
+        hint: "swapping is no work that is tried here; leave it out",
+    },
+    Subject {
+        phrases: &["wear", "tbw", "write amplification", "lifespan", "lifetime"],
+        hint: "a question is about time; every trial counts what is written to the device, too (`fsverdict report --all`), and a plan can have it as its goal: metric = \"device_written\"",
+    },
+];
+
+const JOURNAL_APART: &str = "a journal on a device of its own is named in a plan, with two devices: mkfs = \"-J device={device.2}\" (docs/reference/plan-format.md)";
+
+/// Services of a network, which a question may name (`a nas with samba`) but not compare.
+const SERVICES: &str = "nfs samba smb cifs iscsi ftp sftp webdav ssh afp";
+
+/// The words of the sentence that no question can be about, with the hints for them; `None` if there are none.
+pub(super) fn find_outside(sentence: &Sentence) -> Option<Reason> {
+    let mut words: Vec<String> = Vec::new();
+    let mut hints: Vec<&str> = Vec::new();
+    let mut add = |said: String, hint| {
+        words.push(said);
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    };
+    let mut at = 0;
+    while at < sentence.len() {
+        let found =
+            SUBJECTS.iter().find_map(|subject| Some((sentence.phrase(at, subject.phrases)?, subject.hint)));
+        if let Some((range, hint)) = found {
+            at = range.end;
+            add(sentence.words(range), hint);
+            continue;
+        }
+        if sentence.is(at, SERVICES) && sentence.is(at + 1, COMPARING) && sentence.is(at + 2, SERVICES) {
+            add(
+                sentence.words(at..at + 3),
+                "services of a network are not compared; ask about the filesystem below: `btrfs or ext4 for my nas`",
+            );
+        }
+        at += 1;
+    }
+    let journal = (0..sentence.len()).find(|at| sentence.is(*at, "journal journals log"));
+    let apart = (0..sentence.len()).find(|at| sentence.is(*at, "separate external") && sentence.is_free(*at));
+    if let (Some(journal), Some(apart)) = (journal, apart) {
+        let (first, second) = (journal.min(apart), journal.max(apart));
+        add(format!("{} … {}", sentence.original(first), sentence.original(second)), JOURNAL_APART);
+    }
+    if let Some((one, other)) = two_releases(sentence) {
+        add(
+            format!("{one}, {other}"),
+            "a question is about one kernel; two are compared by a plan with `kernel` in its candidates: docs/guides/laboratory-kernels.md",
+        );
+    }
+    (!words.is_empty())
+        .then(|| Reason::new(format!("no question is about this: {}", words.join(", ")), hints.join("; ")))
+}
+
+/// Two releases of a kernel, such as `5.15` and `6.6`, where a word for it is there.
+fn two_releases(sentence: &Sentence) -> Option<(String, String)> {
+    let is_release = |at: &usize| {
+        let text = sentence.text(*at);
+        let text = text.trim_start_matches("linux-").trim_start_matches('v');
+        text.split_once('.').is_some_and(|(major, minor)| {
+            let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            major.len() == 1 && digits(major) && minor.split('.').all(digits)
+        })
+    };
+    let is_kernel = |at: usize| is_in(&sentence.text(at), "linux kernel kernels");
+    (0..sentence.len()).any(is_kernel).then_some(())?;
+    let mut releases = (0..sentence.len()).filter(|at| sentence.is_free(*at)).filter(is_release);
+    Some((sentence.original(releases.next()?).to_owned(), sentence.original(releases.next()?).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sentence, find_outside};
+
+    #[test]
+    fn subjects_of_no_question_are_named_with_a_way_to_go_on() {
+        for (said, named) in [
+            ("does btrfs dedup like bees help for vm images", "dedup, bees"),
+            ("nfs or samba for my nas", "nfs or samba"),
+            ("linux 5.15 vs 6.6: did ext4 get faster", "5.15, 6.6"),
+            ("should I buy a new ssd for my nas", "should I buy"),
+            ("random 4k writes on emmc", "random 4k writes"),
+            ("how long does fsck take on ext4", "fsck"),
+        ] {
+            let reason = find_outside(&Sentence::new(&[said.to_owned()])).unwrap();
+            assert_eq!(reason.what, format!("no question is about this: {named}"), "{said}");
+            assert!(!reason.hint.is_empty());
+        }
+        for said in ["ext4 or xfs for my nas with samba", "mail on linux 6.12", "root partition of my laptop"]
+        {
+            assert!(find_outside(&Sentence::new(&[said.to_owned()])).is_none(), "{said}");
+        }
+    }
+}
