@@ -1,7 +1,7 @@
 //! Chooses the kernel of a plan that names none: the newest in the cache that passed its trial and supports the
 //! plan's filesystems, layers and clock.
 
-use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
+use crate::kernel::{KernelCache, KernelEntry, KernelFacts, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
 use super::kernel::{Kernel, parse_configuration};
@@ -17,15 +17,17 @@ pub struct ByDefault {
 /// A cached kernel with its rank for a plan: better kernels compare greater.
 struct RankedKernel {
     entry: KernelEntry,
-    /// Whether it can keep the plan's clock, how many of its candidates it carries, whether it was tried, and whether it has no
-    /// part that a plan has to ask for: such a part changes the requests of every filesystem.
-    worth: (bool, usize, bool, bool),
+    /// Whether it can keep the plan's clock, how many of its candidates it carries, whether it counts where that is asked
+    /// for and only there, whether it was tried, and whether it has no part that a plan has to ask for: such a part
+    /// changes the requests of every filesystem.
+    worth: (bool, usize, bool, bool, bool),
     /// The candidates' filesystems and layers that it does not carry.
     lacks: Vec<String>,
 }
 
 /// Chooses the cached kernel for the candidates that name none: one that counts its computation for those with priced
-/// computation (`counting`), another for the rest. A kernel that failed its trial is not considered.
+/// computation (`counting`), another for the rest, but for ZFS: a kernel that has it and counts serves both. A kernel
+/// that failed its trial is not considered.
 pub fn by_default(plan: &Plan, counting: bool) -> Option<ByDefault> {
     choose_default(plan, KernelCache::of_user().list_kernels(), counting)
 }
@@ -35,17 +37,19 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
         plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
     };
     let nameless: Vec<&Candidate> = plan.candidates.iter().filter(is_meant).collect();
+    let names_zfs = nameless.iter().any(|candidate| candidate.filesystem == "zfs");
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| entry.facts.counting == counting)
+        .filter(|entry| entry.facts.counting == counting || names_zfs && entry.facts.zfs.is_some())
+        .filter(|entry| entry.facts.counting || !counting)
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
-        .map(|entry| RankedKernel::from_entry(entry, plan, &nameless))
+        .map(|entry| RankedKernel::from_entry(entry, plan, &nameless, counting))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
     let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
     let newer: Vec<String> = rivals.drain(at + 1..).map(|rival| rival.why_not()).collect();
     let taken = rivals.pop()?;
-    let tried = if taken.worth.2 { "tried" } else { "not tried" };
+    let tried = if taken.worth.3 { "tried" } else { "not tried" };
     let mut why = match taken.lacks.as_slice() {
         [] => format!("the newest in the cache that carries all of the plan ({tried})"),
         lacks => format!(
@@ -61,15 +65,16 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
 }
 
 impl RankedKernel {
-    fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
+    fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate], counting: bool) -> Self {
         let kernel = at_rest(&entry);
         let in_time = !plan.device.source.is_modelled()
             || modelled::choose_clock(plan.clock, std::iter::once(&kernel)).is_ok()
                 && modelled::find_driver(&kernel).is_ok();
         let unfit = nameless.iter().filter(|candidate| kernel.required_modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
-        let worth =
-            (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some(), entry.facts.zfs.is_none());
+        let KernelFacts { trial, zfs, counting: counts, .. } = &entry.facts;
+        let carried = nameless.len() - unfit.count();
+        let worth = (in_time, carried, *counts == counting, trial.is_some(), zfs.is_none());
         RankedKernel { entry, worth, lacks }
     }
 
@@ -78,7 +83,9 @@ impl RankedKernel {
         let name = &self.entry.name;
         if !self.worth.0 {
             format!("{name} is newer, and cannot keep the plan's clock")
-        } else if self.lacks.is_empty() && self.worth.2 {
+        } else if self.lacks.is_empty() && !self.worth.2 {
+            format!("{name} is newer, and counts what it computes, which is not asked for")
+        } else if self.lacks.is_empty() && self.worth.3 {
             format!("{name} is newer, and has ZFS, which the plan does not name")
         } else if self.lacks.is_empty() {
             format!("{name} is newer, and was not tried (`fsverdict kernel build` of its sources does)")
@@ -197,6 +204,12 @@ mod tests {
         put(place.path(), "9.0.0", ext4, &format!("{PASSED},\"counting\":true"));
         assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
         assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
+        // One that counts and has ZFS serves whoever names ZFS, with a price of computation or without.
+        let with_zfs = format!("{ext4}CONFIG_ZFS=y\n");
+        put(place.path(), "9.1.0", &with_zfs, &format!("{PASSED},\"counting\":true,\"zfs\":\"2.3.2\""));
+        assert_eq!(taken(&["zfs", "ext4"]).0, "9.1.0");
+        assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
+        assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
         let (release, why) = taken(&["ext4", "reiser4"]);
         assert_eq!(release, "7.2.1");
         assert!(why.contains("nothing for reiser4"), "{why}");
