@@ -14,7 +14,7 @@ use super::heard_candidates::{HeardCandidates, hear_candidates};
 use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
 use super::outside::find_outside;
-use super::sentence::{Said, Sentence};
+use super::sentence::{Said, Sentence, is_in};
 use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING, number_called};
 use super::words::{device_called, is_model, must_called, preset_called};
 
@@ -40,7 +40,9 @@ pub(super) struct HeardQuestion {
     pub(super) near: Vec<Said<&'static Preset>>,
     /// Words with no meaning here.
     pub(super) unknown: Vec<String>,
-    /// Those of them that are one side of a choice.
+    /// Vague words that mean nothing beside the work that was named.
+    pub(super) unused: Vec<String>,
+    /// Those of the unknown words that are one side of a choice.
     pub(super) unknown_choices: Vec<String>,
     /// What no question is about.
     pub(super) outside: Option<Reason>,
@@ -68,7 +70,8 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let must = requirements(sentence, &mut heard.candidates.impossible);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
-    let HeardWorks { work, others, near, device_of_place } = hear_works(sentence, &filesystems);
+    let HeardWorks { work, others, near, device_of_place, unused } = hear_works(sentence, &filesystems);
+    heard.unused = unused;
     heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
     (heard.work, heard.other_works, heard.near) = (work, others, near);
     leave_place_for_fault(&must, &mut heard);
@@ -173,20 +176,30 @@ fn take_device(sentence: &mut Sentence, range: Range<usize>) -> (String, Option<
 
 /// The number of devices that the word before `device` says, if it is more than one.
 fn count_before(sentence: &Sentence, device: usize) -> Option<Said<u32>> {
-    let before = device.checked_sub(1)?;
+    // `a hundred files of 40, usb disk`
+    let before = device.checked_sub(1).filter(|_| !sentence.begins_clause(device))?;
     let count = number_called(&sentence.text(before))?;
     (count > 1.0 && count < 1000.0 && count.fract() == 0.0)
         .then(|| Said::new(count as u32, sentence.text(before)))
 }
 
-/// `4x8tb`, where no device has a number before it.
+/// `4x8tb` and `4 x 8 TB`, where no device has a number before it.
 fn hear_array(sentence: &mut Sentence) -> Option<Said<u32>> {
+    let is_size = |size: &str| {
+        let unit = size.trim_start_matches(|one: char| one.is_ascii_digit() || one == '.');
+        unit.len() < size.len() && (unit.is_empty() || is_in(unit, "tb t gb g tib gib"))
+    };
+    let count_of = |text: &str| text.parse().ok().filter(|count| (2..1000).contains(count));
     (0..sentence.len()).find_map(|at| {
         let word = sentence.text(at);
-        let (count, size) = word.split_once('x')?;
-        let count = count.parse().ok().filter(|count| (2..1000).contains(count))?;
-        let is_size = size.starts_with(|one: char| one.is_ascii_digit()) && size.ends_with(['b', 't', 'g']);
-        (sentence.is_free(at) && is_size).then(|| Said::new(count, sentence.take(at..at + 1)))
+        let (count, end) = match word.split_once('x') {
+            Some((count, size)) if is_size(size) => (count_of(count)?, at + 1),
+            Some(_) => return None,
+            None if sentence.is(at + 1, "x") && is_size(&sentence.text(at + 2)) => (count_of(&word)?, at + 3),
+            None => return None,
+        };
+        let end = end + usize::from(sentence.is(end, "tb gb"));
+        (at..end).all(|at| sentence.is_free(at)).then(|| Said::new(count, sentence.take(at..end)))
     })
 }
 
@@ -228,6 +241,11 @@ fn pass_over_asides(sentence: &mut Sentence) {
         "power supply",
         "most quick",
         "more quick",
+        "more fast",
+        "safer against",
+        "safe against",
+        "more safe",
+        "more reliable",
         "linux only",
     ];
     for at in 0..sentence.len() {

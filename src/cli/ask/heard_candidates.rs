@@ -195,6 +195,12 @@ impl CandidateScan {
             "vs defaults",
             "vs the default",
             "vs the defaults",
+            "vs without",
+            "versus without",
+            "versus none",
+            "versus default",
+            "versus defaults",
+            "versus the default",
         ];
         let phrase = sentence.phrase(at, WITHOUT)?;
         self.last.filter(|last| *last == (LastSaid::Option, at))?;
@@ -340,10 +346,14 @@ fn is_mount_word(word: &str) -> bool {
 
 /// The setting that the last of these options changes: `data`, `-b`, or when accesses are recorded.
 fn kind_of(options: &HeardOptions) -> Option<String> {
-    const ACCESS_TIMES: &str = "noatime relatime strictatime lazytime nodiratime";
+    const ACCESS_TIMES: &str = "atime noatime relatime strictatime lazytime nodiratime";
     match (options.mount.last(), options.mkfs.len().checked_sub(2)) {
         (Some(option), _) if is_in(option, ACCESS_TIMES) => Some("atime".to_owned()),
-        (Some(option), _) => Some(option.split('=').next().unwrap_or(option).to_owned()),
+        // `nodatacow or datacow`
+        (Some(option), _) => {
+            let name = option.split('=').next().unwrap_or(option);
+            Some(name.strip_prefix("no").unwrap_or(name).to_owned())
+        }
         (None, Some(flag)) => options.mkfs.get(flag).cloned(),
         (None, None) => None,
     }

@@ -24,6 +24,8 @@ pub(super) struct HeardWorks {
     pub(super) near: Vec<Said<&'static Preset>>,
     /// The device of a place that was named besides the work.
     pub(super) device_of_place: Option<Said<String>>,
+    /// Vague words that mean nothing beside the work that was named.
+    pub(super) unused: Vec<String>,
 }
 
 /// Takes a folder and all words for works out of the sentence; the first that fits is asked about, or the preset that is about it
@@ -62,8 +64,13 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
         sure.append(&mut vague);
     } else {
         // `power` beside another work asks what a cut of it does to that.
-        vague.retain(|said| AskedFault::of_preset(said.value.preset).is_some());
-        sure.append(&mut vague);
+        let is_fault = |said: &Said<&WorkKind>| AskedFault::of_preset(said.value.preset).is_some();
+        let (mut faults, others): (Vec<_>, Vec<_>) = vague.into_iter().partition(is_fault);
+        let is_named = |said: &&Said<&WorkKind>| {
+            sure.iter().any(|other: &Said<&WorkKind>| other.value.preset.name == said.value.preset.name)
+        };
+        heard.unused = others.iter().filter(|said| !is_named(said)).map(|said| said.words.clone()).collect();
+        sure.append(&mut faults);
     }
     join(&mut sure);
     join_filesystems(&mut sure, filesystems);

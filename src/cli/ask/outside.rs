@@ -54,6 +54,41 @@ const SUBJECTS: &[Subject] = &[
         hint: "what lies below a filesystem is named in a plan: docs/reference/layers.md, `fsverdict list layers`",
     },
     Subject {
+        phrases: &["journal mode", "journal modes", "journaling mode", "journalling mode"],
+        hint: "name the modes: `ext4 with data=ordered or data=journal or data=writeback for sqlite`, `ext4 with and without journal for sqlite`",
+    },
+    Subject {
+        phrases: &[
+            "block size",
+            "block sizes",
+            "blocksize",
+            "1k blocks",
+            "4k blocks",
+            "8k blocks",
+            "16k blocks",
+            "32k blocks",
+            "64k blocks",
+            "128k blocks",
+        ],
+        hint: "say it as mkfs takes it, for one filesystem: `ext4 -b 1024 or ext4 for mail`, `xfs -b size=1024 or xfs for mail`",
+    },
+    Subject {
+        phrases: &["quota", "quotas"],
+        hint: "quotas are set up by commands of a plan (`before` of a phase) and options of mount; leave them out to ask without",
+    },
+    Subject {
+        phrases: &["matter more", "matters more", "more important than", "most important"],
+        hint: "how often each part of the work is done is `goal.frequency` of a plan: `fsverdict show mail-spool > mine.toml` begins one with the weights of a preset",
+    },
+    Subject {
+        phrases: &["shrink", "shrinking", "resize", "resizing", "grow", "growing"],
+        hint: "changing the size of a filesystem is not tried; it can be a command of a plan",
+    },
+    Subject {
+        phrases: &["floppy", "floppies", "tape", "lto", "dvd", "cd-rom", "bluray", "blu-ray"],
+        hint: "there is no model of such a device; `fsverdict list models` has those there are, and a block device of yours is named by its path",
+    },
+    Subject {
         phrases: &["optane", "pmem", "nvdimm", "persistent memory", "dax"],
         hint: "no model of persistent memory is there; `fsverdict list models` has the devices",
     },
@@ -89,6 +124,7 @@ const SUBJECTS: &[Subject] = &[
             "sequential writes",
             "sequential write",
             "sequential read",
+            "sequential",
             "synchronous writes",
             "sync writes",
         ],

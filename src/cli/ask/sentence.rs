@@ -144,7 +144,7 @@ impl Sentence {
 
     /// Those of them that are one side of a choice: `lvm-thin or btrfs`, `btrfs or a tmpfs`.
     pub(super) fn left_in_choice(&self, filling: &str) -> Vec<String> {
-        const BETWEEN: &str = "or vs versus against";
+        const BETWEEN: &str = "or vs versus";
         const ARTICLES: &str = "a an the use using plain rather";
         const OPEN: &str = "something anything other others another similar so more less both";
         let sides = (1..self.len()).filter(|at| self.is(*at, BETWEEN)).flat_map(|at| {

@@ -15,7 +15,7 @@ use super::prompt::{ask_device, ask_must, ask_work, goes_on_without};
 use super::question::{AskedDevice, AskedWork, Question};
 use super::sentence::{Said, is_in};
 use super::understood::{device_of, heard_work, is_folder, property_of, work_of};
-use super::vocabulary::{EXCLUDING, is_option, may_change_question};
+use super::vocabulary::{EXCLUDING, LAYERS, is_option, may_change_question};
 
 /// A question, and the time for its answer if there was a word about that.
 pub(super) struct Understood {
@@ -78,7 +78,7 @@ pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Unders
         tolerance: heard.tolerance,
         work_words,
         time_words,
-        aside: heard.unknown,
+        aside: heard.unused.into_iter().chain(heard.unknown).collect(),
     };
     Ok(Understood { question, time: heard.budget.map(|said| said.value) })
 }
@@ -133,7 +133,6 @@ const OF_ARRAYS: &str = "`fsverdict ask nas` compares mirrors of two disks; othe
 
 /// How to say what such words were probably meant for. To leave them out may turn the question round.
 fn hint_for(doubts: &[String]) -> String {
-    const LAYERS: &str = "lvm lvm2 lvm-thin thin md mdadm dm-crypt dm-integrity device-mapper stratis";
     const COMPARE: &str = "against compared comparing only instead";
     let is_any = |is: &dyn Fn(&str) -> bool| doubts.iter().any(|doubt| is(&doubt.to_lowercase()));
     let has_unit = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(':');
@@ -223,8 +222,7 @@ fn work(
 
 /// The unknown words that may have been meant for a work.
 fn words_for_work(heard: &HeardQuestion) -> Vec<&str> {
-    const NO_WORK: &str =
-        "long whether anything million billion thousand lots matter option options mount out doesn't default";
+    const NO_WORK: &str = "long whether anything million billion thousand lots little matter option options mount out doesn't default worth down";
     let is_number = |word: &str| word.starts_with(|one: char| one.is_ascii_digit());
     let may_be = |word: &&str| !may_change_question(word) && !is_number(word) && !is_in(word, NO_WORK);
     heard.unknown.iter().map(String::as_str).filter(may_be).collect()

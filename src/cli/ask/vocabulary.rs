@@ -8,7 +8,7 @@ pub(super) const FILLING: &str = "\
     storing stored keep work lots many small big large library collection folder folders server drive both between me \
     there lie lies would will would like was were am so then when if also just some any all most put install installed \
     format formatted setup set up get give gets make makes slow slower quick quickly always time day days going run runs \
-    running happy suited suitable suits recommend recommended recommendation advice difference thanks hi hello question \
+    running happy know tell say think suited suitable suits recommend recommended recommendation advice difference thanks hi hello question \
     one ones this these those them they plain style disk disks way ways own you your data stays stay old new cheap";
 
 /// Between `on` and the device.
@@ -35,6 +35,9 @@ const CHANGING: &str = "\
 
 /// Between two things that are compared.
 pub(super) const COMPARING: &str = "or vs versus against and than";
+
+/// Layers below a filesystem, which no question varies.
+pub(super) const LAYERS: &str = "lvm lvm2 lvm-thin md mdadm dm-crypt dm-integrity device-mapper stratis";
 
 /// Phrases that ask for the price of something.
 pub(super) const COST_PHRASES: &[&str] = &[
@@ -65,6 +68,8 @@ pub(super) const COST_PHRASES: &[&str] = &[
     "make * slower",
     "makes * faster",
     "makes * slower",
+    "make * safer",
+    "makes * safer",
     "make * * faster",
     "make * * slower",
     "good or bad",
@@ -95,6 +100,7 @@ pub(super) fn may_change_question(word: &str) -> bool {
         || has_digit && !is_quantity(word)
         || super::sentence::is_in(word, EXCLUDING)
         || super::sentence::is_in(word, CHANGING)
+        || super::sentence::is_in(word, LAYERS)
 }
 
 /// Whether a word is written like an option, or a setting.
