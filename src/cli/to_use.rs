@@ -11,8 +11,9 @@ fn device(number: usize) -> String {
     format!("$DEVICE{}", of_further(number))
 }
 
-/// Variables in a layer's lines that the user has to set, with an example of each.
-const CHOSEN: [(&str, &str); 2] = [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G")];
+/// Variables in lines that the user has to set, with an example of each.
+const CHOSEN: [(&str, &str); 3] =
+    [("$HEADER", "HEADER=/root/luks-header"), ("$SIZE", "SIZE=100G"), ("$POOL", "POOL=tank")];
 
 /// The name of a layer that is opened on the device of this number. It begins with the device's own name, so that
 /// layers on two devices have different names.
@@ -30,6 +31,7 @@ fn of_further(number: usize) -> String {
 /// Sets `$MOUNTED` to the folder as fstab(5) needs it: a space would end the field.
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: boots without it";
+const BY_ITSELF: &str = "ZFS mounts it at each boot by itself: it needs no entry in fstab";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
 /// Returns the commands that set up this candidate, with notes; `None` for a folder of the user's, which needs none.
@@ -38,8 +40,11 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
     let mut set_up = SetUp::new(candidate, devices)?;
     set_up.add_variables();
     set_up.add_layers();
-    set_up.add_variables_of_layers();
-    let mount = set_up.add_filesystem()?;
+    let mount = match set_up.filesystem.pool {
+        Some(_) => set_up.add_pool(),
+        None => set_up.add_filesystem()?,
+    };
+    set_up.add_variables_to_choose();
     set_up.add_notes(&mount);
     Some(set_up.to_use)
 }
@@ -120,8 +125,8 @@ impl<'a> SetUp<'a> {
         self.to_use.notes.extend(above.filter_map(|layer| layer.in_use.note).map(str::to_owned));
     }
 
-    /// Sets the variables that the lines of layers use besides, in front of these lines.
-    fn add_variables_of_layers(&mut self) {
+    /// Sets the variables that the lines use besides, in front of these lines.
+    fn add_variables_to_choose(&mut self) {
         for (named, example) in CHOSEN {
             if self.to_use.lines.iter().any(|line| line.contains(named)) {
                 self.to_use.lines.insert(1, example.to_owned());
@@ -152,6 +157,16 @@ impl<'a> SetUp<'a> {
         Some(mount)
     }
 
+    /// Makes the pool, which the system imports and mounts at each boot by itself.
+    fn add_pool(&mut self) -> MountOptions {
+        self.to_use.notes = vec![BY_ITSELF.to_owned()];
+        self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
+        let made = self.mkfs_argv();
+        let line: Vec<String> = made.iter().map(|word| shell_word(word)).collect();
+        self.to_use.add(&line.join(" "));
+        self.filesystem.mount_in_use(&self.candidate.mount)
+    }
+
     /// Prepares the devices that options name for a log or journal, and returns the options of mount for them.
     fn add_apart_devices(&mut self) -> Vec<String> {
         let mut options = Vec::new();
@@ -179,7 +194,7 @@ impl<'a> SetUp<'a> {
         let tops = self.arrangement.filesystem_devices().take(taken);
         let nodes: Vec<String> = tops.map(|top| self.device_node(top.is)).collect();
         let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        self.filesystem.mkfs_argv_in_use(&nodes, &mkfs)
+        self.filesystem.mkfs_argv_in_use(&nodes, &mkfs, "$POOL", "$FOLDER")
     }
 
     fn add_fstab_entry(&mut self, first: Below, mount: &MountOptions) {
@@ -301,6 +316,15 @@ mod tests {
         ];
         assert!(lines.contains(&tables.join("\n")), "{lines}");
         assert_eq!(notes.iter().filter(|note| note.contains("crypttab")).count(), 1, "{notes:?}");
+        let mut pool = candidate("zfs", "none");
+        pool.mkfs = ["-O", "encryption=aes-256-gcm", "mirror"].map(str::to_owned).into();
+        let pool = to_use(&pool, 2).unwrap();
+        let lines = [
+            "DEVICE=/dev/disk/by-id/NAME DEVICE2=/dev/disk/by-id/NAME2 FOLDER=/mnt/data",
+            "POOL=tank",
+            "zpool create -m \"$FOLDER\" -O keyformat=passphrase -O encryption=aes-256-gcm \"$POOL\" mirror \"$DEVICE\" \"$DEVICE2\"",
+        ];
+        assert_eq!(pool.lines, lines);
         let nilfs2 = to_use(&candidate("nilfs2", "none"), 1).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
         assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none"), 1).is_none());

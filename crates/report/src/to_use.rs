@@ -24,7 +24,8 @@ pub struct ToUse {
 }
 
 /// Starts of words with a variable that the user sets, such as a device or an opened layer.
-const NAMED: [&str; 6] = ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME", "/dev/$NAME", "$HEADER", "$SIZE"];
+const NAMED: [&str; 8] =
+    ["$DEVICE", "/dev/mapper/$NAME", "/dev/md/$NAME", "/dev/$NAME", "$HEADER", "$SIZE", "$POOL", "$FOLDER"];
 
 /// Quotes a word for a shell, but keeps a variable that the user sets.
 pub fn shell_word(word: &str) -> String {

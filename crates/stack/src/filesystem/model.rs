@@ -202,7 +202,7 @@ impl Filesystem {
     /// The same for several devices.
     pub fn mkfs_argv_on(&self, devices: &[&str], chosen: &[String]) -> Vec<String> {
         let words = merge_options(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
-        self.mkfs_line(words, devices)
+        self.mkfs_line(words, devices, &self.mounted_as(devices.first().copied().unwrap_or_default()))
     }
 
     /// The plan's own words for mkfs, plus the options needed if the device will have sectors of 4096 bytes once it is
@@ -212,18 +212,24 @@ impl Filesystem {
         ours.into_iter().flatten().map(str::to_owned).chain(chosen.iter().cloned()).collect()
     }
 
-    /// The same filesystem for real use: without options that only help a trial, and mkfs may ask questions.
-    pub fn mkfs_argv_in_use(&self, devices: &[&str], chosen: &[String]) -> Vec<String> {
+    /// The same filesystem for real use: without options that only help a trial, and mkfs may ask questions. One in a
+    /// pool is named `pool`, and mounted at `folder` from then on.
+    pub fn mkfs_argv_in_use(
+        &self,
+        devices: &[&str],
+        chosen: &[String],
+        pool: &str,
+        folder: &str,
+    ) -> Vec<String> {
         let lasting = self.mkfs_defaults.iter().filter(|default| default.is_permanent());
-        self.mkfs_line(merge_options(lasting, self.mkfs_lists, chosen), devices)
+        let place = self.pool.iter().flat_map(|programs| programs.words_in_use(chosen, folder));
+        let chosen: Vec<String> = place.chain(chosen.iter().cloned()).collect();
+        self.mkfs_line(merge_options(lasting, self.mkfs_lists, &chosen), devices, pool)
     }
 
-    fn mkfs_line(&self, words: Vec<String>, devices: &[&str]) -> Vec<String> {
+    fn mkfs_line(&self, words: Vec<String>, devices: &[&str], pool: &str) -> Vec<String> {
         let words = match &self.pool {
-            Some(pool) => {
-                let first = devices.first().copied().unwrap_or_default();
-                pool.arrange_words(&words, &self.mounted_as(first), devices)
-            }
+            Some(programs) => programs.arrange_words(&words, pool, devices),
             None => words.into_iter().chain(devices.iter().map(|device| (*device).to_owned())).collect(),
         };
         [self.mkfs.program.to_owned()].into_iter().chain(words).collect()

@@ -23,6 +23,9 @@ pub struct PoolPrograms {
     /// The property that encrypts, and the options that have the key read from the file whose path follows.
     pub encryption: &'static str,
     pub key: &'static [&'static str],
+    /// The options that have a passphrase asked for, and the one before the folder that the filesystem is mounted at.
+    pub passphrase: &'static [&'static str],
+    pub mounted_at: &'static str,
     /// The option of an import that mounts nothing, and the one that reads the key, which does not go with it.
     pub unmounted: &'static str,
     pub unlock: &'static str,
@@ -106,6 +109,13 @@ impl PoolPrograms {
         }
         let Some((last, first)) = self.key.split_last() else { return Vec::new() };
         first.iter().map(|word| (*word).to_owned()).chain([format!("{last}{file}")]).collect()
+    }
+
+    /// Options that come first where a pool is made for good: where it is mounted, and that it asks for its passphrase.
+    pub(super) fn words_in_use(&self, words: &[String], folder: &str) -> Vec<String> {
+        let asks = self.is_encrypted(words).then_some(self.passphrase).unwrap_or_default();
+        let mounted = [self.mounted_at, folder].map(str::to_owned);
+        mounted.into_iter().chain(asks.iter().map(|word| (*word).to_owned())).collect()
     }
 
     /// The command line that ends with the pool's name.

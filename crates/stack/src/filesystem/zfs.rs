@@ -52,6 +52,8 @@ pub(super) static ZFS: Filesystem = Filesystem {
         import: &["env", "ZFS_VDEV_DEVID_OPT_OUT=1", "zpool", "import", "-o", "cachefile=none"],
         encryption: "encryption",
         key: &["-O", "keyformat=raw", "-O", "keylocation=file://"],
+        passphrase: &["-O", "keyformat=passphrase"],
+        mounted_at: "-m",
         unmounted: "-N",
         // What it then mounts has a mount point, which a dataset of a trial has not.
         unlock: "-l",
