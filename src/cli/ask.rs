@@ -1,6 +1,7 @@
 //! `fsverdict ask`: takes a question in one line, or asks for its parts. Finds the preset for it, or makes a plan for a
 //! folder of the user's, announces the run, carries it out, and keeps the plan.
 
+mod asides;
 #[cfg(test)]
 mod asked;
 mod asked_plan;
@@ -12,7 +13,10 @@ mod folder;
 mod heard;
 mod heard_bounds;
 mod heard_candidates;
+mod heard_devices;
 mod heard_faults;
+mod heard_options;
+mod heard_requirements;
 mod heard_throughput;
 mod heard_work;
 mod kernel;

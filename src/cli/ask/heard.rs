@@ -7,16 +7,17 @@ use std::time::Duration;
 use fsverdict_judgement::plan::{Preset, RequiredProperty};
 use fsverdict_text::Reason;
 
-use super::features::BOTH_BEFORE;
+use super::asides::{pass_over_asides, pass_over_layers};
 use super::features::Feature;
 use super::heard_bounds::{LatencyLimit, Tolerance, hear_limits, hear_time, hear_tolerance};
 use super::heard_candidates::{HeardCandidates, hear_candidates};
+use super::heard_devices::{hear_array, hear_devices};
+use super::heard_requirements::hear_requirements;
 use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
 use super::outside::find_outside;
-use super::sentence::{Said, Sentence, is_in};
-use super::vocabulary::{BEFORE_DEVICE, COST_PHRASES, EXCLUDING, FILLING, number_called};
-use super::words::{device_called, is_model, must_called, preset_called};
+use super::sentence::{Said, Sentence};
+use super::vocabulary::{COST_PHRASES, FILLING};
 
 /// The parts of a question, as far as it was understood.
 #[derive(Debug, Default)]
@@ -67,7 +68,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     (heard.devices, heard.device_count) = hear_devices(sentence);
     heard.device_count = heard.device_count.or_else(|| hear_array(sentence));
     pass_over_asides(sentence);
-    let must = requirements(sentence, &mut heard.candidates.impossible);
+    let must = hear_requirements(sentence, &mut heard.candidates.impossible);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
     let HeardWorks { work, others, near, device_of_place, unused } = hear_works(sentence, &filesystems);
@@ -122,198 +123,6 @@ fn say_price(sentence: &mut Sentence, price: Range<usize>, compared: &mut [Said<
             sentence.pass_over(range);
         }
     }
-}
-
-/// The devices behind each `on` and elsewhere, and the first number that precedes one of them.
-fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
-    let mut devices = Vec::new();
-    let mut device_count = None;
-    let first_behind =
-        |sentence: &Sentence, at: usize| (at + 1..sentence.len()).find(|at| !sentence.is(*at, BEFORE_DEVICE));
-    for at in 0..sentence.len() {
-        if !(sentence.is(at, "on onto") && sentence.is_free(at)) {
-            continue;
-        }
-        let first = first_behind(sentence, at).unwrap_or(at + 1);
-        let named = |word: &str| {
-            let is_source =
-                word.starts_with("/dev/") || ["image:", "model:"].iter().any(|kind| word.starts_with(kind));
-            (is_source || device_called(word, true).is_some() || is_model(word)).then_some(())
-        };
-        // `external usb disk`, and `usb disk`: the longest name, from the first word on that begins one.
-        let range = (at + 1..=first).find_map(|from| sentence.longest(from, named)).map(|(range, ())| range);
-        if let Some(range) = range {
-            let start = range.start;
-            let (words, count) = take_device(sentence, range);
-            sentence.pass_over(at..start);
-            device_count = device_count.or(count);
-            devices.push(words);
-        }
-    }
-    for at in 0..sentence.len() {
-        if let Some((range, _)) = sentence.longest(at, |word| device_called(word, false)) {
-            let (words, count) = take_device(sentence, range);
-            device_count = device_count.or(count);
-            devices.push(words);
-        }
-    }
-    if devices.is_empty() {
-        devices.extend(unknown_device(sentence, first_behind));
-    }
-    (devices, device_count)
-}
-
-/// Takes a device out of the sentence, with the number before it if there is one.
-fn take_device(sentence: &mut Sentence, range: Range<usize>) -> (String, Option<Said<u32>>) {
-    let count = count_before(sentence, range.start);
-    if count.is_some() {
-        sentence.pass_over(range.start - 1..range.start);
-    }
-    let words = sentence.take(range);
-    let count = count.map(|said| Said::new(said.value, format!("{} {words}", said.words)));
-    (words, count)
-}
-
-/// The number of devices that the word before `device` says, if it is more than one.
-fn count_before(sentence: &Sentence, device: usize) -> Option<Said<u32>> {
-    // `a hundred files of 40, usb disk`
-    let before = device.checked_sub(1).filter(|_| !sentence.begins_clause(device))?;
-    let count = number_called(&sentence.text(before))?;
-    (count > 1.0 && count < 1000.0 && count.fract() == 0.0)
-        .then(|| Said::new(count as u32, sentence.text(before)))
-}
-
-/// `4x8tb` and `4 x 8 TB`, where no device has a number before it.
-fn hear_array(sentence: &mut Sentence) -> Option<Said<u32>> {
-    let is_size = |size: &str| {
-        let unit = size.trim_start_matches(|one: char| one.is_ascii_digit() || one == '.');
-        unit.len() < size.len() && (unit.is_empty() || is_in(unit, "tb t gb g tib gib"))
-    };
-    let count_of = |text: &str| text.parse().ok().filter(|count| (2..1000).contains(count));
-    (0..sentence.len()).find_map(|at| {
-        let word = sentence.text(at);
-        let (count, end) = match word.split_once('x') {
-            Some((count, size)) if is_size(size) => (count_of(count)?, at + 1),
-            Some(_) => return None,
-            None if sentence.is(at + 1, "x") && is_size(&sentence.text(at + 2)) => (count_of(&word)?, at + 3),
-            None => return None,
-        };
-        let end = end + usize::from(sentence.is(end, "tb gb"));
-        (at..end).all(|at| sentence.is_free(at)).then(|| Said::new(count, sentence.take(at..end)))
-    })
-}
-
-/// The word behind the first `on` that is neither a filesystem nor a work; empty if nothing follows.
-fn unknown_device(
-    sentence: &mut Sentence,
-    first_behind: impl Fn(&Sentence, usize) -> Option<usize>,
-) -> Option<String> {
-    for at in (0..sentence.len()).filter(|at| sentence.is(*at, "on")).collect::<Vec<_>>() {
-        let Some(first) = first_behind(sentence, at) else { return Some(String::new()) };
-        // `on a huge monorepo`: a word or two may stand before the work.
-        let is_work = (at + 1..first + 3)
-            .take_while(|from| *from <= first || !sentence.begins_clause(*from))
-            .any(|from| sentence.longest(from, preset_called).is_some());
-        let is_must = sentence.longest(first, must_called).is_some();
-        let is_filling = sentence.is(first, FILLING) && !sentence.is(first, "disk disks server");
-        if sentence.is_free(first) && !is_work && !is_must && !is_filling {
-            return Some(sentence.take(first..first + 1));
-        }
-    }
-    None
-}
-
-/// Passes over phrases that change nothing: how full a disk is, what most drives lack, what everybody wants.
-fn pass_over_asides(sentence: &mut Sentence) {
-    const ASIDES: &[&str] = &[
-        "without power loss protection",
-        "without plp",
-        "not caring about data loss",
-        "don't care about data loss",
-        "dont care about data loss",
-        "do not care about data loss",
-        "the least",
-        "the most",
-        "low power",
-        "power consumption",
-        "power usage",
-        "power saving",
-        "power supply",
-        "most quick",
-        "more quick",
-        "more fast",
-        "safer against",
-        "safe against",
-        "more safe",
-        "more reliable",
-        "linux only",
-    ];
-    for at in 0..sentence.len() {
-        // `full` itself may be the work.
-        if let Some(range) = sentence.phrase(at, &["* % full"]) {
-            sentence.pass_over(range.start..range.end - 1);
-        }
-        if let Some(range) = sentence.phrase(at, ASIDES) {
-            sentence.pass_over(range);
-        }
-    }
-}
-
-/// Passes over layers that candidates of the preset have: `snapshots on btrfs against lvm on ext4`.
-fn pass_over_layers(sentence: &mut Sentence, preset: &Preset) {
-    const LAYERS: &[(&str, &str)] = &[
-        ("\"lvm:", "lvm lvm2 lvm-thin thin thin-provisioned"),
-        ("\"md:", "md mdadm md-raid raid1 linux-raid"),
-    ];
-    for (layer, names) in LAYERS {
-        if preset.toml.contains(layer) {
-            let named = (0..sentence.len()).filter(|at| sentence.is(*at, names)).collect::<Vec<_>>();
-            named.into_iter().for_each(|at| sentence.pass_over(at..at + 1));
-        }
-    }
-}
-
-/// Behind a property that need not hold.
-const NOT_NEEDED: &[&str] = &[
-    "is optional",
-    "optional",
-    "are not needed",
-    "is not needed",
-    "not needed",
-    "is not required",
-    "not required",
-    "is not important",
-    "not important",
-];
-
-/// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is
-/// none; one that is to be there and not is `impossible`.
-fn requirements(sentence: &mut Sentence, impossible: &mut Vec<String>) -> Vec<(String, RequiredProperty)> {
-    let mut requirements = Vec::new();
-    for at in 0..sentence.len() {
-        // A work of a longer name is one: `snapshot server`, `crash safe`, `git clone`.
-        let of_work = (at.saturating_sub(1)..=at)
-            .filter_map(|from| sentence.longest(from, preset_called))
-            .find(|(range, _)| range.contains(&at))
-            .map_or(0, |(range, _)| range.len());
-        let Some((range, property)) = sentence.longest(at, must_called) else { continue };
-        if of_work > range.len() {
-            continue;
-        }
-        let end = range.end;
-        let both = at.checked_sub(3).and_then(|before| sentence.phrase(before, BOTH_BEFORE));
-        let words = sentence.take(range);
-        if let Some(both) = both.filter(|both| both.end == at) {
-            impossible.push(format!("{} {words}", sentence.take(both)));
-        } else if let Some(not_needed) = sentence.phrase(end, NOT_NEEDED) {
-            sentence.pass_over(not_needed);
-        } else if sentence.is_before(at, EXCLUDING) {
-            sentence.pass_over(at - 1..at);
-        } else {
-            requirements.push((words, property));
-        }
-    }
-    requirements
 }
 
 /// Where only a place is named (a small computer, a laptop) and a power cut is to be survived, the question is about power cuts there.

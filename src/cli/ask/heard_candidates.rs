@@ -3,11 +3,10 @@
 use fsverdict_stack::filesystem::{self, Filesystem};
 
 use super::excluding::{EXCLUDED_BEHIND, excluder_before};
-use super::features::{BOTH_BEFORE, Feature, FoundFeature, HeardOptions, feature_called, feature_here};
+use super::features::{Feature, FoundFeature, HeardOptions, feature_called, feature_here};
 use super::misspelt::filesystem_meant;
-use super::named_values::{named_value, with_another_value};
 use super::sentence::{Said, Sentence, is_in};
-use super::vocabulary::{ALSO_CALLED, COMPARING, NOT_TRIED};
+use super::vocabulary::{ALSO_CALLED, NOT_TRIED};
 
 /// A filesystem that was named, with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,15 +58,15 @@ pub(super) fn hear_candidates(sentence: &mut Sentence, is_priced: bool) -> Heard
 
 /// The last part of the sentence that alternatives behind it can vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LastSaid {
+pub(super) enum LastSaid {
     Filesystem,
     Option,
 }
 
-struct CandidateScan {
-    heard: HeardCandidates,
-    last: Option<(LastSaid, usize)>,
-    is_priced: bool,
+pub(super) struct CandidateScan {
+    pub(super) heard: HeardCandidates,
+    pub(super) last: Option<(LastSaid, usize)>,
+    pub(super) is_priced: bool,
 }
 
 impl CandidateScan {
@@ -179,50 +178,6 @@ impl CandidateScan {
         Some(range.end)
     }
 
-    /// `nodatacow or without`, `noatime or not`: the same without the option that was said last.
-    fn without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
-        const WITHOUT: &[&str] = &[
-            "or without",
-            "and without",
-            "or not",
-            "or none",
-            "vs none",
-            "or default",
-            "or defaults",
-            "or the default",
-            "or the defaults",
-            "vs default",
-            "vs defaults",
-            "vs the default",
-            "vs the defaults",
-            "vs without",
-            "versus without",
-            "versus none",
-            "versus default",
-            "versus defaults",
-            "versus the default",
-        ];
-        let phrase = sentence.phrase(at, WITHOUT)?;
-        self.last.filter(|last| *last == (LastSaid::Option, at))?;
-        if feature_here(sentence, phrase.end, false).is_some() {
-            return None;
-        }
-        let words = sentence.take(phrase.clone());
-        self.add_options(HeardOptions::default(), words, true);
-        Some(phrase.end)
-    }
-
-    /// `with and without noatime`: candidates with the option, and without.
-    fn with_and_without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
-        let both = sentence.phrase(at, BOTH_BEFORE)?;
-        let (end, options) = self.option(sentence, both.end)?;
-        let words = sentence.take(at..end);
-        self.add_options(options, words.clone(), false);
-        self.add_options(HeardOptions::default(), words, true);
-        self.last = Some((LastSaid::Option, end));
-        Some(end)
-    }
-
     /// `-c fsync=off` is a setting of a database, which a question cannot vary.
     fn program_setting(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
         (sentence.is(at, "-c") && sentence.text(at + 1).contains('=')).then(|| {
@@ -257,105 +212,6 @@ impl CandidateScan {
             }
         }
         end
-    }
-
-    /// Options of mkfs or mount that begin here, and where they end.
-    fn option(&self, sentence: &Sentence, at: usize) -> Option<(usize, HeardOptions)> {
-        let current = self.heard.named.last().map(|said| said.value.filesystem);
-        let any = |has: &dyn Fn(&Filesystem) -> bool| match current {
-            Some(filesystem) => has(filesystem),
-            None => filesystem::registry().iter().any(|one| has(one)),
-        };
-        let word = sentence.text(at);
-        let flag = sentence.original(at);
-        if flag.len() >= 2 && flag.starts_with('-') {
-            let value = sentence.original(at + 1);
-            let is_mount =
-                flag == "-o" && any(&|one| value.split(',').all(|option| one.has_mount_option(option)));
-            if is_mount && !value.is_empty() {
-                return Some((at + 2, HeardOptions::of_mount(value)));
-            }
-            let has_value = sentence.is_free(at + 1) && !is_in(value, COMPARING) && !value.starts_with('-');
-            return (has_value && any(&|one| one.has_mkfs_option(flag)))
-                .then(|| (at + 2, HeardOptions::of_mkfs([flag, value])));
-        }
-        // Another value of the option before: `-b 1024 against 4096`.
-        if let (Some((LastSaid::Option, end)), true) = (self.last, word.parse::<f64>().is_ok())
-            && end + 1 == at
-            && sentence.is_before(at, COMPARING)
-        {
-            let last = self.last_options()?;
-            let flag = last.mkfs.get(last.mkfs.len().checked_sub(2)?)?;
-            return Some((at + 1, HeardOptions::of_mkfs([flag, &word])));
-        }
-        if let (Some((LastSaid::Option, end)), true) = (self.last, sentence.is_before(at, COMPARING))
-            && end + 1 == at
-            && let Some(options) = self.last_options().and_then(|last| with_another_value(&last, &word))
-        {
-            return Some((at + 1, options));
-        }
-        if let Some(found) = named_value(sentence, at, current) {
-            return Some(found);
-        }
-        let is_option =
-            is_mount_word(&word) && word.split(',').all(|option| any(&|one| one.has_mount_option(option)));
-        is_option.then(|| (at + 1, HeardOptions::of_mount(&word)))
-    }
-
-    /// Whether these options are another value for the option before the word that compares.
-    fn is_alternative(&self, sentence: &Sentence, at: usize, options: &HeardOptions) -> bool {
-        let Some((LastSaid::Option, end)) = self.last else { return false };
-        end + 1 == at
-            && sentence.is_before(at, COMPARING)
-            && self.last_options().is_some_and(|last| kind_of(&last) == kind_of(options))
-    }
-
-    fn last_options(&self) -> Option<HeardOptions> {
-        match self.heard.named.last() {
-            Some(said) => Some(said.value.options.clone()),
-            None => self.heard.options.last().map(|said| said.value.clone()),
-        }
-    }
-
-    fn add_options(&mut self, options: HeardOptions, words: String, is_alternative: bool) {
-        match (self.heard.named.last_mut(), is_alternative) {
-            (Some(said), true) => {
-                let (filesystem, words) = (said.value.filesystem, format!("… {words}"));
-                self.heard.named.push(Said::new(HeardCandidate { filesystem, options }, words));
-            }
-            (Some(said), false) => {
-                said.value.options = said.value.options.and(&options);
-                said.words = format!("{} {words}", said.words);
-            }
-            (None, _) if !is_alternative && !self.heard.options.is_empty() => {
-                if let Some(said) = self.heard.options.last_mut() {
-                    said.value = said.value.and(&options);
-                    said.words = format!("{} {words}", said.words);
-                }
-            }
-            (None, _) => self.heard.options.push(Said::new(options, words)),
-        }
-    }
-}
-
-/// Words that are options of mount, and in a sentence hardly anything else.
-fn is_mount_word(word: &str) -> bool {
-    const ALSO_ELSEWHERE: &str = "ssd sync flush sparse conv acl prealloc compress barrier integrity dirsync discard= order= hash= mode=";
-    !is_in(word, ALSO_ELSEWHERE)
-}
-
-/// The setting that the last of these options changes: `data`, `-b`, or when accesses are recorded.
-fn kind_of(options: &HeardOptions) -> Option<String> {
-    const ACCESS_TIMES: &str = "atime noatime relatime strictatime lazytime nodiratime";
-    match (options.mount.last(), options.mkfs.len().checked_sub(2)) {
-        (Some(option), _) if is_in(option, ACCESS_TIMES) => Some("atime".to_owned()),
-        // `nodatacow or datacow`
-        (Some(option), _) => {
-            let name = option.split('=').next().unwrap_or(option);
-            Some(name.strip_prefix("no").unwrap_or(name).to_owned())
-        }
-        (None, Some(flag)) => options.mkfs.get(flag).cloned(),
-        (None, None) => None,
     }
 }
 

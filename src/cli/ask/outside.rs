@@ -221,6 +221,14 @@ fn two_releases(sentence: &Sentence) -> Option<(String, String)> {
     Some((sentence.original(releases.next()?).to_owned(), sentence.original(releases.next()?).to_owned()))
 }
 
+/// The questions that hints give as examples.
+#[cfg(test)]
+pub(super) fn example_questions() -> impl Iterator<Item = &'static str> {
+    let hints = SUBJECTS.iter().map(|subject| subject.hint).chain([JOURNAL_APART]);
+    let quoted = hints.flat_map(|hint| hint.split('`').skip(1).step_by(2));
+    quoted.filter(|words| !words.starts_with("fsverdict") && words.contains(" for "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Sentence, find_outside};

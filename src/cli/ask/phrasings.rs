@@ -82,6 +82,17 @@ fn questions_are_understood_as_a_human_would_or_asked_back() {
     assert!(count >= 60 && wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn questions_that_hints_give_as_examples_are_understood() {
+    let mut count = 0;
+    for said in super::outside::example_questions() {
+        let understood = understood(said).unwrap_or_else(|error| panic!("{said}: {error}"));
+        assert!(understood.question.aside.is_empty(), "{said}: {:?}", understood.question.aside);
+        count += 1;
+    }
+    assert!(count >= 8, "{count}");
+}
+
 /// Names of the candidates that a question comes to, its bounds, and how much does not matter.
 fn planned(said: &str) -> String {
     let question = understood(said).unwrap_or_else(|error| panic!("{said}: {error}")).question;

@@ -14,7 +14,7 @@ pub(super) enum Redundancy {
     /// The filesystem itself, with these profiles.
     Own(Profiles),
     /// The pool that the filesystem lies in.
-    Pool(PoolPrograms),
+    Pool(&'static PoolPrograms),
 }
 
 /// The profiles of a filesystem of several devices, in the words of its mkfs.
@@ -38,7 +38,7 @@ impl Redundancy {
         array.or_else(|| {
             let filesystem = find_filesystem(&candidate.filesystem)?;
             let several = filesystem.takes_several && arrangement.filesystem_devices().count() > 1;
-            if let Some(pool) = filesystem.pool {
+            if let Some(pool) = &filesystem.pool {
                 return (several && pool.is_redundant(&candidate.mkfs)).then_some(Redundancy::Pool(pool));
             }
             let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;

@@ -113,7 +113,7 @@ impl PoolPrograms {
 
     /// Options that come first where a pool is made for good: where it is mounted, and that it asks for its passphrase.
     pub(super) fn words_in_use(&self, words: &[String], folder: &str) -> Vec<String> {
-        let asks = self.is_encrypted(words).then_some(self.passphrase).unwrap_or_default();
+        let asks = if self.is_encrypted(words) { self.passphrase } else { &[] };
         let mounted = [self.mounted_at, folder].map(str::to_owned);
         mounted.into_iter().chain(asks.iter().map(|word| (*word).to_owned())).collect()
     }
