@@ -4,6 +4,7 @@
 mod asides;
 #[cfg(test)]
 mod asked;
+mod asked_fault;
 mod asked_plan;
 mod changes;
 mod chosen;

@@ -29,7 +29,7 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
         ),
         (&["photos not only on hdd"], &["not understood as part of one question: not, only"]),
         (&["xfs or ext4 for mail with compress=zstd"], &["compress=zstd"]),
-        (&["xfs with rmapbt off for mail"], &["part of one question: off"]),
+        (&["xfs with wsync off for mail"], &["part of one question: off"]),
         (&["ext4 with compression or xfs for mail"], &["ext4 with compression"]),
         (
             &["latency below 10 ms for mail"],

@@ -4,46 +4,10 @@
 use fsverdict_judgement::plan::{Overrides, Preset, preset, read_with};
 
 use super::super::with_vocabulary;
+use super::asked_fault::AskedFault;
 use super::heard::HeardQuestion;
 use super::heard_work::HeardWork;
 use super::sentence::Said;
-
-/// A fault that another work can be examined for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AskedFault {
-    PowerCuts,
-    Rot,
-}
-
-/// States and rotten blocks of each candidate, fewer than in the presets about faults: there is other work besides.
-const POWER_CUTS: &str = "faults.power_cuts=200";
-const ROT: &str = "faults.rot=100";
-
-impl AskedFault {
-    /// The fault that a preset is about.
-    pub(super) fn of_preset(preset: &Preset) -> Option<Self> {
-        match preset.name {
-            "power-cut" => Some(Self::PowerCuts),
-            "bit-rot" => Some(Self::Rot),
-            _ => None,
-        }
-    }
-
-    /// `--set` of a plan that is examined for it.
-    pub(super) const fn setting(self) -> &'static str {
-        match self {
-            Self::PowerCuts => POWER_CUTS,
-            Self::Rot => ROT,
-        }
-    }
-
-    pub(super) const fn shown(self) -> &'static str {
-        match self {
-            Self::PowerCuts => "power cuts: 200 states of each candidate, after its trials",
-            Self::Rot => "bit rot: 100 blocks of each candidate, after its trials",
-        }
-    }
-}
 
 /// Takes the faults out of the works that were named, if the other work can be examined for them.
 pub(super) fn take_faults(heard: &mut HeardQuestion) -> Vec<Said<AskedFault>> {

@@ -2,7 +2,7 @@
 
 use fsverdict_judgement::plan::{Preset, preset};
 
-use super::heard_faults::AskedFault;
+use super::asked_fault::AskedFault;
 use super::kinds::{WorkKind, works};
 use super::sentence::{Said, Sentence};
 use super::words::{WordFit, preset_called, work_called};

@@ -23,9 +23,16 @@ pub(super) fn named_value(
         return Some((at + 1, HeardOptions::of_mkfs([option, word])));
     }
     // `recordsize 16k`
-    let value = sentence.original(at + 1);
+    let said = sentence.original(at + 1);
+    // Only ZFS has words for its switches.
+    let value = match (of.map(|filesystem| filesystem.name), said) {
+        (Some("zfs") | None, _) => said,
+        (_, "on") => "1",
+        (_, "off") => "0",
+        _ => said,
+    };
     let joined = format!("{word}={value}");
-    let option = option_of(&joined).filter(|_| sentence.is_free(at + 1) && is_value(value))?;
+    let option = option_of(&joined).filter(|_| sentence.is_free(at + 1) && is_value(said))?;
     Some((at + 2, HeardOptions::of_mkfs([option, &joined])))
 }
 

@@ -8,26 +8,26 @@ use super::sentence::{Sentence, is_in};
 use super::vocabulary::COMPARING;
 
 /// A subject, and what to do about it.
-struct Subject {
+struct OutsideSubject {
     /// Words and phrases, longer ones first; `*` stands for any word.
     phrases: &'static [&'static str],
     hint: &'static str,
 }
 
-const SUBJECTS: &[Subject] = &[
-    Subject {
+const SUBJECTS: &[OutsideSubject] = &[
+    OutsideSubject {
         phrases: &["dedup", "dedupe", "deduplication", "deduplicate", "duperemove", "bees"],
         hint: "deduplication is no option here but ZFS's: `zfs dedup=on or dedup=off for vm`; duperemove is a command of a plan",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["fstrim", "trim"],
         hint: "the mount option is compared by `ext4 with and without discard for mail`; fstrim is a command of a plan",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["should i buy", "to buy", "buy", "purchase"],
         hint: "filesystems are compared, not drives; `fsverdict calibrate` measures a drive that you have, and `fsverdict list models` has modelled ones",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "partition my",
             "partition a",
@@ -39,7 +39,7 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "partitions are not compared; name a work and filesystems: `ext4 or btrfs for my laptop`",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "bcache",
             "lvmcache",
@@ -53,11 +53,11 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "what lies below a filesystem is named in a plan: docs/reference/layers.md, `fsverdict list layers`",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["journal mode", "journal modes", "journaling mode", "journalling mode"],
         hint: "name the modes: `ext4 with data=ordered or data=journal or data=writeback for sqlite`, `ext4 with and without journal for sqlite`",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "block size",
             "block sizes",
@@ -72,31 +72,31 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "say it as mkfs takes it, for one filesystem: `ext4 -b 1024 or ext4 for mail`, `xfs -b size=1024 or xfs for mail`",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["quota", "quotas"],
         hint: "quotas are set up by commands of a plan (`before` of a phase) and options of mount; leave them out to ask without",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["matter more", "matters more", "more important than", "most important"],
         hint: "how often each part of the work is done is `goal.frequency` of a plan: `fsverdict show mail-spool > mine.toml` begins one with the weights of a preset",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["shrink", "shrinking", "resize", "resizing", "grow", "growing"],
         hint: "changing the size of a filesystem is not tried; it can be a command of a plan",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["floppy", "floppies", "tape", "lto", "dvd", "cd-rom", "bluray", "blu-ray"],
         hint: "there is no model of such a device; `fsverdict list models` has those there are, and a block device of yours is named by its path",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["optane", "pmem", "nvdimm", "persistent memory", "dax"],
         hint: "no model of persistent memory is there; `fsverdict list models` has the devices",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["fsck", "e2fsck", "xfs_repair", "check time", "checking time"],
         hint: "every trial checks the filesystem and times it: ask about a work (`ext4 or xfs for mail on hdd`), and `fsverdict report --all` shows the check",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "inodes",
             "least space",
@@ -110,7 +110,7 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "a question is about time; every trial counts the space in use, too, and a plan can have it as its goal: metric = \"space_grown\" (docs/reference/plan-format.md)",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "random * reads",
             "random * writes",
@@ -130,7 +130,7 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "single kinds of access are operations of a plan (`fsverdict list operations`); `fsverdict run quick` does all of them, and a question is about a whole work: sqlite, etcd, vm",
     },
-    Subject {
+    OutsideSubject {
         phrases: &[
             "streams",
             "threads",
@@ -143,15 +143,15 @@ const SUBJECTS: &[Subject] = &[
         ],
         hint: "how many work at once is `threads` of a phase in a plan: `fsverdict show quick > mine.toml` begins one",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["defrag", "defragment", "defragmentation", "fragmented", "e4defrag"],
         hint: "`fsverdict ask aged` is about a year of changes; a defragmenter is a command of a plan",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["swap", "swapfile", "swapping", "hibernate", "hibernation"],
         hint: "swapping is no work that is tried here; leave it out",
     },
-    Subject {
+    OutsideSubject {
         phrases: &["wear", "tbw", "write amplification", "lifespan", "lifetime"],
         hint: "a question is about time; every trial counts what is written to the device, too (`fsverdict report --all`), and a plan can have it as its goal: metric = \"device_written\"",
     },

@@ -6,11 +6,11 @@ use fsverdict_judgement::plan::{Candidate, DeviceSource, Preset, RequiredPropert
 use fsverdict_text::Reason;
 
 use super::super::CliError;
+use super::asked_fault::AskedFault;
 use super::features::Feature;
 use super::folder::folder_plan;
 use super::heard_bounds::{LatencyLimit, Tolerance};
 use super::heard_candidates::HeardCandidates;
-use super::heard_faults::AskedFault;
 use super::heard_throughput::ThroughputLimit;
 use super::sentence::Said;
 
