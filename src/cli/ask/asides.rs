@@ -48,8 +48,11 @@ pub(super) fn pass_over_layers(sentence: &mut Sentence, preset: &Preset) {
     ];
     for (layer, names) in LAYERS {
         if preset.toml.contains(layer) {
-            let named = (0..sentence.len()).filter(|at| sentence.is(*at, names)).collect::<Vec<_>>();
-            named.into_iter().for_each(|at| sentence.pass_over(at..at + 1));
+            for at in 0..sentence.len() {
+                if sentence.is(at, names) {
+                    sentence.pass_over(at..at + 1);
+                }
+            }
         }
     }
 }

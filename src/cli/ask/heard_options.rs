@@ -73,17 +73,7 @@ impl CandidateScan {
             return (has_value && any(&|one| one.has_mkfs_option(flag)))
                 .then(|| (at + 2, HeardOptions::of_mkfs([flag, value])));
         }
-        // Another value of the option before: `-b 1024 against 4096`.
-        if let (Some((LastSaid::Option, end)), true) = (self.last, word.parse::<f64>().is_ok())
-            && end + 1 == at
-            && sentence.is_before(at, COMPARING)
-        {
-            let last = self.last_options()?;
-            let flag = last.mkfs.get(last.mkfs.len().checked_sub(2)?)?;
-            return Some((at + 1, HeardOptions::of_mkfs([flag, &word])));
-        }
-        if let (Some((LastSaid::Option, end)), true) = (self.last, sentence.is_before(at, COMPARING))
-            && end + 1 == at
+        if self.is_compared_with_option(sentence, at)
             && let Some(options) = self.last_options().and_then(|last| with_another_value(&last, &word))
         {
             return Some((at + 1, options));
@@ -98,10 +88,14 @@ impl CandidateScan {
 
     /// Whether these options are another value for the option before the word that compares.
     pub(super) fn is_alternative(&self, sentence: &Sentence, at: usize, options: &HeardOptions) -> bool {
-        let Some((LastSaid::Option, end)) = self.last else { return false };
-        end + 1 == at
-            && sentence.is_before(at, COMPARING)
+        self.is_compared_with_option(sentence, at)
             && self.last_options().is_some_and(|last| kind_of(&last) == kind_of(options))
+    }
+
+    /// Whether nothing but a word that compares stands between the option that was said last and this place.
+    fn is_compared_with_option(&self, sentence: &Sentence, at: usize) -> bool {
+        matches!(self.last, Some((LastSaid::Option, end)) if end + 1 == at)
+            && sentence.is_before(at, COMPARING)
     }
 
     fn last_options(&self) -> Option<HeardOptions> {

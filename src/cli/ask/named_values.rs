@@ -36,11 +36,13 @@ pub(super) fn named_value(
     Some((at + 2, HeardOptions::of_mkfs([option, &joined])))
 }
 
-/// The last option with another value: `128k` behind `recordsize=16k or`.
+/// The last option with another value: `4096` behind `-b 1024 against`, `128k` behind `recordsize=16k or`.
 pub(super) fn with_another_value(last: &HeardOptions, word: &str) -> Option<HeardOptions> {
     let [.., option, value] = last.mkfs.as_slice() else { return None };
-    let (name, _) = value.split_once('=')?;
-    is_value(word).then(|| HeardOptions::of_mkfs([option, &format!("{name}={word}")]))
+    match value.split_once('=') {
+        Some((name, _)) => is_value(word).then(|| HeardOptions::of_mkfs([option, &format!("{name}={word}")])),
+        None => word.parse::<f64>().is_ok().then(|| HeardOptions::of_mkfs([option, word])),
+    }
 }
 
 fn is_value(word: &str) -> bool {

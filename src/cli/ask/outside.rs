@@ -4,7 +4,7 @@
 
 use fsverdict_text::Reason;
 
-use super::sentence::{Sentence, is_in};
+use super::sentence::Sentence;
 use super::vocabulary::COMPARING;
 
 /// A subject, and what to do about it.
@@ -215,8 +215,7 @@ fn two_releases(sentence: &Sentence) -> Option<(String, String)> {
             major.len() == 1 && digits(major) && minor.split('.').all(digits)
         })
     };
-    let is_kernel = |at: usize| is_in(&sentence.text(at), "linux kernel kernels");
-    (0..sentence.len()).any(is_kernel).then_some(())?;
+    (0..sentence.len()).any(|at| sentence.is(at, "linux kernel kernels")).then_some(())?;
     let mut releases = (0..sentence.len()).filter(|at| sentence.is_free(*at)).filter(is_release);
     Some((sentence.original(releases.next()?).to_owned(), sentence.original(releases.next()?).to_owned()))
 }
