@@ -162,8 +162,7 @@ impl<'a> SetUp<'a> {
         self.to_use.notes = vec![BY_ITSELF.to_owned()];
         self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
         let made = self.mkfs_argv();
-        let line: Vec<String> = made.iter().map(|word| shell_word(word)).collect();
-        self.to_use.add(&line.join(" "));
+        self.to_use.add_last_of(&made);
         self.filesystem.mount_in_use(&self.candidate.mount)
     }
 

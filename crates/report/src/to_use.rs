@@ -40,6 +40,10 @@ fn is_to_be_named(word: &str) -> bool {
     NAMED.iter().find_map(rest).or(alone).is_some_and(|(_, after)| plain(after))
 }
 
+fn shell_command(argv: &[String]) -> String {
+    argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
 impl ToUse {
     /// Adds a line for a shell, without terminal control characters.
     pub fn add(&mut self, line: &str) {
@@ -53,7 +57,12 @@ impl ToUse {
 
     /// Adds a program with its arguments as such a command; variables that the user sets stay variables.
     pub fn add_step_of(&mut self, argv: &[String]) {
-        self.add_step(&argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "));
+        self.add_step(&shell_command(argv));
+    }
+
+    /// Adds a program with its arguments as the last command.
+    pub fn add_last_of(&mut self, argv: &[String]) {
+        self.add(&shell_command(argv));
     }
 
     /// `btrfs has copy-on-write; it lacks …; Windows and macOS read it, too`.

@@ -17,12 +17,22 @@ pub struct ByDefault {
 /// A cached kernel with its rank for a plan: better kernels compare greater.
 struct RankedKernel {
     entry: KernelEntry,
-    /// Whether it can keep the plan's clock, how many of its candidates it carries, whether it counts where that is asked
-    /// for and only there, whether it was tried, and whether it has no part that a plan has to ask for: such a part
-    /// changes the requests of every filesystem.
-    worth: (bool, usize, bool, bool, bool),
+    worth: KernelWorth,
     /// The candidates' filesystems and layers that it does not carry.
     lacks: Vec<String>,
+}
+
+/// The worth of a kernel for a plan, by what counts most first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct KernelWorth {
+    keeps_clock: bool,
+    /// How many of the plan's candidates it carries.
+    carried: usize,
+    /// Whether it counts where that is asked for, and only there.
+    counts_as_asked: bool,
+    is_tried: bool,
+    /// Whether it has no part that a plan has to ask for: such a part changes the requests of every filesystem.
+    is_plain: bool,
 }
 
 /// Chooses the cached kernel for the candidates that name none: one that counts its computation for those with priced
@@ -38,10 +48,11 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
     };
     let nameless: Vec<&Candidate> = plan.candidates.iter().filter(is_meant).collect();
     let names_zfs = nameless.iter().any(|candidate| candidate.filesystem == "zfs");
+    let serves =
+        |facts: &KernelFacts| facts.counting == counting || !counting && names_zfs && facts.zfs.is_some();
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| entry.facts.counting == counting || names_zfs && entry.facts.zfs.is_some())
-        .filter(|entry| entry.facts.counting || !counting)
+        .filter(|entry| serves(&entry.facts))
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
         .map(|entry| RankedKernel::from_entry(entry, plan, &nameless, counting))
         .collect();
@@ -49,7 +60,7 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
     let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
     let newer: Vec<String> = rivals.drain(at + 1..).map(|rival| rival.why_not()).collect();
     let taken = rivals.pop()?;
-    let tried = if taken.worth.3 { "tried" } else { "not tried" };
+    let tried = if taken.worth.is_tried { "tried" } else { "not tried" };
     let mut why = match taken.lacks.as_slice() {
         [] => format!("the newest in the cache that carries all of the plan ({tried})"),
         lacks => format!(
@@ -67,25 +78,29 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
 impl RankedKernel {
     fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate], counting: bool) -> Self {
         let kernel = at_rest(&entry);
-        let in_time = !plan.device.source.is_modelled()
+        let keeps_clock = !plan.device.source.is_modelled()
             || modelled::choose_clock(plan.clock, std::iter::once(&kernel)).is_ok()
                 && modelled::find_driver(&kernel).is_ok();
         let unfit = nameless.iter().filter(|candidate| kernel.required_modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
-        let KernelFacts { trial, zfs, counting: counts, .. } = &entry.facts;
-        let carried = nameless.len() - unfit.count();
-        let worth = (in_time, carried, *counts == counting, trial.is_some(), zfs.is_none());
+        let worth = KernelWorth {
+            keeps_clock,
+            carried: nameless.len() - unfit.count(),
+            counts_as_asked: entry.facts.counting == counting,
+            is_tried: entry.facts.trial.is_some(),
+            is_plain: entry.facts.zfs.is_none(),
+        };
         RankedKernel { entry, worth, lacks }
     }
 
     /// Why it was not taken although it is newer.
     fn why_not(&self) -> String {
         let name = &self.entry.name;
-        if !self.worth.0 {
+        if !self.worth.keeps_clock {
             format!("{name} is newer, and cannot keep the plan's clock")
-        } else if self.lacks.is_empty() && !self.worth.2 {
+        } else if self.lacks.is_empty() && !self.worth.counts_as_asked {
             format!("{name} is newer, and counts what it computes, which is not asked for")
-        } else if self.lacks.is_empty() && self.worth.3 {
+        } else if self.lacks.is_empty() && self.worth.is_tried {
             format!("{name} is newer, and has ZFS, which the plan does not name")
         } else if self.lacks.is_empty() {
             format!("{name} is newer, and was not tried (`fsverdict kernel build` of its sources does)")

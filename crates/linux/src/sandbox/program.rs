@@ -42,16 +42,24 @@ const KEPT_OUTPUT: usize = 16 * 1024;
 pub struct Program {
     argv: Vec<String>,
     environment: Vec<(String, OsString)>,
-    input: Option<Vec<u8>>,
-    input_file: Option<Arc<File>>,
+    input: ProgramInput,
     output_file: Option<Arc<File>>,
-    listens: bool,
     limit: Option<Duration>,
     kept: usize,
     hearer: Option<LineHearer>,
     folder: Option<PathBuf>,
     sandbox: Option<Sandbox>,
     workshop: Option<Workshop>,
+}
+
+/// What a program reads from its standard input.
+#[derive(Debug, Clone)]
+enum ProgramInput {
+    Nothing,
+    Bytes(Vec<u8>),
+    File(Arc<File>),
+    /// It stays open and empty for as long as this process holds it.
+    Open,
 }
 
 /// A program that stands ready: everything is set up, nothing of its own has run.
@@ -73,10 +81,8 @@ impl Program {
         Program {
             argv: argv.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
-            input: None,
-            input_file: None,
+            input: ProgramInput::Nothing,
             output_file: None,
-            listens: false,
             limit: None,
             kept: KEPT_OUTPUT,
             hearer: None,
@@ -105,13 +111,13 @@ impl Program {
 
     /// Its standard input; empty by default.
     pub fn with_input(mut self, bytes: &[u8]) -> Self {
-        self.input = Some(bytes.to_vec());
+        self.input = ProgramInput::Bytes(bytes.to_vec());
         self
     }
 
     /// Its standard input is read from here, from the file's current position on.
     pub fn with_input_file(mut self, file: &Arc<File>) -> Self {
-        self.input_file = Some(Arc::clone(file));
+        self.input = ProgramInput::File(Arc::clone(file));
         self
     }
 
@@ -124,7 +130,7 @@ impl Program {
     /// Keeps its standard input open and empty until it or this process ends, for any reason: a program that reads it
     /// notices.
     pub fn with_open_input(mut self) -> Self {
-        self.listens = true;
+        self.input = ProgramInput::Open;
         self
     }
 
@@ -169,9 +175,11 @@ impl Program {
         let of_file = |file: &Arc<File>| file.try_clone().map(Stdio::from).map_err(start);
         command.stdout(self.output_file.as_ref().map_or(Ok(Stdio::piped()), of_file)?);
         command.stderr(Stdio::piped()).process_group(0);
-        let piped = self.input.is_some() || self.listens;
-        let input = if piped { Stdio::piped() } else { Stdio::null() };
-        command.stdin(self.input_file.as_ref().map_or(Ok(input), of_file)?);
+        command.stdin(match &self.input {
+            ProgramInput::Nothing => Stdio::null(),
+            ProgramInput::Bytes(_) | ProgramInput::Open => Stdio::piped(),
+            ProgramInput::File(file) => of_file(file)?,
+        });
         // Tools are read by programs here, so they speak the untranslated language.
         command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
@@ -185,11 +193,11 @@ impl Program {
         drop(stops);
         let group = Pid::from_child(&child);
         let mut line = child.stdin.take();
-        if let (Some(bytes), Some(pipe)) = (&self.input, &mut line) {
+        if let (ProgramInput::Bytes(bytes), Some(pipe)) = (&self.input, &mut line) {
             // A program that ends without reading its input tells us by its exit status.
             let _ = pipe.write_all(bytes);
         }
-        let line = line.filter(|_| self.listens);
+        let line = line.filter(|_| matches!(self.input, ProgramInput::Open));
         let hearer = self.hearer.clone();
         let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept, hearer));
         let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept, None));

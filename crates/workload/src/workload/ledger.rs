@@ -147,8 +147,7 @@ impl Ledger {
     /// name, which is to be written again.
     pub fn start_over(&mut self, into: &Path, after: Option<&str>) -> Option<LedgerEntry> {
         let now = std::mem::take(&mut self.folders).remove(into);
-        self.snapshots.clear();
-        (self.given_up, self.sent, self.received) = (None, None, None);
+        self.forget_snapshots();
         after.map_or(now, |phase| self.past.get(phase).cloned())
     }
 
@@ -195,9 +194,14 @@ impl Ledger {
     /// Everything is as it was when the newest was made. None is where it was seen before, or to be given up by its name.
     pub fn roll_back(&mut self) {
         let newest = self.snapshots.pop();
+        self.forget_snapshots();
+        self.folders = newest.map(|newest| newest.folders.into_iter().collect()).unwrap_or_default();
+    }
+
+    /// None is where it was seen, or can be named.
+    fn forget_snapshots(&mut self) {
         self.snapshots.clear();
         (self.given_up, self.sent, self.received) = (None, None, None);
-        self.folders = newest.map(|newest| newest.folders.into_iter().collect()).unwrap_or_default();
     }
 
     /// The last snapshot that was sent, if it is still kept: the next stream has the changes since.

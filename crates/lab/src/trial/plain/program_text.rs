@@ -52,14 +52,13 @@ impl PlainContext<'_> {
         let Some(lines) = self.programs.snapshot_commands(operation, &self.names, SNAPSHOT, None) else {
             return self.snapshot_of_layer(operation);
         };
-        match operation {
-            Operation::SnapshotSend => return Some(format!("{} > [memory]", quoted_command(lines.first()?))),
-            Operation::SnapshotReceive => {
-                return Some(format!("{} < [memory]", quoted_command(lines.first()?)));
-            }
-            _ => {}
-        }
-        Some(lines.iter().map(|argv| quoted_command(argv)).collect::<Vec<_>>().join("; "))
+        let redirection = match operation {
+            Operation::SnapshotSend => " > [memory]",
+            Operation::SnapshotReceive => " < [memory]",
+            _ => "",
+        };
+        let commands: Vec<String> = lines.iter().map(|argv| quoted_command(argv)).collect();
+        Some(commands.join("; ") + redirection)
     }
 
     /// The same by the topmost layer that can.

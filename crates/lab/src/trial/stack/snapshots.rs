@@ -74,16 +74,27 @@ impl Stack<'_> {
             let record = self.tools.run_program(self.sink, operation.name(), Trade::Layering, argv)?;
             return Ok(require_success(record)?.stdout);
         }
-        let lines =
-            self.programs.snapshot_commands(operation, &self.trial_names(), id, None).ok_or_else(|| {
-                TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
-            })?;
         let mut printed = String::new();
-        for argv in lines {
+        for argv in self.snapshot_lines(operation, id, None)? {
             let record = self.tools.run_program(self.sink, operation.name(), Trade::Mounting, argv)?;
             printed = require_success(record)?.stdout;
         }
         Ok(printed)
+    }
+}
+
+impl Stack<'_> {
+    /// The filesystem's own programs for this operation on a snapshot.
+    pub(super) fn snapshot_lines(
+        &self,
+        operation: Operation,
+        id: &str,
+        base: Option<&str>,
+    ) -> Result<Vec<Vec<String>>, TrialError> {
+        let lines = self.programs.snapshot_commands(operation, &self.trial_names(), id, base);
+        lines.ok_or_else(|| {
+            TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
+        })
     }
 }
 

@@ -63,11 +63,9 @@ impl Stack<'_> {
         base: Option<&str>,
         end: &StreamEnd,
     ) -> Result<(), TrialError> {
-        let lines = self.programs.snapshot_commands(operation, &self.trial_names(), id, base);
-        let line = lines.and_then(|lines| lines.into_iter().next()).ok_or_else(|| {
-            TrialError::Unknown(format!("way of {} to do `{operation}`", self.filesystem.name))
-        })?;
-        let record = self.tools.run_streaming(self.sink, operation.name(), line, end)?;
-        Ok(require_success(record).map(drop)?)
+        for argv in self.snapshot_lines(operation, id, base)? {
+            require_success(self.tools.run_streaming(self.sink, operation.name(), argv, end)?)?;
+        }
+        Ok(())
     }
 }
