@@ -1,14 +1,11 @@
 //! The guarantees of each candidate of a plan besides its speed, for the report.
 
 use fsverdict_disk::device::Model;
-use fsverdict_judgement::plan::{Candidate, FilesystemAbility, Plan, ProtectionFeature};
+use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature};
 use fsverdict_report::Guarantees;
-use fsverdict_stack::filesystem::{FilesystemFacts, find_filesystem};
-use fsverdict_stack::layer::protection_of;
+use fsverdict_stack::filesystem::{FilesystemFacts, Property, find_filesystem};
+use fsverdict_stack::layer::{properties_of, protection_of};
 
-const JOURNAL: &str = "a journal";
-const SNAPSHOTS: &str = "snapshots";
-const CHECKER: &str = "a checker";
 const FLUSHES: &str = "flushes of the device's cache";
 
 /// The guarantees of every candidate, by the facts of its filesystem and by its layers and options. Nothing is known of
@@ -32,19 +29,12 @@ pub(super) fn is_disk(model: &str) -> bool {
 
 fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
     let filesystem = find_filesystem(&candidate.filesystem)?;
-    let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
+    let properties = properties_of(candidate)?;
     let (mut has, mut lacks) = (properties.has, properties.lacks);
     let protection = protection_of(candidate);
-    for (words, is_there) in [
-        (SNAPSHOTS, filesystem.has_ability(FilesystemAbility::Snapshots)),
-        (CHECKER, filesystem.fsck.is_some()),
-        (FLUSHES, !protection.has(ProtectionFeature::NoFlushes)),
-    ] {
-        let list = if is_there { &mut has } else { &mut lacks };
-        // That flushes are sent is said of the one that leaves them out.
-        if words != FLUSHES || !is_there {
-            list.push(words);
-        }
+    // That flushes are sent is said of the one that leaves them out.
+    if protection.has(ProtectionFeature::NoFlushes) {
+        lacks.push(FLUSHES);
     }
     has.extend(
         ProtectionFeature::ALL
@@ -52,18 +42,16 @@ fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
             .filter(|&feature| protection.has(feature) && !feature.is_weaker())
             .map(ProtectionFeature::noun),
     );
-    let bare = candidate.layers.is_empty();
     Some(Guarantees {
         candidate: candidate.name.clone(),
         has,
         lacks,
         grave: vec![
-            (JOURNAL, "after a power cut a check must repair it"),
-            (CHECKER, "no program can look for damage"),
+            (Property::Journal.words(), "after a power cut a check must repair it"),
+            (Property::Checker.words(), "no program can look for damage"),
             (FLUSHES, "a power cut loses data that were synced"),
         ],
-        // Other systems cannot read the layers below.
-        read_by: if bare { properties.read_by.to_vec() } else { Vec::new() },
+        read_by: properties.read_by.to_vec(),
         status: filesystem.facts.kernel_status,
         status_source: filesystem.facts.status_source,
         drawback: drawback(&filesystem.facts, is_on_disk),
@@ -99,6 +87,8 @@ mod tests {
         let ext2 = of("ext2", &[], "").unwrap();
         assert!(ext2.lacks.contains(&"a journal") && ext2.lacks.contains(&"snapshots"), "{ext2:?}");
         assert!(ext2.has.contains(&"a checker") && ext2.drawback.unwrap().contains("6.9"));
+        let thin = of("xfs", &["lvm:thin"], "").unwrap();
+        assert!(thin.has.contains(&"snapshots") && !thin.lacks.contains(&"snapshots"), "{thin:?}");
         let nilfs2 = of("nilfs2", &["luks2"], "").unwrap();
         assert!(nilfs2.has.contains(&"snapshots") && nilfs2.has.contains(&"encryption"), "{nilfs2:?}");
         assert!(nilfs2.lacks.contains(&"a checker") && nilfs2.drawback.is_none());

@@ -71,7 +71,7 @@ impl<'a> SetUp<'a> {
             candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
         let arrangement = Arrangement::for_candidate(candidate, devices);
         let used = (1..=devices).filter(|number| arrangement.uses_device(*number)).collect();
-        let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
+        let properties = fsverdict_stack::layer::properties_of(candidate)?;
         let to_use = ToUse {
             candidate: candidate.name.clone(),
             lines: Vec::new(),

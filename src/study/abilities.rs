@@ -1,10 +1,10 @@
 //! Compares the properties and abilities of candidates with those that a plan's goal and phases require.
 
 use fsverdict_judgement::plan::{
-    Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty, split_layer,
+    Candidate, Dataset, FilesystemAbility, Operation, Phase, PhaseWork, Plan, RequiredProperty,
 };
 use fsverdict_stack::filesystem;
-use fsverdict_stack::layer::{self, LayerKind};
+use fsverdict_stack::layer::{self, LayerKind, has_property};
 use fsverdict_text::Reason;
 
 /// A property that the goal requires and the candidate lacks; no measurement can change that.
@@ -30,29 +30,6 @@ pub(super) fn lacks_required(plan: &Plan, candidate: &Candidate) -> Option<Reaso
     Some(Reason::new(statement, hint))
 }
 
-/// Whether a candidate has a property, with its mkfs and mount options.
-pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
-    if property == RequiredProperty::Encryption {
-        return candidate.layers.names().any(|name| split_layer(name).0.starts_with("luks"));
-    }
-    let Some(known) = filesystem::find_filesystem(&candidate.filesystem) else { return false };
-    let has = known.properties(&candidate.mkfs, &candidate.mount);
-    let having = |words: &str| has.has.contains(&words);
-    // Other systems cannot read a layer below the filesystem (LUKS, md, LVM), even if they can read the filesystem
-    // itself.
-    let bare = layer::layers_of(candidate).all(|layer| layer.kind.is_above());
-    match property {
-        RequiredProperty::Encryption => true,
-        RequiredProperty::DataChecksums => having("checksums of data"),
-        RequiredProperty::CrashSafe => having("a journal") || having("copy-on-write"),
-        RequiredProperty::Permissions => having("owners and permissions"),
-        RequiredProperty::Snapshots => known.has_ability(FilesystemAbility::Snapshots),
-        RequiredProperty::Clones => known.has_ability(FilesystemAbility::Clones),
-        RequiredProperty::Windows => bare && has.read_by.contains(&"Windows"),
-        RequiredProperty::Macos => bare && has.read_by.contains(&"macOS"),
-    }
-}
-
 /// An ability that a phase needs and the candidate's filesystem lacks. In a folder, clones depend on the filesystem
 /// below it.
 pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
@@ -72,7 +49,9 @@ pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason
                     FilesystemAbility::Clones | FilesystemAbility::HardLinks | FilesystemAbility::Streams => {
                         false
                     }
-                    FilesystemAbility::Snapshots => has_snapshots_below(candidate),
+                    FilesystemAbility::Snapshots => {
+                        candidate.layers.names().any(layer::has_room_for_snapshots)
+                    }
                     // The snapshots must be the filesystem's own, or those of the layer directly below it, with
                     // nothing between.
                     FilesystemAbility::Rollback => {
@@ -128,22 +107,12 @@ fn makes_links(plan: &Plan, phase: &Phase) -> bool {
         if shape.linked().is_some_and(|share| share > 0.0))
 }
 
-/// Whether a layer below the filesystem has snapshots and room for one.
-fn has_snapshots_below(candidate: &Candidate) -> bool {
-    candidate.layers.names().any(has_room)
-}
-
 /// Whether the layer directly below the filesystem has snapshots and room for one.
 fn has_snapshots_directly_below(candidate: &Candidate) -> bool {
     let below = |name: &&str| layer::find_layer(name).is_some_and(|layer| !layer.kind.is_above());
-    candidate.layers.names().rfind(below).is_some_and(has_room)
+    candidate.layers.names().rfind(below).is_some_and(layer::has_room_for_snapshots)
 }
 
 fn lacks_own_snapshots(candidate: &Candidate) -> bool {
     filesystem::find_filesystem(&candidate.filesystem).is_some_and(|known| known.snapshots.is_none())
-}
-
-fn has_room(name: &str) -> bool {
-    let snapshots = layer::find_layer(name).and_then(|layer| layer.snapshots);
-    snapshots.is_some_and(|snapshots| (snapshots.has_room)(split_layer(name).1))
 }

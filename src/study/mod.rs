@@ -37,7 +37,7 @@ mod trials;
 mod unchanged;
 mod watcher;
 
-pub use abilities::{find_missing_ability, has_property};
+pub use abilities::find_missing_ability;
 pub use budget::fault_deadline;
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};

@@ -100,8 +100,13 @@ pub enum Mainline {
 pub enum Property {
     Journal,
     MetadataChecksums,
+    /// Corrupted data are detected when they are read.
     DataChecksums,
     Permissions,
+    /// Snapshots of the whole filesystem.
+    Snapshots,
+    /// A program that looks for damage.
+    Checker,
 }
 
 /// How a name is found in a large directory.

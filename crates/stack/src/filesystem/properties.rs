@@ -1,28 +1,61 @@
 //! Properties of a filesystem besides its speed, in few words, as made and mounted.
 
+use fsverdict_judgement::plan::FilesystemAbility;
+
 use super::facts::Property;
 use super::model::Filesystem;
 
 impl Property {
-    const ALL: [Property; 4] =
-        [Self::Journal, Self::MetadataChecksums, Self::DataChecksums, Self::Permissions];
+    const ALL: [Property; 6] = [
+        Self::Journal,
+        Self::MetadataChecksums,
+        Self::DataChecksums,
+        Self::Permissions,
+        Self::Snapshots,
+        Self::Checker,
+    ];
 
-    const fn words(self) -> &'static str {
+    /// The words of reports for it.
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Journal => "a journal",
             Self::MetadataChecksums => "checksums of metadata",
             Self::DataChecksums => "checksums of data",
             Self::Permissions => "owners and permissions",
+            Self::Snapshots => "snapshots",
+            Self::Checker => "a checker",
         }
     }
 }
 
-/// The features that a filesystem has and lacks, and the other systems that read it.
+const COPY_ON_WRITE: &str = "copy-on-write";
+
+/// The features that a filesystem, or one on layers, has and lacks, and the other systems that read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     pub has: Vec<&'static str>,
     pub lacks: Vec<&'static str>,
     pub read_by: &'static [&'static str],
+}
+
+impl Properties {
+    /// Whether it is among those that are there.
+    pub fn has(&self, property: Property) -> bool {
+        self.has.contains(&property.words())
+    }
+
+    /// Whether it is consistent after a power cut, because it has a journal or writes nothing in place.
+    pub fn is_crash_safe(&self) -> bool {
+        self.has(Property::Journal) || self.has.contains(&COPY_ON_WRITE)
+    }
+
+    /// Moves a property that a layer adds to those that are there.
+    pub fn add(&mut self, property: Property) {
+        self.lacks.retain(|words| *words != property.words());
+        if !self.has(property) {
+            self.has.push(property.words());
+        }
+    }
 }
 
 impl Filesystem {
@@ -36,6 +69,8 @@ impl Filesystem {
                 Property::MetadataChecksums => facts.metadata_checksums,
                 Property::DataChecksums => facts.data_checksums,
                 Property::Permissions => facts.permissions,
+                Property::Snapshots => self.has_ability(FilesystemAbility::Snapshots),
+                Property::Checker => self.fsck.is_some(),
             };
             let changes = facts.changed_by.iter().filter(|(_, changed, _)| changed == property);
             changes.rev().find(|(word, ..)| given(word)).map_or(made, |(.., given)| *given)
@@ -49,7 +84,7 @@ impl Filesystem {
         if facts.copy_on_write {
             // A filesystem that never overwrites data in place needs no journal.
             properties.lacks.retain(|words| *words != Property::Journal.words());
-            properties.has.insert(0, "copy-on-write");
+            properties.has.insert(0, COPY_ON_WRITE);
         }
         properties
     }
@@ -62,48 +97,54 @@ mod tests {
     #[test]
     fn options_take_away_what_a_filesystem_has_otherwise() {
         for (name, mkfs, mount, has, lacks) in [
-            ("ext4", "", "", "a journal, checksums of metadata, owners and permissions", "checksums of data"),
+            (
+                "ext4",
+                "",
+                "",
+                "a journal, checksums of metadata, owners and permissions, a checker",
+                "checksums of data, snapshots",
+            ),
             (
                 "ext4",
                 "-O ^has_journal,^metadata_csum",
                 "",
-                "owners and permissions",
-                "a journal, checksums of metadata, checksums of data",
+                "owners and permissions, a checker",
+                "a journal, checksums of metadata, checksums of data, snapshots",
             ),
             (
                 "xfs",
                 "-m crc=0,finobt=0",
                 "",
-                "a journal, owners and permissions",
-                "checksums of metadata, checksums of data",
+                "a journal, owners and permissions, a checker",
+                "checksums of metadata, checksums of data, snapshots",
             ),
             (
                 "btrfs",
                 "",
                 "noatime,compress=zstd",
-                "copy-on-write, checksums of metadata, checksums of data, owners and permissions",
+                "copy-on-write, checksums of metadata, checksums of data, owners and permissions, snapshots, a checker",
                 "",
             ),
             (
                 "btrfs",
                 "",
                 "nodatasum",
-                "copy-on-write, checksums of metadata, owners and permissions",
+                "copy-on-write, checksums of metadata, owners and permissions, snapshots, a checker",
                 "checksums of data",
             ),
             (
                 "f2fs",
                 "-O extra_attr,inode_checksum",
                 "",
-                "copy-on-write, checksums of metadata, owners and permissions",
-                "checksums of data",
+                "copy-on-write, checksums of metadata, owners and permissions, a checker",
+                "checksums of data, snapshots",
             ),
             (
                 "vfat",
                 "",
                 "",
-                "",
-                "a journal, checksums of metadata, checksums of data, owners and permissions",
+                "a checker",
+                "a journal, checksums of metadata, checksums of data, owners and permissions, snapshots",
             ),
         ] {
             let words = |text: &str| text.split([' ']).map(str::to_owned).collect::<Vec<_>>();

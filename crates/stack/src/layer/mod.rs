@@ -14,6 +14,7 @@ mod lvm;
 mod md;
 mod model;
 mod overlay;
+mod properties;
 mod protection;
 mod scheduler;
 mod tools;
@@ -25,6 +26,7 @@ use fsverdict_text::Reason;
 
 pub use least_device::least_device;
 pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
+pub use properties::{has_property, has_room_for_snapshots, properties_of};
 pub use protection::protection_of;
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 

@@ -19,7 +19,7 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     let Some(filesystem) = find_filesystem(&candidate.filesystem) else {
         return features.into_iter().collect();
     };
-    if filesystem.properties(&candidate.mkfs, &candidate.mount).lacks.contains(&"a journal") {
+    if !filesystem.properties(&candidate.mkfs, &candidate.mount).is_crash_safe() {
         features.insert(ProtectionFeature::NotCrashSafe);
     }
     features.extend(match &filesystem.pool {
