@@ -4,10 +4,11 @@
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each};
 use fsverdict_report::listing;
+use fsverdict_stack::filesystem;
+use fsverdict_stack::layer::has_property;
 use fsverdict_text::{Bytes, Reason};
 
-use crate::study::{find_missing_ability, has_property};
-use fsverdict_stack::filesystem;
+use crate::study::find_missing_ability;
 
 use super::super::guarantees::{is_disk, is_on_disk};
 use super::chosen::{chosen, encrypted, with_and_without};
@@ -102,6 +103,8 @@ impl QuestionChanges {
         }
         left_out.add(LeftOutReason::ForFlash, take_those_for_flash(question, plan, &mut able));
         let settings = settings(question, plan)?;
+        let is_lacked = |property: &RequiredProperty| unable.iter().any(|one| !has_property(one, *property));
+        left_out.lacked = must.iter().copied().filter(is_lacked).collect();
         left_out.add(LeftOutReason::Unable, unable.into_iter().map(|candidate| candidate.name));
         Ok(QuestionChanges { settings, candidates: able, device, left_out, without_driver })
     }

@@ -3,12 +3,12 @@
 use fsverdict_judgement::plan::{Candidate, Layers, RequiredProperty, once_each, split_layer};
 use fsverdict_report::listing;
 use fsverdict_stack::filesystem::{self, Choice};
+use fsverdict_stack::layer::has_property;
 use fsverdict_text::Reason;
-
-use crate::study::has_property;
 
 use super::features::{Feature, HeardOptions};
 use super::heard_candidates::{HeardCandidate, HeardCandidates};
+use super::sentence::Said;
 
 /// The candidates that are left of those that were named, with their options, without those that were excluded.
 pub(super) fn chosen(
@@ -20,7 +20,7 @@ pub(super) fn chosen(
         candidates = with_options(&candidates, heard, name)?;
     } else if !heard.named.is_empty() {
         let named: Vec<&str> = heard.named.iter().map(|said| said.value.filesystem.name).collect();
-        candidates = those_named(&candidates, &named, name)?;
+        candidates = those_named(&candidates, &named, &heard.layers, name)?;
     }
     // One that is compared with itself needs no others beside it.
     if !heard.compared.is_empty() && !heard.named.is_empty() {
@@ -52,14 +52,24 @@ pub(super) fn chosen(
 /// The candidates on the filesystems that were named, and those that the plan has none of, as they are made by default. One alone is put
 /// beside the plan's: it has to be better than something. A candidate that gave up what another of its filesystem has, such as a journal,
 /// is none that was named.
-fn those_named(candidates: &[Candidate], named: &[&str], name: &str) -> Result<Vec<Candidate>, Reason> {
+fn those_named(
+    candidates: &[Candidate],
+    named: &[&str],
+    layers: &[Said<&str>],
+    name: &str,
+) -> Result<Vec<Candidate>, Reason> {
     let has = |filesystem: &str| candidates.iter().any(|one| one.filesystem == filesystem);
     let new: Vec<Candidate> =
         named.iter().filter(|one| !has(one)).map(|one| Candidate::with_defaults(one)).collect();
     if let (Some(first), true) = (new.first(), candidates.iter().all(|one| !one.layers.is_empty())) {
         return Err(only_layered(&first.filesystem, name));
     }
-    let is_named = |one: &Candidate| named.len() < 2 || named.contains(&one.filesystem.as_str());
+    let is_on_layer = |one: &Candidate| {
+        one.layers.names().any(|name| layers.iter().any(|layer| name.starts_with(layer.value)))
+    };
+    let is_named = |one: &Candidate| {
+        named.len() + layers.len() < 2 || named.contains(&one.filesystem.as_str()) || is_on_layer(one)
+    };
     let is_safe = |one: &Candidate| {
         has_property(one, RequiredProperty::CrashSafe) && filesystem::documented_prices(one).next().is_none()
     };
@@ -153,7 +163,7 @@ pub(super) fn with_and_without(
         return Ok(plain.chain(encrypted(candidates, name)?).collect());
     };
     let compared: Vec<Candidate> =
-        candidates.iter().filter_map(|one| both_ways(one, choice)).flatten().collect();
+        candidates.iter().flat_map(|one| both_ways(one, choice, candidates)).collect();
     if compared.is_empty() {
         return Err(Reason::new(
             format!(
@@ -166,15 +176,43 @@ pub(super) fn with_and_without(
     Ok(compared)
 }
 
-fn both_ways(candidate: &Candidate, choice: Choice) -> Option<[Candidate; 2]> {
-    let known = filesystem::find_filesystem(&candidate.filesystem)?;
-    let made = known.options_for(choice, true).or_else(|| known.options_for(choice, false))?;
-    let options = HeardOptions::that_choose(choice, made.gives, Some(known))?;
-    let has = |words: &[String], more: &[String]| {
-        !more.is_empty() && words.windows(more.len()).any(|part| part == more)
+/// A candidate with the choice and without it; by itself where it, or another of its filesystem, makes the choice already. Nothing of
+/// one that has other options than the usual candidate of its filesystem, which may rule the choice out.
+fn both_ways(candidate: &Candidate, choice: Choice, all: &[Candidate]) -> Vec<Candidate> {
+    let made = filesystem::find_filesystem(&candidate.filesystem).and_then(|known| {
+        let made = known.options_for(choice, true).or_else(|| known.options_for(choice, false))?;
+        HeardOptions::that_choose(choice, made.gives, Some(known))
+    });
+    let Some(options) = made else { return Vec::new() };
+    let is_usual = |one: &Candidate| one.mkfs.is_empty() && one.mount.is_empty();
+    let is_sibling =
+        |one: &&Candidate| one.filesystem == candidate.filesystem && one.layers == candidate.layers;
+    let mut siblings = all.iter().filter(is_sibling);
+    let has_usual = siblings.clone().any(is_usual);
+    if chooses(candidate, &options) {
+        return if has_usual { vec![candidate.clone()] } else { Vec::new() };
+    }
+    if has_usual && !is_usual(candidate) {
+        return Vec::new();
+    }
+    match siblings.any(|one| chooses(one, &options)) {
+        true => vec![candidate.clone()],
+        false => vec![candidate.clone(), given(candidate, &options)],
+    }
+}
+
+/// Whether a candidate has an option that makes the same choice as these, either way: `compress=lzo` for `compress=zstd`.
+fn chooses(candidate: &Candidate, options: &HeardOptions) -> bool {
+    let key = |item: &str| -> String {
+        let name = item.split(['=', ':']).next().unwrap_or(item);
+        name.trim_start_matches('^').to_owned()
     };
-    let is_chosen = has(&candidate.mkfs, &options.mkfs) || has(&candidate.mount, &options.mount);
-    (!is_chosen).then(|| [candidate.clone(), given(candidate, &options)])
+    let keys = |words: &[String]| -> Vec<String> {
+        let items = words.iter().filter(|word| !word.starts_with('-')).flat_map(|word| word.split(','));
+        items.map(key).collect()
+    };
+    let own = [keys(&candidate.mkfs), keys(&candidate.mount)].concat();
+    [keys(&options.mkfs), keys(&options.mount)].concat().iter().any(|chosen| own.contains(chosen))
 }
 
 /// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.

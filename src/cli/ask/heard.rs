@@ -7,7 +7,7 @@ use std::time::Duration;
 use fsverdict_judgement::plan::{Preset, RequiredProperty};
 use fsverdict_text::Reason;
 
-use super::asides::{pass_over_asides, pass_over_layers};
+use super::asides::{hear_layers, pass_over_asides};
 use super::features::Feature;
 use super::heard_bounds::{LatencyLimit, Tolerance, hear_limits, hear_time, hear_tolerance};
 use super::heard_candidates::{HeardCandidates, hear_candidates};
@@ -71,16 +71,23 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let must = hear_requirements(sentence, &mut heard.candidates.impossible);
     let filesystems: Vec<&str> =
         heard.candidates.named.iter().map(|said| said.value.filesystem.name).collect();
-    let HeardWorks { work, others, near, device_of_place, unused } = hear_works(sentence, &filesystems);
+    let HeardWorks { work, is_vague, others, near, device_of_place, unused } =
+        hear_works(sentence, &filesystems);
     heard.unused = unused;
-    heard.device_of_place = device_of_place.filter(|_| heard.devices.is_empty());
+    match device_of_place {
+        Some(place) if !heard.devices.is_empty() => heard.unused.push(place.words),
+        place => heard.device_of_place = place,
+    }
     (heard.work, heard.other_works, heard.near) = (work, others, near);
     leave_place_for_fault(&must, &mut heard);
     leave_place_for_device(&mut heard);
     let has_work = is_named || heard.work.is_some();
     for (words, property) in must {
-        // `encryption` and `snapshots` are works where no other is named.
-        let is_work = !has_work && heard.work.is_none() && becomes_work(&words, &mut heard);
+        // `encryption` and `snapshots` are works where no other is named; snapshots also beside a vague word.
+        let takes_over = is_vague && property == RequiredProperty::Snapshots;
+        let vague = heard.work.take_if(|_| takes_over);
+        let is_work = (takes_over || !has_work && heard.work.is_none()) && becomes_work(&words, &mut heard);
+        heard.unused.extend(vague.map(|said| said.words));
         if !is_work && !heard.must.iter().any(|said| said.value == property) {
             heard.must.push(Said::new(property, words));
         }
@@ -104,7 +111,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
         say_price(sentence, price, &mut heard.candidates.compared);
     }
     if let Some(Said { value: HeardWork::Preset(preset), .. }) = &heard.work {
-        pass_over_layers(sentence, preset);
+        heard.candidates.layers = hear_layers(sentence, preset);
     }
     heard.unknown.extend(sentence.left(FILLING));
     heard.unknown_choices = sentence.left_in_choice(FILLING);

@@ -6,7 +6,7 @@ use super::excluding::{EXCLUDED_BEHIND, excluder_before};
 use super::features::{Feature, FoundFeature, HeardOptions, feature_called, feature_here};
 use super::misspelt::filesystem_meant;
 use super::sentence::{Said, Sentence, is_in};
-use super::vocabulary::{ALSO_CALLED, NOT_TRIED};
+use super::vocabulary::{ALSO_CALLED, COMPARING, NOT_TRIED};
 
 /// A filesystem that was named, with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct HeardCandidates {
     /// Features that are tried both with and without.
     pub(super) compared: Vec<Said<Feature>>,
     pub(super) excluded: Vec<Said<&'static str>>,
+    /// Layers that are one side of a choice, as names of layers begin: `lvm:thin`.
+    pub(super) layers: Vec<Said<&'static str>>,
     /// The words that exclude encryption, if the question has any.
     pub(super) unencrypted: Option<Said<()>>,
     /// Filesystems that are not tried.
@@ -203,8 +205,12 @@ impl CandidateScan {
                 self.last = Some((LastSaid::Option, end));
             }
             (None, Feature::Encryption) => self.heard.unencrypted = Some(Said::new((), words)),
-            // Nothing has to be turned off that it does not have.
-            (None, Feature::Compression) if !gives => {}
+            // Nothing has to be turned off that it does not have: `compress=zstd vs no compression`.
+            (None, Feature::Compression) if !gives => {
+                if sentence.is_before(found.range.start, COMPARING) {
+                    self.add_options(HeardOptions::default(), words, true);
+                }
+            }
             (None, feature) => {
                 let of = current.map_or("no filesystem here", |filesystem| filesystem.name);
                 let (with, word) = (if gives { "with" } else { "without" }, feature.word());

@@ -18,6 +18,10 @@ const NOT_NEEDED: &[&str] = &[
     "not required",
     "is not important",
     "not important",
+    "does not matter",
+    "doesn't matter",
+    "do not matter",
+    "don't matter",
 ];
 
 /// Takes the required properties out of the sentence, each with its words. A property behind a word that excludes is

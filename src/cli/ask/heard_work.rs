@@ -18,6 +18,8 @@ pub(super) enum HeardWork {
 #[derive(Debug, Default)]
 pub(super) struct HeardWorks {
     pub(super) work: Option<Said<HeardWork>>,
+    /// Whether nothing but vague words names it.
+    pub(super) is_vague: bool,
     /// Those named besides.
     pub(super) others: Vec<Said<&'static Preset>>,
     /// The presets that come nearest to works that no preset is about.
@@ -61,6 +63,7 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
     // A vague word means something only where nothing else does, but for the place.
     if sure.iter().all(|said| said.value.asked_by.place) && heard.near.is_empty() && heard.work.is_none() {
         vague.retain(|said| !sure.iter().any(|other| other.value.preset.name == said.value.preset.name));
+        heard.is_vague = sure.is_empty() && !vague.is_empty();
         sure.append(&mut vague);
     } else {
         // `power` beside another work asks what a cut of it does to that.

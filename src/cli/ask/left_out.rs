@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fsverdict_judgement::plan::RequiredProperty;
+
 /// Why candidates are not tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LeftOutReason {
@@ -35,16 +37,20 @@ impl LeftOutReason {
 
 /// Names of candidates by the reason why they are not tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct LeftOutCandidates(BTreeMap<LeftOutReason, Vec<String>>);
+pub(super) struct LeftOutCandidates {
+    names: BTreeMap<LeftOutReason, Vec<String>>,
+    /// Of the required properties those that at least one of them lacks.
+    pub(super) lacked: Vec<RequiredProperty>,
+}
 
 impl LeftOutCandidates {
     pub(super) fn add(&mut self, reason: LeftOutReason, names: impl IntoIterator<Item = String>) {
-        self.0.entry(reason).or_default().extend(names);
+        self.names.entry(reason).or_default().extend(names);
     }
 
     /// The names of each reason for which there are some.
     pub(super) fn groups(&self) -> impl Iterator<Item = (LeftOutReason, &[String])> {
-        self.0
+        self.names
             .iter()
             .map(|(reason, names)| (*reason, names.as_slice()))
             .filter(|(_, names)| !names.is_empty())
@@ -52,6 +58,6 @@ impl LeftOutCandidates {
 
     #[cfg(test)]
     pub(super) fn names(&self, reason: LeftOutReason) -> &[String] {
-        self.0.get(&reason).map_or(&[], Vec::as_slice)
+        self.names.get(&reason).map_or(&[], Vec::as_slice)
     }
 }

@@ -4,6 +4,7 @@ use fsverdict_stack::filesystem::{self, Filesystem};
 
 use super::features::HeardOptions;
 use super::sentence::{Sentence, is_in};
+use super::vocabulary::COMPARING;
 
 /// The value that begins here, of this filesystem or (where it has a `=`) of any, and where it ends.
 pub(super) fn named_value(
@@ -32,7 +33,13 @@ pub(super) fn named_value(
         _ => said,
     };
     let joined = format!("{word}={value}");
-    let option = option_of(&joined).filter(|_| sentence.is_free(at + 1) && is_value(said))?;
+    // `copies on xfs` is no switch.
+    let is_place = is_in(said, "on")
+        && at + 2 < sentence.len()
+        && !sentence.begins_clause(at + 2)
+        && !sentence.is(at + 2, COMPARING)
+        && !sentence.is(at + 2, "for");
+    let option = option_of(&joined).filter(|_| sentence.is_free(at + 1) && is_value(said) && !is_place)?;
     Some((at + 2, HeardOptions::of_mkfs([option, &joined])))
 }
 

@@ -73,6 +73,18 @@ const SUBJECTS: &[OutsideSubject] = &[
         hint: "say it as mkfs takes it, for one filesystem: `ext4 -b 1024 or ext4 for mail`, `xfs -b size=1024 or xfs for mail`",
     },
     OutsideSubject {
+        phrases: &[
+            "reflink copying",
+            "reflink copies",
+            "reflink copy",
+            "copying reflinks",
+            "cp --reflink",
+            "--reflink=always",
+            "cloning",
+        ],
+        hint: "clones are timed by `fsverdict run modern-snapshots` (with ZFS) and by operation = \"copy.reflink\" of a plan; `vm images, must have reflinks` only leaves out those that cannot clone",
+    },
+    OutsideSubject {
         phrases: &["quota", "quotas"],
         hint: "quotas are set up by commands of a plan (`before` of a phase) and options of mount; leave them out to ask without",
     },
@@ -125,6 +137,8 @@ const SUBJECTS: &[OutsideSubject] = &[
             "sequential write",
             "sequential read",
             "sequential",
+            "small writes",
+            "many writes",
             "synchronous writes",
             "sync writes",
         ],
@@ -152,7 +166,16 @@ const SUBJECTS: &[OutsideSubject] = &[
         hint: "swapping is no work that is tried here; leave it out",
     },
     OutsideSubject {
-        phrases: &["wear", "tbw", "write amplification", "lifespan", "lifetime"],
+        phrases: &[
+            "wear",
+            "reduce writes",
+            "fewer writes",
+            "less writes",
+            "tbw",
+            "write amplification",
+            "lifespan",
+            "lifetime",
+        ],
         hint: "a question is about time; every trial counts what is written to the device, too (`fsverdict report --all`), and a plan can have it as its goal: metric = \"device_written\"",
     },
 ];

@@ -42,6 +42,7 @@ fn line_of(Understood { question, time }: &Understood) -> String {
         Some(format!("work {work}")),
         listed("device", device, |name| name),
         listed("candidates", &candidates.named, |said| said.value.shown()),
+        listed("layers", &candidates.layers, |said| said.value.to_owned()),
         listed("options", &candidates.options, |said| said.value.shown()),
         listed("not", &candidates.excluded, |said| said.value.to_owned()),
         listed("unencrypted", &candidates.unencrypted, |said| said.words.clone())

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-/// So many words make one term at most: `protection against bit rot`.
-const LONGEST: usize = 4;
+/// So many words make one term at most: `do not want to lose`.
+const LONGEST: usize = 5;
 
 /// Something that was understood, and the user's words for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,11 +189,27 @@ fn words_of(argument: &str) -> Vec<QuestionWord> {
         let text = text.strip_suffix("'s").unwrap_or(text);
         QuestionWord { text: text.to_owned(), used: false, is_path: is_path_like(text), ends_clause }
     };
-    let words: Vec<QuestionWord> = parts.map(trimmed).filter(|word| !word.text.is_empty()).collect();
+    let words = join_levels(parts.map(trimmed).filter(|word| !word.text.is_empty()).collect());
     // The root of a system is a word for it; `switch / camera` is a list.
     let is_root = |at: usize| at == 0 || is_in(&words[at - 1].text, BEFORE_ROOT);
     let kept: Vec<bool> = (0..words.len()).map(|at| words[at].text != "/" || is_root(at)).collect();
     words.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(word, _)| word).collect()
+}
+
+/// `raid 10` is one word, as `raid10` is.
+fn join_levels(words: Vec<QuestionWord>) -> Vec<QuestionWord> {
+    const LEVELS: &str = "0 1 4 5 6 10 50 60 z z1 z2 z3";
+    let mut joined: Vec<QuestionWord> = Vec::with_capacity(words.len());
+    for word in words {
+        match joined.last_mut() {
+            Some(last) if is_in(&last.text, "raid") && !last.ends_clause && is_in(&word.text, LEVELS) => {
+                last.text.push_str(&word.text);
+                last.ends_clause = word.ends_clause;
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
 }
 
 /// Whether a word is written as a path, or is one that there is.

@@ -33,11 +33,11 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
     }
     entries.extend(asked.left_out.groups().map(|(reason, names)| {
         let joined = join_names(names, MOST_NAMES, "and");
-        let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
-        let is = match (reason, must.as_slice()) {
+        let lacked: Vec<&str> = asked.left_out.lacked.iter().map(|property| property.word()).collect();
+        let is = match (reason, lacked.as_slice()) {
             (LeftOutReason::Unable, [_, ..]) => {
                 let lack = if names.len() == 1 { "it lacks" } else { "they lack" };
-                format!("{joined}: {lack} what is required ({})", must.join(", "))
+                format!("{joined}: {lack} what is required ({})", lacked.join(", "))
             }
             _ => format!("{joined}: {}", reason.describe()),
         };
@@ -48,6 +48,7 @@ pub(super) fn tell(question: &Question, asked: &AskedPlan) -> String {
         let is = format!("nothing is compared: only {} is left; its times are measured", only.name);
         entries.push(entry("note", is, ""));
     }
+    entries.extend(named_alone(question, &asked.plan));
     entries.extend(requirements(question));
     entries.extend(throughputs(question, &asked.plan));
     entries.extend(
@@ -132,8 +133,20 @@ fn candidates(question: &Question, asked: &AskedPlan) -> TableEntry {
     let options = heard.options.iter().map(|said| said.words.clone());
     let excluded = heard.excluded.iter().map(|said| said.words.clone());
     let unencrypted = heard.unencrypted.iter().map(|said| said.words.clone());
-    let words: Vec<String> = named.chain(options).chain(excluded).chain(unencrypted).collect();
+    let layers = heard.layers.iter().map(|said| said.words.clone());
+    let words: Vec<String> = named.chain(layers).chain(options).chain(excluded).chain(unencrypted).collect();
     entry("candidates", listing(&names, MOST_NAMES), &words.join("; "))
+}
+
+/// The entry on a filesystem that is named alone, beside others of the plan.
+fn named_alone(question: &Question, plan: &Plan) -> Option<TableEntry> {
+    let heard = &question.candidates;
+    let [only] = heard.named.as_slice() else { return None };
+    let name = only.value.filesystem.name;
+    let has_others = plan.candidates.iter().any(|one| one.filesystem != name);
+    (has_others && heard.compared.is_empty() && only.value.options.is_empty()).then(|| {
+        entry("note", format!("{name} is named alone, so the others of the question stand beside it"), "")
+    })
 }
 
 fn requirements(question: &Question) -> Vec<TableEntry> {

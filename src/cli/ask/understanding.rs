@@ -37,7 +37,9 @@ pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Unders
     // If no work was found, the error below says so.
     let has_work = heard.work.is_some() || arguments.work.is_some();
     let doubts = doubts(&heard);
-    if has_work && !doubts.is_empty() {
+    // `lfs or nilfs2` is between filesystems: the unknown side is no work.
+    let is_between = !heard.unknown_choices.is_empty() && !heard.candidates.named.is_empty();
+    if (has_work || is_between) && !doubts.is_empty() {
         let goes_on = there && goes_on_without(&doubts)?;
         if !goes_on {
             return Err(not_understood(&doubts, &heard));
@@ -154,7 +156,7 @@ fn hint_for(doubts: &[String]) -> String {
         ),
         (
             is_any(&|word| is_in(word, LAYERS)),
-            "layers below a filesystem are named in a plan (docs/reference/layers.md); `fsverdict ask snapshots` has LVM's snapshots beside btrfs', and `fsverdict ask nas` has mirrors of md",
+            "layers below a filesystem are named in a plan (docs/reference/layers.md); `fsverdict ask snapshots` has LVM's snapshots beside btrfs', `fsverdict ask nas` has mirrors of md, and `fsverdict ask 'nas with zfs'` those of ZFS",
         ),
         (
             is_any(&is_choice),
