@@ -164,6 +164,13 @@ pub(super) fn alike_within(ratio: &Estimate) -> Option<String> {
     }
 }
 
+/// Whether two candidates are as good as each other: the interval of their ratio includes 1, and no end of it is farther from 1
+/// than differences that matter.
+pub(super) fn is_alike(ratio: &Estimate, tie: f64) -> bool {
+    let Some((low, high)) = ratio.low.zip(ratio.high) else { return false };
+    (low..=high).contains(&1.0) && high <= 1.0 + tie && low * (1.0 + tie) >= 1.0
+}
+
 /// A ratio: `1.00`, `1.4`, `12`, with as many digits as stay readable.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
@@ -191,7 +198,8 @@ fn exponent(value: f64) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        NumberScale, alike_within, decimals, fine_percent, fixed, percent, plain_number, times, times_within,
+        NumberScale, alike_within, decimals, fine_percent, fixed, is_alike, percent, plain_number, times,
+        times_within,
     };
     use fsverdict_judgement::journal::Unit;
     use fsverdict_judgement::verdict::Estimate;
@@ -230,6 +238,14 @@ mod tests {
     }
 
     /// "takes 1.00 (0.94 to 1.05) times as long" says of two that they differ, and by nothing.
+    #[test]
+    fn candidates_are_alike_where_no_end_of_the_interval_matters() {
+        let is = |low, high| is_alike(&Estimate { point: 1.0, low: Some(low), high: Some(high), n: 5 }, 0.03);
+        assert!(is(0.994, 1.003) && is(0.98, 1.03) && is(1.0, 1.0));
+        assert!(!is(0.96, 1.01) && !is(0.99, 1.04) && !is(1.001, 1.02));
+        assert!(!is_alike(&Estimate { point: 1.0, low: None, high: None, n: 1 }, 0.03));
+    }
+
     #[test]
     fn what_reads_one_and_may_be_it_is_alike_within_the_farther_end() {
         let alike = |point: f64, low: f64, high: f64| {

@@ -2,12 +2,12 @@
 //! its limits. The paragraph in `words` has every number with its interval.
 
 use super::goal_words;
-use super::number::percent;
+use super::number::{is_alike, percent};
 use super::sentence::describe_settling_trials;
 use super::text::{count, listing};
 use super::words;
 use fsverdict_judgement::journal::metric;
-use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
+use fsverdict_judgement::verdict::{Judgement, Outcome, Rank, TrialBasis};
 
 /// The most candidates that are named after the first.
 const MOST_NAMES: usize = 4;
@@ -55,7 +55,15 @@ pub(super) fn describe_result(judged: &Judgement<'_>) -> Option<String> {
         Some(total) => format!("{name} {total}"),
         None => name.to_owned(),
     };
-    let others: Vec<String> = rest.iter().map(|rank| with_total(&rank.candidate)).collect();
+    let is_as_good = |rank: &&Rank| {
+        verdict.tied.contains(&rank.candidate)
+            || rank.behind.as_ref().is_some_and(|ratio| is_alike(ratio, judged.plan.protocol.tie))
+    };
+    let (alike, behind): (Vec<&Rank>, Vec<&Rank>) = match verdict.outcome {
+        Outcome::Undecided => (Vec::new(), rest.iter().collect()),
+        Outcome::Recommended | Outcome::Ranked => rest.iter().partition(is_as_good),
+    };
+    let others: Vec<String> = behind.iter().map(|rank| with_total(&rank.candidate)).collect();
     let others = listing(&others.iter().map(String::as_str).collect::<Vec<_>>(), MOST_NAMES);
     let own = goal_words::describe_total(judged, &first.candidate);
     let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
@@ -69,21 +77,18 @@ pub(super) fn describe_result(judged: &Judgement<'_>) -> Option<String> {
         }
         Outcome::Recommended | Outcome::Ranked => {
             let best = if goal_words::is_of_time(judged) { "the fastest" } else { "the best" };
-            let tied = match verdict.tied.as_slice() {
+            let alike: Vec<&str> = alike.iter().map(|rank| rank.candidate.as_str()).collect();
+            let are = if alike.len() == 1 { "is" } else { "are" };
+            let tied = match alike.as_slice() {
                 [] => String::new(),
-                tied => format!(
-                    " ({} as good: less than {} apart)",
-                    match tied {
-                        [one] => format!("{one} is"),
-                        some => format!(
-                            "{} are",
-                            listing(&some.iter().map(String::as_str).collect::<Vec<_>>(), 4)
-                        ),
-                    },
+                some => format!(
+                    " ({} {are} as good: less than {} apart)",
+                    listing(some, MOST_NAMES),
                     percent(judged.plan.protocol.tie)
                 ),
             };
-            format!("{} is {best}{own}{tied}, before {others}.", first.candidate)
+            let before = if behind.is_empty() { String::new() } else { format!(", before {others}") };
+            format!("{} is {best}{own}{tied}{before}.", first.candidate)
         }
     })
 }

@@ -4,7 +4,7 @@ mod no_verdict;
 
 use super::goal_words;
 use super::noise;
-use super::number::{alike_within, percent, times};
+use super::number::{alike_within, is_alike, percent, times};
 use super::text::{count, listing};
 use super::topics::{depends, required};
 use super::unevaluated;
@@ -60,6 +60,13 @@ pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
     let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
     let next = next.map_or(String::new(), |next| {
         let (name, ratio) = (&next.candidate, &next.ratio);
+        if let Some(total) = goal_words::describe_total(judged, name)
+            && is_alike(ratio, judged.plan.protocol.tie)
+        {
+            let as_good = if goal_words::is_of_time(judged) { "as fast" } else { "as good" };
+            let difference = goal_words::describe_difference(judged, ratio);
+            return format!("; the next, {name}, is {as_good}: {total} ({difference})");
+        }
         match (is_ahead(ratio), alike_within(ratio)) {
             (true, _) => {
                 let compares = goal_words::compare_with_leader(judged, name, ratio);

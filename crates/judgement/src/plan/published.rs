@@ -70,7 +70,7 @@ pub enum Assertion {
         better: Vec<String>,
         /// The candidates that must be worse.
         than: Vec<String>,
-        /// The factor; 1 means any difference.
+        /// The factor; 1 means any difference, 0.9 that they may be worse by a tenth.
         by: f64,
         /// The phase of the candidates in `than`; if absent, the finding's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,11 +281,22 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
         _ => {
             let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| read_names(node, 1));
             let than = section.need("than", "than = [\"ext2\"]", |node| read_names(node, 1));
-            let by = section.get("by", read_factor).unwrap_or(1.0);
+            let by = section.get("by", read_advantage).unwrap_or(1.0);
             let than_phase = words.phase(&section, "than_phase");
             let of = Of { of, of_metric, of_phase };
             Some(Assertion::Better { better: better?, than: than?, by, than_phase, of })
         }
+    }
+}
+
+/// A factor by which something is better; below 1, by which it is worse at most.
+fn read_advantage(node: &Node) -> Result<f64, Reason> {
+    match number(node)? {
+        factor if (0.1..=1e6).contains(&factor) => Ok(factor),
+        other => Err(Reason::new(
+            format!("it is a factor of 0.1 or more, but is {other}"),
+            "2 is twice as good, 0.9 is worse by a tenth at most",
+        )),
     }
 }
 

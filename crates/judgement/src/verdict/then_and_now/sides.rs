@@ -182,6 +182,8 @@ impl<'a> FindingSides<'a> {
         let Some((low, high)) = self.bounds() else { return Now::CannotTell };
         let (low, high) = widen_interval(self.ratio(), (low, high), self.error(bench));
         let (holds, fails) = match test {
+            // "Not much worse" allows for a difference itself.
+            Test::Better { by } if by < 1.0 => (low > by, high < by),
             // A finding without a factor no longer holds where the difference is smaller than the plan's tie.
             Test::Better { by } => (low > by, high < by.max(1.0 + bench.tie)),
             Test::Alike { within } => (high <= 1.0 + within, low > 1.0 + within),

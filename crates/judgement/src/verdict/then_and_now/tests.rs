@@ -78,6 +78,11 @@ fn better_needs_ranges_apart_and_the_factor() {
     assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), Now::Holds);
     assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), Now::Holds);
     assert_eq!(now(better(&["fast"], &["slow"], 3.0), &estimates), Now::CannotTell);
+    // Worse by no more than this: what is better is so, too.
+    assert_eq!(now(better(&["fast"], &["slow"], 0.9), &estimates), Now::Holds);
+    assert_eq!(now(better(&["near"], &["fast"], 0.5), &estimates), Now::Holds);
+    assert_eq!(now(better(&["near"], &["fast"], 0.9), &estimates), Now::CannotTell);
+    assert_eq!(now(better(&["slow"], &["fast"], 0.9), &estimates), Now::NoLongerHolds);
     assert_eq!(now(better(&["fast"], &["slow"], 4.0), &estimates), Now::NoLongerHolds);
     assert_eq!(now(better(&["slow"], &["fast"], 1.0), &estimates), Now::NoLongerHolds);
     assert_eq!(now(better(&["fast"], &["near"], 1.0), &estimates), Now::CannotTell);
