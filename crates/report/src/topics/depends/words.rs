@@ -70,7 +70,7 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     };
     let row = |one: &Dependence| {
         let [small, large] = &one.sides;
-        vec![one.candidate.clone(), one.against.clone(), name_numbers(one), cell(small), cell(large)]
+        vec![one.candidate.clone(), one.against.clone(), describe_numbers(one), cell(small), cell(large)]
     };
     let more = dependences.len().saturating_sub(MOST);
     let rest = if more > 0 { format!(" {more} more are in the JSON.") } else { String::new() };
@@ -81,23 +81,14 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     Some(TextTable::new(title, &header, dependences.iter().take(MOST).map(row).collect()))
 }
 
-/// The key of the number, and of others that varied in the same way.
-fn name_numbers(one: &Dependence) -> String {
-    with_others(&one.number, one)
-}
-
-/// The number in words, and the keys of others that varied in the same way.
+/// The number in words, and others that varied in the same way.
 pub(crate) fn describe_numbers(one: &Dependence) -> String {
-    with_others(&describe_number(&one.number), one)
-}
-
-fn with_others(number: &str, one: &Dependence) -> String {
-    let others: Vec<&str> = one.or.iter().map(String::as_str).collect();
+    let number = describe_number(&one.number);
+    let others: Vec<String> = one.or.iter().map(|other| describe_number(other)).collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
     match others.as_slice() {
-        [] => number.to_owned(),
-        others => {
-            format!("{number} (or {}, which went with it in these blocks)", listing(others, others.len()))
-        }
+        [] => number,
+        some => format!("{number} (or {}, which went with it in these blocks)", listing(some, some.len())),
     }
 }
 
