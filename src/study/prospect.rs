@@ -3,7 +3,7 @@
 
 use fsverdict_judgement::plan::{ArrayState, Candidate, Dataset, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{Lab, not_installed};
-use fsverdict_lab::trial::outlives_a_device;
+use fsverdict_lab::trial::{can_be_scrubbed, outlives_a_device};
 use fsverdict_stack::layer::{self, Layer, LayerKind};
 use fsverdict_text::Reason;
 use fsverdict_workload::workload::{Adapter, adapter_by_name};
@@ -85,6 +85,7 @@ pub(super) fn find_obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, s
         lacks_required(plan, candidate)
             .or_else(|| find_missing_ability(plan, candidate))
             .or_else(|| lacks_redundancy(plan, candidate))
+            .or_else(|| lacks_scrub(plan, candidate))
             .or_else(|| check_layer_above(plan, candidate))
             .or_else(|| check_seal(plan, candidate))
     };
@@ -159,6 +160,17 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     ))
 }
 
+/// Why the copies of a candidate cannot be compared, where a phase requires that.
+fn lacks_scrub(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
+    let phase = plan.phases.iter().find(|phase| phase.state == Some(ArrayState::Scrubbing))?;
+    (!can_be_scrubbed(candidate, plan.device.count())).then(|| {
+        Reason::new(
+            format!("the phase `{}` wants its devices scrubbing, which {} cannot", phase.name, candidate.filesystem),
+            "leave the phase out; arrays of md, btrfs and ZFS can, bcachefs from Linux 6.15 on, which fsverdict does not use yet",
+        )
+    })
+}
+
 /// Why a candidate cannot run with a missing device, where a phase requires that.
 fn lacks_redundancy(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     let phase = plan.phases.iter().find(|phase| phase.state.is_some())?;
@@ -169,7 +181,7 @@ fn lacks_redundancy(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
                 "the phase `{}` wants its devices {state}, and it keeps its data once: none can be missing",
                 phase.name
             ),
-            "layers = [\"md:raid1\"], for btrfs mkfs = \"-d raid1\", for zfs mkfs = \"mirror\", with two devices at least",
+            "layers = [\"md:raid1\"], for btrfs mkfs = \"-d raid1\", for zfs mkfs = \"mirror\", for bcachefs mkfs = \"--replicas=2\", with two devices at least",
         )
     })
 }

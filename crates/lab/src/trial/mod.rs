@@ -44,7 +44,7 @@ pub use circumstances::{
 };
 pub use error::TrialError;
 pub use plain::command_lines;
-pub use redundancy::outlives_a_device;
+pub use redundancy::{can_be_scrubbed, outlives_a_device};
 pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sequences::sequence_bounds;
 pub use sink::Sink;

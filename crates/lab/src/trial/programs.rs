@@ -219,6 +219,8 @@ impl Programs<'_> {
         if self.filesystem.takes_several && registers {
             // The kernel knows the other devices only after each was registered, so all are named.
             chosen.extend(names.filesystem_paths().iter().skip(1).map(|path| format!("device={path}")));
+        }
+        if self.filesystem.copies.is_some() {
             chosen.extend(names.degraded.then(|| "degraded".to_owned()));
         }
         chosen.extend(names.sealed.then(|| "ro".to_owned()));

@@ -4,7 +4,7 @@
 use fsverdict_judgement::plan::{Candidate, split_layer};
 
 use super::arrangement::{Arrangement, Below};
-use fsverdict_stack::filesystem::{PoolPrograms, find_filesystem};
+use fsverdict_stack::filesystem::{PoolPrograms, Profiles, find_filesystem};
 
 /// The part of a candidate that keeps its data more than once, or with parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,13 +15,6 @@ pub(super) enum Redundancy {
     Own(Profiles),
     /// The pool that the filesystem lies in.
     Pool(&'static PoolPrograms),
-}
-
-/// The profiles of a filesystem of several devices, in the words of its mkfs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Profiles {
-    pub(super) data: String,
-    pub(super) metadata: String,
 }
 
 impl Redundancy {
@@ -41,12 +34,8 @@ impl Redundancy {
             if let Some(pool) = &filesystem.pool {
                 return (several && pool.is_redundant(&candidate.mkfs)).then_some(Redundancy::Pool(pool));
             }
-            let data = value_of(&candidate.mkfs, ["-d", "--data"]).filter(|data| data.starts_with("raid"))?;
-            // mkfs.btrfs(8): on several devices, metadata are raid1 by default.
-            let metadata = value_of(&candidate.mkfs, ["-m", "--metadata"]).unwrap_or("raid1");
-            let kept = |profile: &str| profile != "raid0" && profile.starts_with("raid");
-            let profiles = Profiles { data: data.to_owned(), metadata: metadata.to_owned() };
-            (several && kept(data) && kept(metadata)).then_some(Redundancy::Own(profiles))
+            let copies = filesystem.copies.filter(|_| several)?;
+            copies.profiles(&candidate.mkfs).map(Redundancy::Own)
         })
     }
 
@@ -61,23 +50,21 @@ pub fn outlives_a_device(candidate: &Candidate, devices: usize) -> bool {
     Redundancy::of_candidate(candidate, &Arrangement::for_candidate(candidate, devices)).is_some()
 }
 
-/// The value of an option, which follows its short or its long name, or is joined with it.
-fn value_of<'a>(words: &'a [String], [short, long]: [&str; 2]) -> Option<&'a str> {
-    let at = |(index, word): (usize, &'a String)| {
-        if word == short || word == long {
-            return words.get(index + 1).map(String::as_str);
-        }
-        word.strip_prefix(long)
-            .and_then(|rest| rest.strip_prefix('='))
-            .or_else(|| word.strip_prefix(short).filter(|_| !word.starts_with("--")))
-    };
-    words.iter().enumerate().filter_map(at).next_back()
+/// Whether all copies of this candidate can be read and compared while it is used.
+pub fn can_be_scrubbed(candidate: &Candidate, devices: usize) -> bool {
+    match Redundancy::of_candidate(candidate, &Arrangement::for_candidate(candidate, devices)) {
+        Some(Redundancy::Own(_)) => find_filesystem(&candidate.filesystem)
+            .and_then(|filesystem| filesystem.copies)
+            .is_some_and(|copies| copies.scrub.is_some()),
+        Some(Redundancy::Array { .. } | Redundancy::Pool(_)) => true,
+        None => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::arrangement::{Arrangement, Below};
-    use super::{Profiles, Redundancy};
+    use super::{Profiles, Redundancy, can_be_scrubbed};
     use fsverdict_judgement::plan::{Candidate, Layers};
 
     fn of(filesystem: &str, layers: &[&str], mkfs: &[&str], devices: usize) -> Option<Redundancy> {
@@ -99,6 +86,8 @@ mod tests {
         };
         assert_eq!(of("btrfs", &["luks2"], &["-d", "raid1"], 2), own("raid1", "raid1"));
         assert_eq!(of("btrfs", &[], &["-draid10", "--metadata=raid1c3"], 4), own("raid10", "raid1c3"));
+        assert_eq!(of("bcachefs", &[], &["--replicas=2"], 2), own("2", "2"));
+        assert_eq!(of("bcachefs", &[], &["--data_replicas=2", "--metadata_replicas=3"], 3), own("2", "3"));
         assert!(matches!(of("zfs", &["luks2"], &["mirror"], 2), Some(Redundancy::Pool(_))));
         assert!(matches!(of("zfs", &[], &["-O", "sync=disabled", "raidz1"], 3), Some(Redundancy::Pool(_))));
         for (filesystem, layers, mkfs, devices) in [
@@ -108,11 +97,28 @@ mod tests {
             ("ext4", &["md:raid0"], &[], 2),
             ("btrfs", &[], &["-d", "raid1"], 1),
             ("btrfs", &[], &["-m", "raid1"], 2),
+            ("bcachefs", &[], &[], 2),
+            ("bcachefs", &[], &["--data_replicas=2"], 2),
+            ("bcachefs", &[], &["--replicas=2"], 1),
             ("btrfs", &[], &["-d", "raid0"], 2),
             ("btrfs", &[], &["-d", "raid1", "-m", "single"], 2),
             ("btrfs", &["md:raid0"], &["-d", "raid1"], 2),
         ] {
             assert_eq!(of(filesystem, layers, mkfs, devices), None, "{filesystem} {layers:?} {mkfs:?}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_copies_can_be_scrubbed_where_its_kernel_can() {
+        for (filesystem, mkfs, can) in [
+            ("btrfs", "-draid1", true),
+            ("zfs", "mirror", true),
+            ("bcachefs", "--replicas=2", false),
+            ("ext4", "", false),
+        ] {
+            let words = mkfs.split_whitespace().map(str::to_owned).collect();
+            let candidate = Candidate { mkfs: words, ..Candidate::with_defaults(filesystem) };
+            assert_eq!(can_be_scrubbed(&candidate, 2), can, "{filesystem}");
         }
     }
 }

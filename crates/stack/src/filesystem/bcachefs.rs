@@ -1,5 +1,6 @@
 //! bcachefs.
 
+use super::copies::{CopyPrograms, ProfileWords};
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
@@ -35,6 +36,18 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
     ],
     takes_several: true,
     joins_devices: true,
+    copies: Some(CopyPrograms {
+        said_as: ProfileWords::CopyCounts,
+        forget: &[],
+        // The copies are made on the new device before the missing one is given up.
+        rebuild: &[
+            &["bcachefs", "device", "add", "-f", "{mount}", "{device}"],
+            &["bcachefs", "data", "rereplicate", "{mount}"],
+            &["bcachefs", "device", "remove", "-f", "{index}", "{mount}"],
+        ],
+        // `bcachefs data scrub` came with Linux 6.15.
+        scrub: None,
+    }),
     // There is no way back to one but copying.
     snapshots: Some(SnapshotPrograms {
         create: &["bcachefs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],

@@ -1,5 +1,6 @@
 //! Btrfs.
 
+use super::copies::{CopyPrograms, ProfileWords};
 use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
@@ -29,6 +30,17 @@ pub(super) static BTRFS: Filesystem = Filesystem {
     takes_several: true,
     // Through it devices are registered.
     nodes: &["/dev/btrfs-control"],
+    copies: Some(CopyPrograms {
+        said_as: ProfileWords::RaidLevels,
+        // Each by its name, so that devices of other filesystems stay registered.
+        forget: &["btrfs", "device", "scan", "--forget", "{device}"],
+        // Data written while a device was missing have one copy; the second command restores their profile.
+        rebuild: &[
+            &["btrfs", "replace", "start", "-B", "-f", "{number}", "{device}", "{mount}"],
+            &["btrfs", "balance", "start", "-dconvert={data},soft", "-mconvert={metadata},soft", "{mount}"],
+        ],
+        scrub: Some(&["btrfs", "scrub", "start", "-B", "{mount}"]),
+    }),
     snapshots: Some(SnapshotPrograms {
         create: &["btrfs", "subvolume", "snapshot", "-r", "{mount}", "{mount}/.snapshot-{id}"],
         told: false,

@@ -17,6 +17,7 @@
 
 mod bcachefs;
 mod btrfs;
+mod copies;
 mod directory;
 mod exfat;
 mod exit;
@@ -49,6 +50,7 @@ mod vfat;
 mod xfs;
 mod zfs;
 
+pub use copies::{CopyNames, CopyPrograms, ProfileWords, Profiles};
 pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, KernelVersion, Mainline, Property};

@@ -2,6 +2,7 @@
 
 use fsverdict_disk::device::Action;
 
+use super::copies::CopyPrograms;
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
 use super::known_options::KnownOptions;
@@ -66,6 +67,8 @@ pub struct Filesystem {
     pub nodes: &'static [&'static str],
     /// The programs of the pool it lies in, if it lies in one.
     pub pool: Option<PoolPrograms>,
+    /// How it is used without one of its devices, if it keeps copies on several and lies in no pool.
+    pub copies: Option<CopyPrograms>,
     /// The part of it that can lie on a separate device.
     pub apart: &'static [ApartDevice],
     /// How it keeps a state of itself, where it can.
@@ -187,6 +190,7 @@ impl Filesystem {
         joins_devices: false,
         nodes: &[],
         pool: None,
+        copies: None,
         apart: &[],
         snapshots: None,
         options: KnownOptions::NONE,

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_judgement::plan::ArrayState;
 use fsverdict_linux::sandbox::program::{Program, require_success};
+use fsverdict_stack::filesystem::CopyNames;
 
 use super::super::error::TrialError;
-use super::super::redundancy::{Profiles, Redundancy};
+use super::super::redundancy::Redundancy;
 use super::super::tools::{EMPTY, Trade};
 use super::Stack;
 
@@ -73,13 +74,16 @@ impl Stack<'_> {
                 let array_nodes: Vec<PathBuf> =
                     self.top_devices().into_iter().filter(|top| !top.apart).map(|top| top.path).collect();
                 self.unmount_filesystem()?;
-                // Each by its name, so that devices of other filesystems stay registered.
-                for path in &array_nodes {
+                let forget = self.filesystem.copies.map_or(&[][..], |copies| copies.forget);
+                for path in array_nodes.iter().filter(|_| !forget.is_empty()) {
                     let path = path.to_string_lossy();
-                    self.run_tool("forget a device", &["btrfs", "device", "scan", "--forget", &path])?;
+                    let words: Vec<String> =
+                        forget.iter().map(|word| word.replace("{device}", &path)).collect();
+                    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                    self.run_tool("forget a device", &words)?;
                 }
                 if let Some(last) = array_nodes.last() {
-                    // Wiped, because btrfs would otherwise take it for a part of the mounted filesystem.
+                    // Wiped, because it would otherwise be taken for a part of the mounted filesystem.
                     self.run_tool(
                         "forget what was on it",
                         &["wipefs", "--all", "--quiet", &last.to_string_lossy()],
@@ -135,28 +139,26 @@ impl Stack<'_> {
                     .map_err(TrialError::io_error("begin to compare what is on the devices"))?;
                 wait_for_array(&node, self.limit, is_idle)
             }
-            (Redundancy::Own(Profiles { data, metadata }), ArrayState::Rebuilding) => {
-                let number = self.arrangement.filesystem_devices().count().to_string();
-                let convert = [format!("-dconvert={data},soft"), format!("-mconvert={metadata},soft")];
-                let [data, metadata] = &convert;
-                // Data written while a device was missing have one copy; the second command restores their profile.
-                let lines: [&[&str]; 2] = [
-                    &["btrfs", "replace", "start", "-B", "-f", &number, &missing, mount],
-                    &["btrfs", "balance", "start", data, metadata, mount],
-                ];
-                run_all("rebuild", &lines, self.limit)
+            (Redundancy::Own(profiles), state) => {
+                let number = self.arrangement.filesystem_devices().count();
+                let names = CopyNames { device: &missing, number, mount, profiles: &profiles };
+                let copies = self.filesystem.copies;
+                let (step, lines) = match state {
+                    ArrayState::Scrubbing => {
+                        ("scrub", copies.and_then(|copies| copies.scrub).into_iter().collect())
+                    }
+                    _ => ("rebuild", copies.map_or(Vec::new(), |copies| copies.rebuild.to_vec())),
+                };
+                run_all(step, lines.into_iter().map(|line| names.put_in(line)).collect(), self.limit)
             }
             (Redundancy::Pool(pool), ArrayState::Rebuilding) => {
                 let (name, node) = (self.pool_name(), self.node_in_pool(Path::new(&*missing)));
                 let line = [pool.replace, &[&name, &node]].concat();
-                run_all("rebuild", &[&line], self.limit)
+                run_all("rebuild", vec![owned(&line)], self.limit)
             }
             (Redundancy::Pool(pool), ArrayState::Scrubbing) => {
                 let name = self.pool_name();
-                run_all("scrub", &[&[pool.scrub, &[&name]].concat()], self.limit)
-            }
-            (Redundancy::Own(_), ArrayState::Scrubbing) => {
-                run_all("scrub", &[&["btrfs", "scrub", "start", "-B", mount]], self.limit)
+                run_all("scrub", vec![owned(&[pool.scrub, &[&name]].concat())], self.limit)
             }
         };
         self.beside = Some(WorkBeside { began, ended });
@@ -179,12 +181,12 @@ impl Stack<'_> {
 /// Runs these programs one after the other, up to the first that fails.
 fn run_all(
     step: &'static str,
-    lines: &[&[&str]],
+    lines: Vec<Vec<String>>,
     limit: Duration,
 ) -> JoinHandle<Result<WorkEnd, TrialError>> {
     let programs: Vec<Program> = lines
-        .iter()
-        .map(|line| Program::new(line.iter().copied()).with_time_limit(limit).in_folder(Path::new(EMPTY)))
+        .into_iter()
+        .map(|line| Program::new(line).with_time_limit(limit).in_folder(Path::new(EMPTY)))
         .collect();
     std::thread::spawn(move || {
         let mut records = Vec::new();
@@ -198,6 +200,10 @@ fn run_all(
         }
         Ok(WorkEnd { at: Instant::now(), records })
     })
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Looks after an array until this is so.
