@@ -13,7 +13,7 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
     CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
 };
-use fsverdict_text::rough_duration_text;
+use fsverdict_text::{join_names, rough_duration_text};
 use no_verdict::{explain_no_verdict, names_are};
 
 /// The most candidates that led and failed which get a sentence of their own.
@@ -78,7 +78,27 @@ pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
             }
         }
     });
-    format!("{without}{}{tied}{next}.", goal_words::recommend_leader(judged, leader))
+    let reversed = describe_reversal(judged);
+    format!("{without}{}{tied}{next}.{reversed}", goal_words::recommend_leader(judged, leader))
+}
+
+/// The candidates that a real device may put first, as a sentence after others; empty if the models' errors are too small for that.
+fn describe_reversal(judged: &Judgement<'_>) -> String {
+    let reversed = judged.verdict.limits.iter().find_map(|limit| match limit {
+        Limit::ModelsMayReverse { others, factor, .. } => Some((others, factor)),
+        _ => None,
+    });
+    reversed.map_or(String::new(), |(others, factor)| write_reversal(others, *factor))
+}
+
+/// The sentence on candidates, each with how many times as long it took, in whose ratios the models may be wrong by this factor.
+fn write_reversal(others: &[(String, f64)], factor: f64) -> String {
+    let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
+    format!(
+        " A real device and processor may put {} first: the models may be wrong by {} in such a comparison.",
+        join_names(&names, 3, "or"),
+        percent(factor - 1.0)
+    )
 }
 
 /// Whether the table beside the sentence shows the ratio as less than the leader's 1.00.
@@ -243,4 +263,18 @@ pub(super) fn count_candidates(judged: &Judgement<'_>) -> String {
 fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
     let total = goal_words::describe_total(judged, &rank.candidate);
     total.map_or(String::new(), |total| format!(" with {total} {}", goal_words::of_what(judged)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_reversal;
+
+    #[test]
+    fn candidates_that_a_real_device_may_put_first_are_named() {
+        let others = [("ext4".to_owned(), 1.43), ("btrfs".to_owned(), 1.45)];
+        assert_eq!(
+            write_reversal(&others, 1.47),
+            " A real device and processor may put ext4 or btrfs first: the models may be wrong by 47% in such a comparison."
+        );
+    }
 }

@@ -68,7 +68,12 @@ pub(super) fn list_limits(judged: &Judgement<'_>) -> Vec<String> {
     let compared = list_measured(judged);
     let tilted = cautions.iter().filter_map(|caution| Some(caution.free_work_of_some(&compared)?.to_owned()));
     let fast_by_that = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
-    let limits = judged.verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS);
+    // The first sentence of a recommendation says this itself.
+    let is_said = |limit: &&Limit| {
+        judged.verdict.outcome != Outcome::Undecided && matches!(limit, Limit::ModelsMayReverse { .. })
+    };
+    let limits = judged.verdict.limits.iter().filter(|limit| !is_said(limit));
+    let limits = limits.map(Limit::to_string).take(MOST_LIMITS);
     from_memory::write_sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()
 }
 

@@ -131,7 +131,7 @@ fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
     ))
 }
 
-const OF_ARRAYS: &str = "`fsverdict ask nas` compares mirrors of two disks; other arrays, and other work on them, are named in a plan: docs/reference/layers.md";
+const OF_ARRAYS: &str = "`fsverdict ask nas`, and `fsverdict ask 'nas with zfs'`, compare mirrors of two disks; other arrays, and other work on them, are named in a plan: docs/reference/layers.md";
 
 /// How to say what such words were probably meant for. To leave them out may turn the question round.
 fn hint_for(doubts: &[String]) -> String {

@@ -10,7 +10,7 @@ pub(super) const FILLING: &str = "\
     format formatted setup set up get give gets make makes slow slower quick quickly always time day days going run runs \
     running happy know tell say think suited suitable suits recommend recommended recommendation advice difference thanks hi hello question \
     one ones this these those them they plain style disk disks way ways own you your data stays stay old new cheap \
-    mkfs option options";
+    mkfs option options + &";
 
 /// Between `on` and the device.
 pub(super) const BEFORE_DEVICE: &str = "\
