@@ -130,6 +130,9 @@ impl Protection {
     }
 }
 
+/// The most features by which levels differ for which a title says of each whether it is there.
+const MOST_NAMED: usize = 2;
+
 /// How a plan wants its candidates ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grouping {
@@ -209,7 +212,11 @@ impl Plan {
                 true => feature.feature_words().present,
                 false => feature.feature_words().absent,
             };
-            let title = varying.iter().map(words).collect::<Vec<_>>().join(", ");
+            // Of many features, those that a level lacks would hide the ones that it has.
+            let is_named =
+                |feature: &&ProtectionFeature| varying.len() <= MOST_NAMED || protection.has(**feature);
+            let title = varying.iter().filter(is_named).map(words).collect::<Vec<_>>().join(", ");
+            let title = if title.is_empty() { "usual protection".to_owned() } else { title };
             ProtectionGroup { title, protection }
         };
         levels.into_iter().map(group).collect()
@@ -246,6 +253,12 @@ mod tests {
                 "unencrypted, not crash-safe",
                 "encrypted, not crash-safe"
             ]
+        );
+        assert_eq!(
+            group_titles(
+                &json!({ "a": ["duplicated_data"], "b": ["not_crash_safe"], "c": ["encrypted", "no_flushes"] })
+            ),
+            ["usual protection", "two copies of data", "not crash-safe", "encrypted, without flushes"]
         );
         // What all have distinguishes none.
         let levels = json!({
