@@ -207,7 +207,7 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("MKFS", "lacks `claim`"),
         ("MKFS\nfigures = { ext4 = 1 }\nclaim = { spread = 2 }", "`figures` need a `unit`"),
         ("MKFS\nclaim = { alike = [\"a\", \"b\"], within = 0.1, by = 2 }", "`by` does not go with `alike`"),
-        ("MKFS\nclaim = { better = [\"a\"], than = [\"b\"], by = 0.5 }", "a factor of 1 or more"),
+        ("MKFS\nclaim = { better = [\"a\"], than = [\"b\"], by = 0.05 }", "a factor of 0.1 or more"),
         ("MKFS\nclaim = { reach = [\"a\"], share = 0.9 }", "a share of what?"),
         ("MKFS\nclaim = { reach = [\"a\"], share = 0.9, of_metric = \"sped\" }", "there is no metric `sped`"),
         ("[protocol]\nlegacy = \"bestof\"", "there is no legacy estimator `bestof`"),

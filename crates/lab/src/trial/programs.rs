@@ -47,6 +47,11 @@ impl TrialNames {
         filesystem_tops.map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
+    /// The same with those that options name, which are parts of a filesystem that joins its devices.
+    fn joined_paths(&self) -> Vec<String> {
+        self.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect()
+    }
+
     /// The device that programs are given: the first of these, or the one that names the pool.
     fn first_device<'a>(&'a self, own: &'a [String]) -> &'a str {
         self.names_pool.as_ref().or(own.first()).map_or("", String::as_str)
@@ -137,7 +142,7 @@ impl Programs<'_> {
             }
             Line::Mount => {
                 let source = match self.filesystem.joins_devices {
-                    true => self.filesystem.mounted_as_all(&own),
+                    true => self.filesystem.mounted_as_all(&names.joined_paths()),
                     false => self.filesystem.mounted_as(top),
                 };
                 Some(self.mount_options(names).argv(&source, mount))
@@ -155,7 +160,7 @@ impl Programs<'_> {
                 }
                 argv.extend(device);
                 if self.filesystem.joins_devices {
-                    argv.extend(own.iter().skip(1).cloned());
+                    argv.extend(names.joined_paths().into_iter().skip(1));
                 }
                 Some(argv)
             }
@@ -197,6 +202,12 @@ impl Programs<'_> {
         if let Some(pool) = &self.filesystem.pool {
             chosen.splice(0..0, pool.key_words(&self.candidate.mkfs, POOL_KEY));
         }
+        if let Some((asks, without)) = self.filesystem.asks_for_key
+            && chosen.iter().any(|word| word == asks)
+            && !chosen.iter().any(|word| word == without)
+        {
+            chosen.push(without.to_owned());
+        }
         if sealed { self.filesystem.for_large_sectors(&chosen) } else { chosen }
     }
 
@@ -230,5 +241,50 @@ impl Programs<'_> {
     /// The garbage collector that the candidate asks for.
     pub(super) fn cleaner(&self) -> Option<Cleaner> {
         self.filesystem.mount_options(&self.candidate.mount).cleaner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, NamedTop, Programs, TrialNames};
+    use fsverdict_judgement::plan::Candidate;
+    use fsverdict_stack::filesystem::find_filesystem;
+
+    /// The command line of a candidate on two devices, of which its options name the second if it `is_named`.
+    fn argv(filesystem: &str, mkfs: &str, line: Line, is_named: bool) -> String {
+        let words = mkfs.split_whitespace().map(str::to_owned).collect();
+        let candidate = Candidate { mkfs: words, ..Candidate::with_defaults(filesystem) };
+        let top = |device: usize, apart| NamedTop { device, apart, path: format!("/dev/vd{device}").into() };
+        let names = TrialNames {
+            tops: vec![top(1, false), top(2, is_named)],
+            names_pool: None,
+            degraded: false,
+            sealed: false,
+            mount: "/m",
+        };
+        let programs = Programs { candidate: &candidate, filesystem: find_filesystem(filesystem).unwrap() };
+        programs.argv_for(line, &names).unwrap().join(" ")
+    }
+
+    #[test]
+    fn devices_that_labels_name_are_parts_of_a_filesystem_that_joins_them() {
+        let mkfs = "--label=slow.a {device.2} --label=fast.a";
+        let of = |line| argv("bcachefs", mkfs, line, true);
+        assert!(
+            of(Line::Mkfs).ends_with("--label=slow.a /dev/vd2 --label=fast.a /dev/vd1"),
+            "{}",
+            of(Line::Mkfs)
+        );
+        assert_eq!(of(Line::Mount), "mount -i -t bcachefs /dev/vd1:/dev/vd2 /m");
+        assert!(of(Line::Check).ends_with("/dev/vd1 /dev/vd2"), "{}", of(Line::Check));
+        // A log on a device of its own is no part of xfs.
+        let log = argv("xfs", "-l logdev={device.2}", Line::Mkfs, true);
+        assert!(log.ends_with("logdev=/dev/vd2 /dev/vd1"), "{log}");
+    }
+
+    #[test]
+    fn a_trial_types_no_passphrase() {
+        let once = |mkfs: &str| argv("bcachefs", mkfs, Line::Mkfs, false).matches("--no_passphrase").count();
+        assert_eq!([once("--encrypted"), once("--encrypted --no_passphrase"), once("")], [1, 1, 0]);
     }
 }

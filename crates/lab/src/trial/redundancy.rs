@@ -34,7 +34,9 @@ impl Redundancy {
             if let Some(pool) = &filesystem.pool {
                 return (several && pool.is_redundant(&candidate.mkfs)).then_some(Redundancy::Pool(pool));
             }
-            let copies = filesystem.copies.filter(|_| several)?;
+            // Where options name devices, their numbers are not those of the plan.
+            let named = filesystem.joins_devices && arrangement.tops.iter().any(|top| top.apart);
+            let copies = filesystem.copies.filter(|_| several && !named)?;
             copies.profiles(&candidate.mkfs).map(Redundancy::Own)
         })
     }

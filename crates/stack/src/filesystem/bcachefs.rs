@@ -36,6 +36,8 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
     ],
     takes_several: true,
     joins_devices: true,
+    // The key then lies in the superblock as it is, and all else is as with a passphrase (bcachefs(8)).
+    asks_for_key: Some(("--encrypted", "--no_passphrase")),
     copies: Some(CopyPrograms {
         said_as: ProfileWords::CopyCounts,
         forget: &[],

@@ -67,6 +67,8 @@ pub struct Filesystem {
     pub nodes: &'static [&'static str],
     /// The programs of the pool it lies in, if it lies in one.
     pub pool: Option<PoolPrograms>,
+    /// Words of mkfs that ask for a key, and a word with which they do not: a trial has no secrets.
+    pub asks_for_key: Option<(&'static str, &'static str)>,
     /// How it is used without one of its devices, if it keeps copies on several and lies in no pool.
     pub copies: Option<CopyPrograms>,
     /// The part of it that can lie on a separate device.
@@ -190,6 +192,7 @@ impl Filesystem {
         joins_devices: false,
         nodes: &[],
         pool: None,
+        asks_for_key: None,
         copies: None,
         apart: &[],
         snapshots: None,

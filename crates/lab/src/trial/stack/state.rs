@@ -83,7 +83,7 @@ impl Stack<'_> {
         if !self.filesystem.joins_devices {
             return Vec::new();
         }
-        let tops = self.top_devices().into_iter().filter(|top| !top.apart).skip(1);
+        let tops = self.top_devices().into_iter().skip(1);
         tops.map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
