@@ -143,6 +143,18 @@ fn a_tree_lives_from_writing_to_removal() {
 }
 
 /// How often the main call was timed.
+/// The last look at what a trial left finds whatever stands in the place of a removed folder.
+#[test]
+fn what_was_removed_and_is_there_again_is_found() {
+    let mut bench = Bench::new(&tree(40, 100_000));
+    bench.at("data", "tree.write").unwrap();
+    bench.at("data", "tree.remove").unwrap();
+    bench.verify_all().unwrap();
+    fs::create_dir(bench.mount().join("data")).unwrap();
+    let error = bench.verify_all().unwrap_err().to_string();
+    assert!(error.contains("something") && error.contains("nothing"), "{error}");
+}
+
 fn calls(done: &OperationResult) -> u64 {
     let histograms = done.histograms();
     let main = histograms.iter().find(|histogram| histogram.call == done.main_call).unwrap();

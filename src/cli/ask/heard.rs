@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fsverdict_judgement::plan::{Preset, RequiredProperty};
-use fsverdict_text::Reason;
 
 use super::asides::{hear_layers, pass_over_asides};
 use super::features::Feature;
@@ -15,7 +14,7 @@ use super::heard_devices::{hear_array, hear_devices};
 use super::heard_requirements::hear_requirements;
 use super::heard_throughput::{ThroughputLimit, hear_throughputs};
 use super::heard_work::{HeardWork, HeardWorks, hear_works, work_within};
-use super::outside::find_outside;
+use super::outside::{Outside, find_outside};
 use super::sentence::{Said, Sentence};
 use super::vocabulary::{COST_PHRASES, FILLING};
 
@@ -46,7 +45,7 @@ pub(super) struct HeardQuestion {
     /// Those of the unknown words that are one side of a choice.
     pub(super) unknown_choices: Vec<String>,
     /// What no question is about.
-    pub(super) outside: Option<Reason>,
+    pub(super) outside: Option<Outside>,
 }
 
 /// Makes sense of the arguments, each of which may be a sentence.
@@ -95,7 +94,9 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     // The cost of a feature is a work of its own if a preset measures it.
     for said in std::mem::take(&mut heard.candidates.compared) {
         let is_work = !has_work && heard.work.is_none() && becomes_work(&said.words, &mut heard);
-        if !is_work {
+        // Candidates with options are not those that the preset measures.
+        let has_options = heard.candidates.named.iter().any(|one| !one.value.options.is_empty());
+        if !is_work || has_options {
             heard.candidates.compared.push(said);
         }
     }

@@ -133,6 +133,12 @@ impl CandidateScan {
         if known.is_none() && !is_in(name, NOT_TRIED) {
             return None;
         }
+        // UFS is a filesystem of BSD, and the flash of a telephone.
+        if name == "ufs"
+            && (0..sentence.len()).any(|at| sentence.is(at, "storage flash phone phones phone's android"))
+        {
+            return None;
+        }
         let is_listed = matches!(self.last, Some((LastSaid::Filesystem, last)) if last + 2 == at)
             && sentence.is_before(at, "and or nor");
         let goes_on = is_listed

@@ -10,6 +10,16 @@ use super::words::{device_called, is_model, must_called, preset_called};
 pub(super) fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said<u32>>) {
     let mut devices = Vec::new();
     let mut device_count = None;
+    // `from an ssd to a usb disk`: what is read from is not written.
+    for at in 0..sentence.len() {
+        let from = if sentence.is(at + 1, "a an my the") { at + 2 } else { at + 1 };
+        let source = sentence.longest(from, |word| device_called(word, false)).map(|(range, _)| range);
+        if let Some(range) =
+            source.filter(|range| sentence.is(at, "from") && sentence.is(range.end, "to onto"))
+        {
+            sentence.pass_over(at..range.end);
+        }
+    }
     let first_behind =
         |sentence: &Sentence, at: usize| (at + 1..sentence.len()).find(|at| !sentence.is(*at, BEFORE_DEVICE));
     for at in 0..sentence.len() {

@@ -32,6 +32,9 @@ impl CandidateScan {
             "versus defaults",
             "versus the default",
         ];
+        if let Some(next) = self.same_without(sentence, at) {
+            return Some(next);
+        }
         let phrase = sentence.phrase(at, WITHOUT)?;
         self.last.filter(|last| *last == (LastSaid::Option, at))?;
         if feature_here(sentence, phrase.end, false).is_some() {
@@ -40,6 +43,21 @@ impl CandidateScan {
         let words = sentence.take(phrase.clone());
         self.add_options(HeardOptions::default(), words, true);
         Some(phrase.end)
+    }
+
+    /// `ext4 with bigalloc vs ext4 without`: the second is ext4 as it is made.
+    fn same_without(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
+        let ends =
+            at + 1 >= sentence.len() || sentence.begins_clause(at + 1) || sentence.is(at + 1, "it for on in");
+        let (last, before) = self.heard.named.split_last()?;
+        let is_same = |said: &&Said<HeardCandidate>| {
+            said.value.filesystem.name == last.value.filesystem.name && !said.value.options.is_empty()
+        };
+        let is_plain = last.value.options.is_empty() && before.iter().any(|said| is_same(&said));
+        (sentence.is(at, "without") && ends && is_plain).then_some(())?;
+        let words = sentence.take(at..at + 1);
+        self.add_options(HeardOptions::default(), words, false);
+        Some(at + 1)
     }
 
     /// `with and without noatime`: candidates with the option, and without.
@@ -88,8 +106,10 @@ impl CandidateScan {
 
     /// Whether these options are another value for the option before the word that compares.
     pub(super) fn is_alternative(&self, sentence: &Sentence, at: usize, options: &HeardOptions) -> bool {
-        self.is_compared_with_option(sentence, at)
-            && self.last_options().is_some_and(|last| kind_of(&last) == kind_of(options))
+        let is_again = self.last_options().is_some_and(|last| sets_again(&last, options));
+        is_again
+            || self.is_compared_with_option(sentence, at)
+                && self.last_options().is_some_and(|last| kind_of(&last) == kind_of(options))
     }
 
     /// Whether nothing but a word that compares stands between the option that was said last and this place.
@@ -106,6 +126,8 @@ impl CandidateScan {
     }
 
     pub(super) fn add_options(&mut self, options: HeardOptions, words: String, is_alternative: bool) {
+        let is_alternative =
+            is_alternative || self.last_options().is_some_and(|last| sets_again(&last, &options));
         match (self.heard.named.last_mut(), is_alternative) {
             (Some(said), true) => {
                 let (filesystem, words) = (said.value.filesystem, format!("… {words}"));
@@ -130,6 +152,16 @@ impl CandidateScan {
 fn is_mount_word(word: &str) -> bool {
     const ALSO_ELSEWHERE: &str = "ssd sync flush sparse conv acl prealloc compress barrier integrity dirsync discard= order= hash= mode=";
     !is_in(word, ALSO_ELSEWHERE)
+}
+
+/// Whether both have a value for the same option of mount: no candidate has two.
+fn sets_again(last: &HeardOptions, options: &HeardOptions) -> bool {
+    let keys = |options: &HeardOptions| -> Vec<String> {
+        let valued = options.mount.iter().filter_map(|option| option.split_once('='));
+        valued.map(|(key, _)| key.to_owned()).collect()
+    };
+    let said = keys(last);
+    keys(options).iter().any(|key| said.contains(key))
 }
 
 /// The setting that the last of these options changes: `data`, `-b`, or when accesses are recorded.

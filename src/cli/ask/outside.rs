@@ -14,6 +14,17 @@ struct OutsideSubject {
     hint: &'static str,
 }
 
+/// What no question can be about.
+#[derive(Debug)]
+pub(super) struct Outside {
+    pub(super) reason: Reason,
+    /// Whether the words only describe a work, where one is named: `video editing, mostly sequential`.
+    pub(super) describes_work: bool,
+}
+
+/// The first phrase of the subject whose words may describe a work.
+const ACCESSES: &str = "random * reads";
+
 const SUBJECTS: &[OutsideSubject] = &[
     OutsideSubject {
         phrases: &["dedup", "dedupe", "deduplication", "deduplicate", "duperemove", "bees"],
@@ -21,7 +32,7 @@ const SUBJECTS: &[OutsideSubject] = &[
     },
     OutsideSubject {
         phrases: &["fstrim", "trim"],
-        hint: "the mount option is compared by `ext4 with and without discard for mail`; fstrim is a command of a plan",
+        hint: "the mount option is compared by `ext4 with and without discard for mail on ssd`; fstrim is a command of a plan",
     },
     OutsideSubject {
         phrases: &["should i buy", "to buy", "buy", "purchase"],
@@ -186,7 +197,8 @@ const JOURNAL_APART: &str = "a journal on a device of its own is named in a plan
 const SERVICES: &str = "nfs samba smb cifs iscsi ftp sftp webdav ssh afp";
 
 /// The words of the sentence that no question can be about, with the hints for them; `None` if there are none.
-pub(super) fn find_outside(sentence: &Sentence) -> Option<Reason> {
+pub(super) fn find_outside(sentence: &Sentence) -> Option<Outside> {
+    let mut describes_work = true;
     let mut words: Vec<String> = Vec::new();
     let mut hints: Vec<&str> = Vec::new();
     let mut add = |said: String, hint| {
@@ -198,13 +210,15 @@ pub(super) fn find_outside(sentence: &Sentence) -> Option<Reason> {
     let mut at = 0;
     while at < sentence.len() {
         let found =
-            SUBJECTS.iter().find_map(|subject| Some((sentence.phrase(at, subject.phrases)?, subject.hint)));
-        if let Some((range, hint)) = found {
+            SUBJECTS.iter().find_map(|subject| Some((sentence.phrase(at, subject.phrases)?, subject)));
+        if let Some((range, subject)) = found {
             at = range.end;
-            add(sentence.words(range), hint);
+            describes_work &= subject.phrases.first() == Some(&ACCESSES);
+            add(sentence.words(range), subject.hint);
             continue;
         }
         if sentence.is(at, SERVICES) && sentence.is(at + 1, COMPARING) && sentence.is(at + 2, SERVICES) {
+            describes_work = false;
             add(
                 sentence.words(at..at + 3),
                 "services of a network are not compared; ask about the filesystem below: `btrfs or ext4 for my nas`",
@@ -216,16 +230,23 @@ pub(super) fn find_outside(sentence: &Sentence) -> Option<Reason> {
     let apart = (0..sentence.len()).find(|at| sentence.is(*at, "separate external") && sentence.is_free(*at));
     if let (Some(journal), Some(apart)) = (journal, apart) {
         let (first, second) = (journal.min(apart), journal.max(apart));
+        describes_work = false;
         add(format!("{} … {}", sentence.original(first), sentence.original(second)), JOURNAL_APART);
     }
     if let Some((one, other)) = two_releases(sentence) {
+        describes_work = false;
         add(
             format!("{one}, {other}"),
             "a question is about one kernel; two are compared by a plan with `kernel` in its candidates: docs/guides/laboratory-kernels.md",
         );
     }
-    (!words.is_empty())
-        .then(|| Reason::new(format!("no question is about this: {}", words.join(", ")), hints.join("; ")))
+    (!words.is_empty()).then(|| Outside {
+        reason: hints.into_iter().fold(
+            Reason::plain(format!("no question is about this: {}", words.join(", "))),
+            Reason::and_hint,
+        ),
+        describes_work,
+    })
 }
 
 /// Two releases of a kernel, such as `5.15` and `6.6`, where a word for it is there.
@@ -265,7 +286,7 @@ mod tests {
             ("random 4k writes on emmc", "random 4k writes"),
             ("how long does fsck take on ext4", "fsck"),
         ] {
-            let reason = find_outside(&Sentence::new(&[said.to_owned()])).unwrap();
+            let reason = find_outside(&Sentence::new(&[said.to_owned()])).unwrap().reason;
             assert_eq!(reason.what, format!("no question is about this: {named}"), "{said}");
             assert!(!reason.hint.is_empty());
         }

@@ -56,6 +56,28 @@ fn line_of(Understood { question, time }: &Understood) -> String {
     fields.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
+/// The candidates of the plan that a question becomes.
+fn tried(said: &str) -> Vec<String> {
+    let question = understood(said).unwrap_or_else(|error| panic!("{said}: {error}")).question;
+    let asked =
+        AskedPlan::of(&question, Overrides::default()).unwrap_or_else(|error| panic!("{said}: {error}"));
+    asked.plan.candidates.into_iter().map(|candidate| candidate.name).collect()
+}
+
+#[test]
+fn what_was_named_and_left_out_is_what_is_tried() {
+    for (said, names) in [
+        ("mail on ssd, not btrfs", &["ext4", "xfs", "f2fs"][..]),
+        ("mail on ssd: anything but ext4 and f2fs", &["xfs", "btrfs"]),
+        ("mail on ssd: ext4 or xfs or btrfs, no btrfs", &["ext4", "xfs"]),
+        ("lvm thin vs btrfs snapshots on ssd", &["btrfs", "ext4+lvm:thin", "xfs+lvm:thin"]),
+        ("btrfs compress=lzo vs no compression for git", &["btrfs:compress=lzo", "btrfs"]),
+        ("ext4 with and without journal for failed-writes", &["ext4", "ext4:^has_journal"]),
+    ] {
+        assert_eq!(tried(said), names, "{said}");
+    }
+}
+
 #[test]
 fn questions_are_understood_as_a_human_would_or_asked_back() {
     let (mut wrong, mut count) = (Vec::new(), 0);

@@ -30,8 +30,9 @@ pub(super) struct Understood {
 pub(super) fn understand(arguments: &AskArguments, there: bool) -> Result<Understood, CliError> {
     let mut heard = hear(&arguments.words, arguments.work.is_some());
     refuse_unavailable(&heard)?;
-    if let Some(outside) = heard.outside.take() {
-        return Err(CliError::Usage(outside));
+    let is_described = heard.work.is_some() || arguments.work.is_some() || !heard.near.is_empty();
+    if let Some(outside) = heard.outside.take_if(|outside| !outside.describes_work || !is_described) {
+        return Err(CliError::Usage(outside.reason));
     }
     let faults = if arguments.work.is_none() { take_faults(&mut heard) } else { Vec::new() };
     // If no work was found, the error below says so.
@@ -113,28 +114,29 @@ fn not_understood(doubts: &[String], heard: &HeardQuestion) -> CliError {
     let nearest = once_each(heard.near.iter().map(|said| said.value.name));
     // A command that is ready to be run would leave out what else was asked.
     let names_array = heard.other_works.iter().any(|said| said.words.to_lowercase().contains("raid"));
-    let hint = if names_array {
-        OF_ARRAYS.to_owned()
+    let hints = if names_array {
+        vec![OF_ARRAYS.to_owned()]
     } else if !heard.other_works.is_empty() {
-        format!(
+        vec![format!(
             "one question is about one work: say the words of one of them, {}, and the rest as it is",
             listing(&works, works.len())
-        )
+        )]
     } else if nearest.is_empty() {
-        hint_for(doubts)
+        hints_for(doubts)
     } else {
-        format!("nearest to that: {}; say it in its place, or leave it out", listing(&nearest, nearest.len()))
+        vec![format!(
+            "nearest to that: {}; say it in its place, or leave it out",
+            listing(&nearest, nearest.len())
+        )]
     };
-    CliError::Usage(Reason::new(
-        format!("not understood as part of one question: {}", doubts.join(", ")),
-        hint,
-    ))
+    let reason = Reason::plain(format!("not understood as part of one question: {}", doubts.join(", ")));
+    CliError::Usage(hints.into_iter().fold(reason, Reason::and_hint))
 }
 
 const OF_ARRAYS: &str = "`fsverdict ask nas`, and `fsverdict ask 'nas with zfs'`, compare mirrors of two disks; other arrays, and other work on them, are named in a plan: docs/reference/layers.md";
 
 /// How to say what such words were probably meant for. To leave them out may turn the question round.
-fn hint_for(doubts: &[String]) -> String {
+fn hints_for(doubts: &[String]) -> Vec<String> {
     const COMPARE: &str = "against compared comparing only instead";
     let is_any = |is: &dyn Fn(&str) -> bool| doubts.iter().any(|doubt| is(&doubt.to_lowercase()));
     let has_unit = |word: &str| word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(':');
@@ -186,10 +188,11 @@ fn hint_for(doubts: &[String]) -> String {
             "two are compared by `ext4 or xfs`, a feature by `with and without encryption`; what snapshots cost is `fsverdict ask snapshots`",
         ),
     ];
-    let ways: Vec<&str> = ways.iter().filter(|(applies, _)| *applies).map(|(_, way)| *way).collect();
-    match ways.as_slice() {
-        [] => "say it otherwise; `fsverdict ask --help` has examples".to_owned(),
-        some => some.join("; "),
+    let ways: Vec<String> =
+        ways.iter().filter(|(applies, _)| *applies).map(|(_, way)| (*way).to_owned()).collect();
+    match ways.is_empty() {
+        true => vec!["say it otherwise; `fsverdict ask --help` has examples".to_owned()],
+        false => ways,
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) const ALSO_CALLED: &[(&str, &str)] =
 
 /// Filesystems that people ask about, and that fsverdict does not try by name.
 pub(super) const NOT_TRIED: &str = "\
-    apfs hfs hfs+ refs ufs ocfs2 gfs2 ceph cephfs lustre glusterfs beegfs moosefs sshfs \
+    apfs hfs hfs+ refs ufs hammer hammer2 lfs ffs minix bfs wafl vmfs ocfs2 gfs2 ceph cephfs lustre glusterfs beegfs moosefs sshfs \
     squashfs erofs cramfs romfs ubifs jffs2 yaffs yaffs2 tmpfs ramfs mergerfs unionfs snapraid udf iso9660 ltfs";
 
 /// Words before something that is not wanted.
