@@ -142,7 +142,6 @@ fn a_tree_lives_from_writing_to_removal() {
     bench.verify_all().unwrap();
 }
 
-/// How often the main call was timed.
 /// The last look at what a trial left finds whatever stands in the place of a removed folder.
 #[test]
 fn what_was_removed_and_is_there_again_is_found() {
@@ -155,6 +154,7 @@ fn what_was_removed_and_is_there_again_is_found() {
     assert!(error.contains("something") && error.contains("nothing"), "{error}");
 }
 
+/// How often the main call was timed.
 fn calls(done: &OperationResult) -> u64 {
     let histograms = done.histograms();
     let main = histograms.iter().find(|histogram| histogram.call == done.main_call).unwrap();

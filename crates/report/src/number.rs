@@ -237,7 +237,6 @@ mod tests {
         assert_eq!(times_within(&Estimate { point: 1.234, low: None, high: None, n: 3 }), "1.23");
     }
 
-    /// "takes 1.00 (0.94 to 1.05) times as long" says of two that they differ, and by nothing.
     #[test]
     fn candidates_are_alike_where_no_end_of_the_interval_matters() {
         let is = |low, high| is_alike(&Estimate { point: 1.0, low: Some(low), high: Some(high), n: 5 }, 0.03);
@@ -246,6 +245,7 @@ mod tests {
         assert!(!is_alike(&Estimate { point: 1.0, low: None, high: None, n: 1 }, 0.03));
     }
 
+    /// "takes 1.00 (0.94 to 1.05) times as long" says of two that they differ, and by nothing.
     #[test]
     fn what_reads_one_and_may_be_it_is_alike_within_the_farther_end() {
         let alike = |point: f64, low: f64, high: f64| {

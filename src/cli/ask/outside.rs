@@ -22,9 +22,6 @@ pub(super) struct Outside {
     pub(super) describes_work: bool,
 }
 
-/// The first phrase of the subject whose words may describe a work.
-const ACCESSES: &str = "random * reads";
-
 const SUBJECTS: &[OutsideSubject] = &[
     OutsideSubject {
         phrases: &["dedup", "dedupe", "deduplication", "deduplicate", "duperemove", "bees"],
@@ -135,28 +132,6 @@ const SUBJECTS: &[OutsideSubject] = &[
     },
     OutsideSubject {
         phrases: &[
-            "random * reads",
-            "random * writes",
-            "random reads",
-            "random writes",
-            "random read",
-            "random write",
-            "random io",
-            "random i/o",
-            "sequential reads",
-            "sequential writes",
-            "sequential write",
-            "sequential read",
-            "sequential",
-            "small writes",
-            "many writes",
-            "synchronous writes",
-            "sync writes",
-        ],
-        hint: "single kinds of access are operations of a plan (`fsverdict list operations`); `fsverdict run quick` does all of them, and a question is about a whole work: sqlite, etcd, vm",
-    },
-    OutsideSubject {
-        phrases: &[
             "streams",
             "threads",
             "writers",
@@ -191,6 +166,30 @@ const SUBJECTS: &[OutsideSubject] = &[
     },
 ];
 
+/// Kinds of access, which also describe a work.
+const ACCESSES: OutsideSubject = OutsideSubject {
+    phrases: &[
+        "random * reads",
+        "random * writes",
+        "random reads",
+        "random writes",
+        "random read",
+        "random write",
+        "random io",
+        "random i/o",
+        "sequential reads",
+        "sequential writes",
+        "sequential write",
+        "sequential read",
+        "sequential",
+        "small writes",
+        "many writes",
+        "synchronous writes",
+        "sync writes",
+    ],
+    hint: "single kinds of access are operations of a plan (`fsverdict list operations`); `fsverdict run quick` does all of them, and a question is about a whole work: sqlite, etcd, vm",
+};
+
 const JOURNAL_APART: &str = "a journal on a device of its own is named in a plan, with two devices: mkfs = \"-J device={device.2}\" (docs/reference/plan-format.md)";
 
 /// Services of a network, which a question may name (`a nas with samba`) but not compare.
@@ -209,12 +208,12 @@ pub(super) fn find_outside(sentence: &Sentence) -> Option<Outside> {
     };
     let mut at = 0;
     while at < sentence.len() {
-        let found =
-            SUBJECTS.iter().find_map(|subject| Some((sentence.phrase(at, subject.phrases)?, subject)));
-        if let Some((range, subject)) = found {
+        let begins = |subject: &OutsideSubject| Some((sentence.phrase(at, subject.phrases)?, subject.hint));
+        let other = SUBJECTS.iter().find_map(begins);
+        if let Some((range, hint)) = other.clone().or_else(|| begins(&ACCESSES)) {
+            describes_work &= other.is_none();
             at = range.end;
-            describes_work &= subject.phrases.first() == Some(&ACCESSES);
-            add(sentence.words(range), subject.hint);
+            add(sentence.words(range), hint);
             continue;
         }
         if sentence.is(at, SERVICES) && sentence.is(at + 1, COMPARING) && sentence.is(at + 2, SERVICES) {
@@ -267,7 +266,7 @@ fn two_releases(sentence: &Sentence) -> Option<(String, String)> {
 /// The questions that hints give as examples.
 #[cfg(test)]
 pub(super) fn example_questions() -> impl Iterator<Item = &'static str> {
-    let hints = SUBJECTS.iter().map(|subject| subject.hint).chain([JOURNAL_APART]);
+    let hints = SUBJECTS.iter().map(|subject| subject.hint).chain([ACCESSES.hint, JOURNAL_APART]);
     let quoted = hints.flat_map(|hint| hint.split('`').skip(1).step_by(2));
     quoted.filter(|words| !words.starts_with("fsverdict") && words.contains(" for "))
 }

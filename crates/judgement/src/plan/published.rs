@@ -289,17 +289,6 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
     }
 }
 
-/// A factor by which something is better; below 1, by which it is worse at most.
-fn read_advantage(node: &Node) -> Result<f64, Reason> {
-    match number(node)? {
-        factor if (0.1..=1e6).contains(&factor) => Ok(factor),
-        other => Err(Reason::new(
-            format!("it is a factor of 0.1 or more, but is {other}"),
-            "2 is twice as good, 0.9 is worse by a tenth at most",
-        )),
-    }
-}
-
 fn read_names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
     let TomlValue::Array(nodes) = &node.value else {
@@ -312,8 +301,17 @@ fn read_names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
 }
 
 fn read_factor(node: &Node) -> Result<f64, Reason> {
+    read_factor_from(1.0, "twice is 2", node)
+}
+
+/// A factor by which something is better; below 1, by which it is worse at most.
+fn read_advantage(node: &Node) -> Result<f64, Reason> {
+    read_factor_from(0.1, "2 is twice as good, 0.9 is worse by a tenth at most", node)
+}
+
+fn read_factor_from(least: f64, hint: &str, node: &Node) -> Result<f64, Reason> {
     match number(node)? {
-        factor if factor >= 1.0 => Ok(factor),
-        other => Err(Reason::new(format!("it is a factor of 1 or more, but is {other}"), "twice is 2")),
+        factor if factor >= least => Ok(factor),
+        other => Err(Reason::new(format!("it is a factor of {least} or more, but is {other}"), hint)),
     }
 }

@@ -47,8 +47,8 @@ impl TrialNames {
         filesystem_tops.map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
-    /// The same with those that options name, which are parts of a filesystem that joins its devices.
-    fn joined_paths(&self) -> Vec<String> {
+    /// The same with those that options name, which are parts of a pool, and of a filesystem that joins its devices.
+    fn all_paths(&self) -> Vec<String> {
         self.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect()
     }
 
@@ -125,11 +125,9 @@ impl Programs<'_> {
                 Some(self.filesystem.mkfs_argv_on(&devices, &names.put_in(&self.mkfs_options())))
             }
             Line::Import => {
-                let all: Vec<String> =
-                    names.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect();
                 let pool = self.filesystem.pool?;
                 let encrypted = pool.is_encrypted(&self.candidate.mkfs);
-                Some(pool.import_argv(&self.filesystem.mounted_as(top), &all, encrypted))
+                Some(pool.import_argv(&self.filesystem.mounted_as(top), &names.all_paths(), encrypted))
             }
             Line::Export | Line::SyncPool | Line::Scrub => {
                 let pool = self.filesystem.pool?;
@@ -142,7 +140,7 @@ impl Programs<'_> {
             }
             Line::Mount => {
                 let source = match self.filesystem.joins_devices {
-                    true => self.filesystem.mounted_as_all(&names.joined_paths()),
+                    true => self.filesystem.mounted_as_all(&names.all_paths()),
                     false => self.filesystem.mounted_as(top),
                 };
                 Some(self.mount_options(names).argv(&source, mount))
@@ -160,7 +158,7 @@ impl Programs<'_> {
                 }
                 argv.extend(device);
                 if self.filesystem.joins_devices {
-                    argv.extend(names.joined_paths().into_iter().skip(1));
+                    argv.extend(names.all_paths().into_iter().skip(1));
                 }
                 Some(argv)
             }

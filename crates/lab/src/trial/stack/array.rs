@@ -50,8 +50,7 @@ impl Stack<'_> {
     }
 
     fn run_tool(&mut self, step: &str, argv: &[&str]) -> Result<(), TrialError> {
-        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-        self.tools.run_required(self.sink, step, Trade::Layering, argv)
+        self.tools.run_required(self.sink, step, Trade::Layering, to_owned_words(argv))
     }
 
     /// Takes the last device out, if it is not out yet. Its content is not used again.
@@ -154,11 +153,11 @@ impl Stack<'_> {
             (Redundancy::Pool(pool), ArrayState::Rebuilding) => {
                 let (name, node) = (self.pool_name(), self.node_in_pool(Path::new(&*missing)));
                 let line = [pool.replace, &[&name, &node]].concat();
-                run_all("rebuild", vec![owned(&line)], self.limit)
+                run_all("rebuild", vec![to_owned_words(&line)], self.limit)
             }
             (Redundancy::Pool(pool), ArrayState::Scrubbing) => {
                 let name = self.pool_name();
-                run_all("scrub", vec![owned(&[pool.scrub, &[&name]].concat())], self.limit)
+                run_all("scrub", vec![to_owned_words(&[pool.scrub, &[&name]].concat())], self.limit)
             }
         };
         self.beside = Some(WorkBeside { began, ended });
@@ -202,7 +201,7 @@ fn run_all(
     })
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
+fn to_owned_words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
