@@ -43,6 +43,11 @@ impl CopyPrograms {
         let profiles = Profiles { data: data.to_owned(), metadata: metadata.to_owned() };
         (is_kept(data) && is_kept(metadata)).then_some(profiles)
     }
+
+    /// Whether data are there twice on one and the same device.
+    pub fn duplicates_data(&self, mkfs: &[String]) -> bool {
+        self.said_as == ProfileWords::RaidLevels && value_of(mkfs, ["-d", "--data"]) == Some("dup")
+    }
 }
 
 /// The profiles of a filesystem of several devices, in the words of its mkfs.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, split_layer};
 
 use super::find_layer;
-use crate::filesystem::{PoolPrograms, find_filesystem};
+use crate::filesystem::{Filesystem, PoolPrograms, find_filesystem};
 
 /// The protection that its layers and options add to, and take from, that of the filesystem on a bare device. Nothing
 /// is known of a folder of the user's.
@@ -24,7 +24,7 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     }
     features.extend(match &filesystem.pool {
         Some(pool) => of_pool(pool, &candidate.mkfs),
-        None => of_mkfs(&candidate.mkfs).into_iter().collect(),
+        None => features_of_mkfs(filesystem, &candidate.mkfs),
     });
     for option in candidate.mount.iter().flat_map(|word| word.split(',')) {
         of_mount_option(option, &mut features);
@@ -49,24 +49,15 @@ fn of_layer(layer: &str) -> Option<ProtectionFeature> {
     }
 }
 
-fn of_mkfs(words: &[String]) -> Option<ProtectionFeature> {
-    let value = |names: [&str; 2]| {
-        let at = words.iter().rposition(|word| names.contains(&word.as_str()));
-        let long = || words.iter().rev().find_map(|word| word.strip_prefix(names[1])?.strip_prefix('='));
-        at.and_then(|at| words.get(at + 1)).map(String::as_str).or_else(long)
-    };
-    if words.iter().any(|word| word == "--encrypted") {
-        return Some(ProtectionFeature::Encrypted);
-    }
-    match value(["-d", "--data"]) {
-        Some("dup") => return Some(ProtectionFeature::DuplicatedData),
-        Some(raid) if raid.starts_with("raid") && raid != "raid0" => {
-            return Some(ProtectionFeature::Redundant);
-        }
-        _ => {}
-    }
-    let copies = value(["--replicas", "--replicas"]).and_then(|number| number.parse::<u32>().ok());
-    copies.filter(|copies| *copies > 1).map(|_| ProtectionFeature::Redundant)
+/// The features that the options of mkfs give a filesystem without pools.
+fn features_of_mkfs(filesystem: &Filesystem, words: &[String]) -> BTreeSet<ProtectionFeature> {
+    let copies = filesystem.copies;
+    let features = [
+        (words.iter().any(|word| word == "--encrypted"), ProtectionFeature::Encrypted),
+        (copies.is_some_and(|copies| copies.duplicates_data(words)), ProtectionFeature::DuplicatedData),
+        (copies.is_some_and(|copies| copies.profiles(words).is_some()), ProtectionFeature::Redundant),
+    ];
+    features.into_iter().filter_map(|(given, feature)| given.then_some(feature)).collect()
 }
 
 /// The features that the words for the maker of a pool give (zfsprops(7), zpoolconcepts(7)).
@@ -151,8 +142,14 @@ mod tests {
         assert_eq!(of("ext4", &["luks2", "md:raid1"], "", ""), level(&[Encrypted, Redundant]));
         assert_eq!(of("ext4", &["md:raid0"], "", ""), level(&[]));
         assert_eq!(of("btrfs", &[], "-d raid1 -m raid1", ""), level(&[Redundant]));
+        assert_eq!(of("btrfs", &[], "-draid1", ""), level(&[Redundant]));
         assert_eq!(of("btrfs", &[], "-d raid0 -m raid1", ""), level(&[]));
+        // A device that holds the only copy of the metadata cannot be lost.
+        assert_eq!(of("btrfs", &[], "-d raid1 -m single", ""), level(&[]));
         assert_eq!(of("btrfs", &[], "-m dup --data=dup", ""), level(&[DuplicatedData]));
+        assert_eq!(of("bcachefs", &[], "--replicas=2", ""), level(&[Redundant]));
+        assert_eq!(of("bcachefs", &[], "--replicas=2 --metadata_replicas=1", ""), level(&[]));
+        assert_eq!(of("bcachefs", &[], "--encrypted --replicas=2", ""), level(&[Encrypted, Redundant]));
         // Metadata once is what the others have, too; so is data without checksums.
         assert_eq!(of("btrfs", &[], "-m single", "nodatacow"), level(&[]));
         assert_eq!(of("ext4", &[], "-O ^has_journal", ""), level(&[NotCrashSafe]));

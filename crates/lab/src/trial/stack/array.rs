@@ -69,15 +69,16 @@ impl Stack<'_> {
                 self.run_tool("forget what was on it", &["mdadm", "--zero-superblock", &path])?;
                 self.missing = Some(member);
             }
-            Redundancy::Own(_) => {
+            Redundancy::Own(profiles) => {
                 let array_nodes: Vec<PathBuf> =
                     self.top_devices().into_iter().filter(|top| !top.apart).map(|top| top.path).collect();
                 self.unmount_filesystem()?;
+                let mount = self.filesystem_mount();
                 let forget = self.filesystem.copies.map_or(&[][..], |copies| copies.forget);
-                for path in array_nodes.iter().filter(|_| !forget.is_empty()) {
-                    let path = path.to_string_lossy();
-                    let words: Vec<String> =
-                        forget.iter().map(|word| word.replace("{device}", &path)).collect();
+                for (index, path) in array_nodes.iter().enumerate().filter(|_| !forget.is_empty()) {
+                    let device = &path.to_string_lossy();
+                    let names = CopyNames { device, number: index + 1, mount, profiles: &profiles };
+                    let words = names.put_in(forget);
                     let words: Vec<&str> = words.iter().map(String::as_str).collect();
                     self.run_tool("forget a device", &words)?;
                 }
