@@ -3,21 +3,25 @@
 use std::fs;
 use std::path::PathBuf;
 
+use fsverdict_lab::lab::TrialProcess;
+
 use crate::common::labs::attribution::every_process_is_killed;
 use crate::common::{PROGRAM, Place, kill, not_run, one_command};
 
 #[test]
 fn loop_no_candidate_is_blamed_for_a_process_that_is_killed() {
-    every_process_is_killed("native", |name| !SHORT_LIVED.contains(&name));
+    every_process_is_killed("native", |process| if is_short_lived(process) { &[] } else { &[9, 15] });
 }
 
-/// Processes that a trial starts and ends again within a step.
-const SHORT_LIVED: [&str; 6] = ["mkfs", "mount", "umount", "fsck", "FUSE server", "staging process"];
+/// Whether a trial starts it and ends it again within a step.
+fn is_short_lived(process: &TrialProcess) -> bool {
+    ["mkfs", "mount", "umount", "fsck", "FUSE server", "staging process"].contains(&process.name)
+}
 
 /// The same for processes that live only for a moment.
 #[test]
 fn loop_no_candidate_is_blamed_for_a_short_lived_process_that_is_killed() {
-    every_process_is_killed("native", |name| SHORT_LIVED.contains(&name));
+    every_process_is_killed("native", |process| if is_short_lived(process) { &[9, 15] } else { &[] });
 }
 
 /// A control group with little memory; removed when it goes out of scope.

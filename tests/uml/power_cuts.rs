@@ -10,7 +10,7 @@ title         = "Saved files"
 lab           = "uml"
 device        = { model = "sata-ssd", size = "1GiB" }
 protocol      = { blocks = 3, timeout = "120s" }
-faults        = { power_cuts = 60 }
+faults        = { power_cuts = 24 }
 dataset.notes = { flat = 60, file_size = "8KiB" }
 phase = [
     { name = "write", operation = "directory.fill", dataset = "notes" },
@@ -36,7 +36,7 @@ fn outcome(cuts: &Value, outcome: &str) -> u64 {
 fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
     let place = Place::new();
     // One candidate fails by what it lost.
-    place.run(PLAN, &[]).exits(3).says(&["power cuts: ext4: 60 states"]);
+    place.run(PLAN, &[]).exits(3).says(&["power cuts: ext4: 24 states"]);
     let report = place.report();
     let of = |name: &str| -> Value {
         let all = report["power_cuts"].as_array().unwrap();
@@ -44,7 +44,7 @@ fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
     };
     for name in ["ext4", "xfs"] {
         let cuts = of(name);
-        assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 60, "{cuts}");
+        assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 24, "{cuts}");
         assert!(outcome(&cuts, "replayed") > 0, "{cuts}");
     }
     assert!(outcome(&of("ext2"), "repaired") > 0, "{}", of("ext2"));
@@ -65,25 +65,24 @@ fn uml_power_cuts_find_who_breaks_a_promise_and_nobody_else() {
 
 #[test]
 fn uml_the_careless_lose_by_what_is_documented_and_all_lose_on_a_faulty_device() {
-    let (asked, save) = ("{ power_cuts = 60 }", r#"operation = "directory.save", dataset = "notes""#);
+    let (asked, save) = ("{ power_cuts = 24 }", r#"operation = "directory.save", dataset = "notes""#);
     assert!(PLAN.contains(asked) && PLAN.contains(save) && PLAN.contains("barrier=0"));
     // Six files of 60 are saved with fsync, which makes the names of the others durable, too.
     let careless = PLAN
-        .replace(asked, "{ power_cuts = 40 }")
         .replace(save, r#"operation = "directory.replace", sync_every = 10, dataset = "notes""#)
         .replace("barrier=0", "noauto_da_alloc");
     let place = Place::new();
     place.run(&careless, &["--fs", "ext4,bold", "--blocks", "1"]).exits(3);
     let report = place.report();
     let [plain, bold] = report["power_cuts"].as_array().unwrap().as_slice() else { panic!("{report}") };
-    assert_eq!(outcome(plain, "replayed"), 40, "{plain}");
+    assert_eq!(outcome(plain, "replayed"), 24, "{plain}");
     assert!(
         outcome(bold, "silent_loss") > 0 && bold["broken"]["whole"] == bold["outcomes"]["silent_loss"],
         "{bold}"
     );
     assert!(bold["priced"][0].as_str().unwrap().starts_with("noauto_da_alloc"), "{bold}");
     let place = Place::new();
-    let faulty = PLAN.replace(asked, "{ power_cuts = 40, ignores_flushes = true }");
+    let faulty = PLAN.replace(asked, "{ power_cuts = 24, ignores_flushes = true }");
     place.run(&faulty, &["--fs", "xfs", "--blocks", "1"]).exits(1);
     let report = place.report();
     let cuts = &report["power_cuts"][0];
@@ -92,11 +91,11 @@ fn uml_the_careless_lose_by_what_is_documented_and_all_lose_on_a_faulty_device()
 
 #[test]
 fn uml_a_device_that_keeps_all_loses_nothing_not_even_for_the_careless() {
-    let asked = "{ power_cuts = 60 }";
+    let asked = "{ power_cuts = 24 }";
     assert!(PLAN.contains(asked));
-    let careless = PLAN.replace(asked, "{ power_cuts = 40, keeps_all = true }");
+    let careless = PLAN.replace(asked, "{ power_cuts = 24, keeps_all = true }");
     let place = Place::new();
-    place.run(&careless, &["--fs", "ext4,bold"]).exits(0);
+    place.run(&careless, &["--fs", "ext4,bold", "--blocks", "1"]).exits(0);
     for cuts in place.report()["power_cuts"].as_array().unwrap() {
         assert_eq!(
             outcome(cuts, "unharmed") + outcome(cuts, "replayed"),
@@ -109,7 +108,7 @@ fn uml_a_device_that_keeps_all_loses_nothing_not_even_for_the_careless() {
 #[test]
 fn uml_short_sequences_keep_their_promises_on_ext4_and_their_looking_goes_on_where_it_was_ended() {
     let (save, asked) =
-        (r#"{ name = "save", operation = "directory.save", dataset = "notes" },"#, "{ power_cuts = 60 }");
+        (r#"{ name = "save", operation = "directory.save", dataset = "notes" },"#, "{ power_cuts = 24 }");
     assert!(PLAN.contains(save) && PLAN.contains(asked));
     let plan = PLAN
         .replace(save, r#"{ name = "short", operation = "sequences", steps = 1 },"#)
@@ -133,7 +132,7 @@ title    = "Committed rows"
 lab      = "uml"
 device   = { model = "sata-ssd", size = "1GiB" }
 protocol = { blocks = 3, timeout = "120s" }
-faults   = { power_cuts = 30 }
+faults   = { power_cuts = 16 }
 [[candidate]]
 filesystem = "ext4"
 [[phase]]
@@ -156,9 +155,9 @@ fn uml_transactions_that_a_program_was_promised_are_there_and_those_it_was_not_a
         return not_run("sqlite3 is not there");
     }
     let place = Place::new();
-    place.run(DATABASE, &["--blocks", "1"]).exits(0).says(&["power cuts: ext4: 30 states"]);
+    place.run(DATABASE, &["--blocks", "1"]).exits(0).says(&["power cuts: ext4: 16 states"]);
     let cuts = place.report()["power_cuts"][0].clone();
-    assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 30, "{cuts}");
+    assert_eq!(outcome(&cuts, "unharmed") + outcome(&cuts, "replayed"), 16, "{cuts}");
     // The same program without a sync of its own: what it says it had is gone, and it says so itself.
     assert!(DATABASE.contains("synchronous = FULL"));
     let bold = DATABASE.replace("synchronous = FULL", "synchronous = OFF");
@@ -178,7 +177,7 @@ fn uml_transactions_that_a_program_was_promised_are_there_and_those_it_was_not_a
 fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal_does_not() {
     // With a journal a sector and its checksum become durable together; without one a cut of power may part them
     // (Documentation/admin-guide/device-mapper/dm-integrity.rst), and the checker has to repair what then cannot be read.
-    let head = PLAN.split("[[candidate]]").next().unwrap().replace("power_cuts = 60", "power_cuts = 30");
+    let head = PLAN.split("[[candidate]]").next().unwrap().replace("power_cuts = 24", "power_cuts = 16");
     let plan = |layers: &[&str]| {
         let each =
             layers.iter().map(|layer| format!("[[candidate]]\nfilesystem = \"ext4\"\nlayers = [{layer}]\n"));
@@ -190,7 +189,7 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
     let [luks, journal, none] = report["power_cuts"].as_array().unwrap().as_slice() else {
         panic!("{report}")
     };
-    assert_eq!((outcome(luks, "replayed"), outcome(journal, "replayed")), (30, 30), "{luks} {journal}");
+    assert_eq!((outcome(luks, "replayed"), outcome(journal, "replayed")), (16, 16), "{luks} {journal}");
     assert!(outcome(none, "repaired") > 0, "{none}");
     place
         .fsverdict(&["crash", "run", "ext4+luks2", "300-none", "--script", "it.sh"])
@@ -201,7 +200,7 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
     let mirror = plan(&[r#""md:raid1""#]).replace(r#"size = "1GiB""#, r#"size = "256MiB", count = 2"#);
     place.run(&mirror, &["--blocks", "1"]).exits(0);
     let report = place.report();
-    assert_eq!(outcome(&report["power_cuts"][0], "replayed"), 30, "{report}");
+    assert_eq!(outcome(&report["power_cuts"][0], "replayed"), 16, "{report}");
     let image = place.path().join("state.img");
     let arguments = ["crash", "run", "ext4+md:raid1", "700-none", "--image", image.to_str().unwrap()];
     place.fsverdict(&arguments).exits(0).shows(&["state.img.device-2", "the devices of", "notes/"]);

@@ -36,17 +36,17 @@ struct Outcome {
     kills: usize,
 }
 
-/// Kills each process that `lab` has, by both signals.
-pub fn every_process_is_killed(lab: &str, is_member: impl Fn(&str) -> bool) {
+/// Kills each process that `lab` has, by the signals that `signals_for` gives for it.
+pub fn every_process_is_killed(lab: &str, signals_for: impl Fn(&TrialProcess) -> &'static [i32]) {
     let members: Vec<TrialProcess> = TRIAL_PROCESSES
         .into_iter()
-        .filter(|process| process.labs.contains(&lab) && is_member(process.name))
+        .filter(|process| process.labs.contains(&lab) && !signals_for(process).is_empty())
         .collect();
     assert!(!members.is_empty());
     let undisturbed = attack(lab, members[0].name, 9, Kills::None);
     assert_eq!(undisturbed.exit, Some(0), "{}", undisturbed.stderr);
     for process in members {
-        for signal in [9, 15] {
+        for signal in signals_for(&process).iter().copied() {
             let name = format!("{} by signal {signal}", process.name);
             // A single SIGTERM does what the first of several does.
             if signal == 9 {
