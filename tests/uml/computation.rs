@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::common::{Place, not_run};
+use crate::common::{Place, is_root, not_run};
 
 const PLAN: &str = r#"
 title        = "Computation with a price"
@@ -46,6 +46,27 @@ fn facts(place: &Place, name: &str) -> BTreeMap<(u64, String), String> {
         Some(((trial["block"].as_u64()?, trial["candidate"].as_str()?.to_owned()), value))
     };
     journal.all("facts").filter_map(of_event).collect()
+}
+
+/// Files and links of the host belong to the one who starts the guest, or not; that is nothing to what the guest computes.
+#[test]
+fn uml_computation_for_another_user_is_the_same() {
+    if !is_root() {
+        return not_run("only root can start a run as another user");
+    }
+    let (own, other) = (Place::new(), Place::new());
+    if !has_counting_kernel(&own) {
+        return;
+    }
+    own.run(PLAN, &["--blocks", "1"]).exits(0);
+    for folder in [other.path().to_owned(), other.path().join("home"), other.path().join("cache")] {
+        std::os::unix::fs::chown(folder, Some(65534), Some(65534)).unwrap();
+    }
+    let plan = other.plan("plan", PLAN);
+    let undisturbed = ["--set", "protocol.disturbed=false", "--blocks", "1"];
+    other.unprivileged(&[&["run", &plan, "--out", "run"], &undisturbed[..]].concat()).exits(0);
+    assert_eq!(traces(&own).len(), 4);
+    assert_eq!(traces(&own), traces(&other));
 }
 
 /// Seconds of a metric, over all timed phases of the plan, of a candidate's trial.
