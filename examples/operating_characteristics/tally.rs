@@ -103,7 +103,7 @@ impl Tally {
         let tied = look.rivals.iter().filter(|rival| rival.tied);
         self.falsely_tied += u32::from(tied.map(|rival| truth(rival.candidate)).any(|far| far.abs() > bound));
         for (place, rival) in look.rivals.iter().enumerate() {
-            let shown = rival.evidence.estimate_at_the_stop();
+            let shown = rival.evidence.estimate_after_stopping_rule();
             let (Some(low), Some(high)) = (shown.low, shown.high) else { continue };
             // What agrees to the last digit is off by the rounding of logs.
             let rounding = 1e-12;

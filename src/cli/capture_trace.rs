@@ -67,12 +67,16 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
 
 /// Refuses a trace that lost a large part of its recording: it is another workload.
 fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
-    let (share, of) = account.largest_loss();
+    let (share, unit) = account.largest_loss();
     if share <= REFUSAL_SHARE {
         return Ok(());
     }
     Err(Reason::new(
-        format!("{} of the {of} in it are not kept. {}", percent(share), account.summary(SHOWN_REASONS)),
+        format!(
+            "the trace would lose {} of its recorded {unit}. {}",
+            percent(share),
+            account.summary(SHOWN_REASONS)
+        ),
         format!("record it with all calls ({STRACE_COMMAND} PROGRAM), or accept the loss with --partial"),
     ))
 }
@@ -88,11 +92,11 @@ fn percent(share: f64) -> String {
 
 /// The first line of a plan with a trace that lost some of its recording.
 fn warning(account: &Account) -> Option<String> {
-    let (share, of) = account.largest_loss();
+    let (share, unit) = account.largest_loss();
     let shortened = account.shortened_share();
     let mut sentences = Vec::new();
     if share > WARNING_SHARE {
-        sentences.push(format!("{} of the {of} that were recorded are not kept.", percent(share)));
+        sentences.push(format!("This plan lacks {} of the recorded {unit}.", percent(share)));
     }
     if shortened > WARNING_SHARE {
         sentences.push(format!(
@@ -129,7 +133,7 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
     );
     let image = totals.most_bytes.saturating_mul(2).saturating_add(MARGIN).next_multiple_of(256 << 20);
     let bare = if found.trace.suits_a_device() {
-        "\n# On the bare device, before all other phases: operation = \"device.replay\"; it has no `cold` and needs no `prepare`.\n"
+        "\n# On the bare device, before all other phases: operation = \"device.replay\"; this phase takes no `cold` key and needs no `prepare`.\n"
     } else {
         ""
     };

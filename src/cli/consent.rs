@@ -202,10 +202,11 @@ fn describe_reads(plan: &Plan) -> String {
             let seen = if seen.is_empty() {
                 String::new()
             } else {
-                format!(", of which it sees {}", seen.join(", "))
+                format!("; of these it can read {}", seen.join(", "))
             };
             format!(
-                "  can read every file of this machine but homes, logs and what else only root may read ({number} places){seen}\n"
+                "  can read every file on this machine except {}: home directories, logs and whatever else only root may read{seen}\n",
+                count(number, "hidden place")
             )
         }
     }

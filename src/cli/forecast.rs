@@ -23,10 +23,11 @@ const LATEST: usize = 20;
 /// Each with its label, the most important first.
 pub(super) fn forecast(plan: &Plan, choice: &ChosenLab, prospect: &Prospect) -> Vec<(&'static str, String)> {
     let able = plan.candidates.len() - prospect.skipped.len();
-    let (least, most) = trials(plan, able);
-    let mut lines = vec![("trials", trials_to_come(plan, able)), ("time", time(plan, choice, least, most))];
-    lines.extend(writes(plan, prospect, least).map(|text| ("writes", text)));
-    lines.extend(tables(plan, prospect).map(|text| ("mkfs", text)));
+    let (least, most) = count_trials(plan, able);
+    let mut lines =
+        vec![("trials", trials_to_come(plan, able)), ("time", forecast_time(plan, choice, least, most))];
+    lines.extend(forecast_writes(plan, prospect, least).map(|text| ("writes", text)));
+    lines.extend(describe_mkfs_writes(plan, prospect).map(|text| ("mkfs", text)));
     if let DeviceSource::Image(size) = &plan.device.source {
         let images = if plan.device.count() > 1 { "images" } else { "image" };
         let each = image_room(plan, size.0);
@@ -40,7 +41,7 @@ pub(super) fn forecast(plan: &Plan, choice: &ChosenLab, prospect: &Prospect) -> 
     lines
 }
 
-fn trials(plan: &Plan, able: usize) -> (usize, usize) {
+fn count_trials(plan: &Plan, able: usize) -> (usize, usize) {
     let blocks = plan.protocol.blocks;
     (blocks.min as usize * able, blocks.max as usize * able)
 }
@@ -48,7 +49,7 @@ fn trials(plan: &Plan, able: usize) -> (usize, usize) {
 /// How many trials a run of so many candidates takes.
 fn trials_to_come(plan: &Plan, able: usize) -> String {
     let blocks = plan.protocol.blocks;
-    let (least, most) = trials(plan, able);
+    let (least, most) = count_trials(plan, able);
     if most == least {
         return format!("{} ({} of {able})", count(least, "trial"), count(blocks.min as usize, "block"));
     }
@@ -63,7 +64,7 @@ fn trials_to_come(plan: &Plan, able: usize) -> String {
 }
 
 /// An earlier run of the same work on this machine says how long a trial takes, or else an estimate, until trials have ended.
-fn time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
+fn forecast_time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
     let stopped = plan.protocol.budget.map(|budget| format!("; stopped after {}", duration_text(budget)));
     if let Some((run, trial)) = earlier(plan, choice) {
         return format!(
@@ -107,7 +108,7 @@ fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
 }
 
 /// The bytes that the trials write; `None` if all of them are written by commands that name no dataset.
-fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
+fn forecast_writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
     let (least, known) = bytes_written(plan);
     let each = least.saturating_add(measured(plan));
     let all = each.saturating_mul(trials as u64);
@@ -122,26 +123,26 @@ fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
 }
 
 /// Less than this is written by mkfs within seconds.
-const NOTEWORTHY: u64 = 1 << 30;
+const MIN_REPORTED_MKFS_BYTES: u64 = 1 << 30;
 
-/// The candidates with an mkfs that writes much: tables of inodes on a large device take minutes of each trial.
-fn tables(plan: &Plan, prospect: &Prospect) -> Option<String> {
+/// Describes which candidates' mkfs writes much: inode tables on a large device take minutes of each trial.
+fn describe_mkfs_writes(plan: &Plan, prospect: &Prospect) -> Option<String> {
     let size = prospect.size?;
-    let mut most = 0;
+    let mut largest = 0;
     let able = plan.candidates.iter().filter(|candidate| prospect.reason_to_skip(&candidate.name).is_none());
     let names: Vec<&str> = able
         .filter(|candidate| {
             let written = written_by_mkfs(candidate, size);
-            most = most.max(written);
-            written >= NOTEWORTHY
+            largest = largest.max(written);
+            written >= MIN_REPORTED_MKFS_BYTES
         })
         .map(|candidate| candidate.name.as_str())
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "{} write about {} of tables each time, whatever the data are: a smaller device (--device …@SIZE) saves minutes",
-            listing(&names, 8),
-            rough(most)
+            "writes up to {} of inode tables in each trial ({}), however little data there is: a smaller device (--device …@SIZE) saves minutes",
+            rough(largest),
+            listing(&names, 8)
         )
     })
 }

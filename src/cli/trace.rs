@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
         if let (Some(block), Some(last)) = (arguments.block, files.last()) {
             return Err(CliError::usage(Reason::new(
                 format!("block {block} has no trace of {}", arguments.candidate),
-                format!("the last of it is that of block {}", last.block),
+                format!("the last trace of {} is from block {}", arguments.candidate, last.block),
             )));
         }
         return Err(CliError::failed(Reason::new(

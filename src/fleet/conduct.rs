@@ -56,7 +56,7 @@ pub fn conduct_fleet(
                 }
             }
         }
-        if !engine.request_blocks(&wanted)? {
+        if !engine.start_blocks(&wanted)? {
             // A block may have arrived between the last merge and the end of the last job.
             if wanted
                 .iter()

@@ -11,8 +11,8 @@ pub(super) struct BlockRequest<'a> {
 
 /// Runs blocks at their sites.
 pub(super) trait FleetEngine {
-    /// Starts these blocks, in their order, unless they are in progress. Returns whether any block is in progress.
-    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError>;
+    /// Starts these blocks, in their order, unless they are in progress. Returns true while a block is in progress.
+    fn start_blocks(&mut self, requests: &[BlockRequest<'_>]) -> Result<bool, FleetError>;
 
     /// Starts no further block at these sites.
     fn cancel_blocks(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError>;

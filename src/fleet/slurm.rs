@@ -82,17 +82,17 @@ pub fn log_name(site: &Site) -> String {
 }
 
 impl FleetEngine for Slurm {
-    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
-        for one in wanted.iter().filter(|one| !one.blocks.is_empty()) {
+    fn start_blocks(&mut self, requests: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
+        for one in requests.iter().filter(|one| !one.blocks.is_empty()) {
             if self.has_jobs(one.site)? {
                 return Ok(true);
             }
         }
-        if self.submitted == ATTEMPTS || wanted.iter().all(|one| one.blocks.is_empty()) {
+        if self.submitted == ATTEMPTS || requests.iter().all(|one| one.blocks.is_empty()) {
             return Ok(false);
         }
         self.submitted += 1;
-        wanted.iter().filter(|one| !one.blocks.is_empty()).try_for_each(|one| self.submit_jobs(one))?;
+        requests.iter().filter(|one| !one.blocks.is_empty()).try_for_each(|one| self.submit_jobs(one))?;
         Ok(true)
     }
 

@@ -61,10 +61,10 @@ fn usual_limit(plan: &Plan) -> Duration {
 }
 
 impl FleetEngine for Ssh {
-    fn request_blocks(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
+    fn start_blocks(&mut self, requests: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
         if self.threads.is_empty() {
-            for one in wanted {
-                let (site, blocks) = (one.site.clone(), one.blocks.clone());
+            for request in requests {
+                let (site, blocks) = (request.site.clone(), request.blocks.clone());
                 let limit = site.within.unwrap_or(self.usual_limit);
                 let (run, path, stop) = (self.run.clone(), self.path.clone(), Arc::clone(&self.stop));
                 self.threads.push(std::thread::spawn(move || {
@@ -73,8 +73,8 @@ impl FleetEngine for Ssh {
                             return;
                         }
                         // A connection may break, so the block is tried twice.
-                        let at = || run_block_at(&site, &run, &path, block, limit);
-                        if let Err(error) = at().or_else(|_| at()) {
+                        let run_block = || run_block_at(&site, &run, &path, block, limit);
+                        if let Err(error) = run_block().or_else(|_| run_block()) {
                             print_line(&error.reason().after(format!("site {}: ", site.name)).to_string());
                             return;
                         }

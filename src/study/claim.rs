@@ -7,7 +7,7 @@ use fsverdict_disk::device::{Device, Model};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, image_room, once_each};
 use fsverdict_lab::lab::{Attachment, Attachments};
-use fsverdict_linux::guard::{Refusal, examine_device};
+use fsverdict_linux::guard::{Refusal, grant_lease};
 use fsverdict_linux::host::block_device::BlockDevice;
 use fsverdict_linux::host::image::{check_space, create_image, create_store, scratch_folder};
 use fsverdict_linux::host::own_folder::lies_on;
@@ -41,7 +41,7 @@ impl Permission<'_> {
             }
             Some(DeviceSource::Path(path)) => {
                 match self.first_allowed(|identity| {
-                    examine_device(&Root::default(), path, smallest_device(plan), identity)
+                    grant_lease(&Root::default(), path, smallest_device(plan), identity)
                 }) {
                     Ok(cleared) => {
                         DeviceProspect { size: Some(cleared.device().size), ..DeviceProspect::default() }
@@ -155,7 +155,7 @@ fn clear_device(
     erase: Option<&str>,
     foreign: Option<&str>,
 ) -> Result<Attachment, Refusal> {
-    let mut cleared = examine_device(&Root::default(), path, needed, erase)?;
+    let mut cleared = grant_lease(&Root::default(), path, needed, erase)?;
     if let (None, Some(told)) = (erase, foreign) {
         cleared = cleared.require_name(told)?;
     }

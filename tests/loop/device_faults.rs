@@ -70,7 +70,7 @@ const REFUSED: &[Member] = &[
             let other = tool(&["losetup", "--find", "--show", disk.file.to_str().unwrap()]);
             undo(&["losetup", "--detach", &other])
         },
-        &["which shows bytes of it"],
+        &["which maps the same bytes"],
     ),
     (
         "not its own identity missing, but named",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use fsverdict_stack::filesystem::{
-    Distribution, Filesystem, Meaning, Package, Tool, find_filesystem, registry,
+    Distribution, Filesystem, FsckStatus, Package, Tool, find_filesystem, registry,
 };
 use fsverdict_stack::layer::{self, LayerPlace};
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ fn of_devices() -> impl Iterator<Item = &'static &'static Filesystem> {
 }
 
 /// What the checker says; `None` where there is none.
-fn check(filesystem: &Filesystem, device: &str) -> Option<Meaning> {
+fn check(filesystem: &Filesystem, device: &str) -> Option<FsckStatus> {
     let output = run(&filesystem.fsck_argv(device)?);
     filesystem.fsck_meaning(output.status.code().unwrap())
 }
@@ -97,7 +97,7 @@ fn every_mkfs_makes_what_its_checker_calls_clean() {
         make(filesystem, &device, &[]);
         make(filesystem, &device, &[]); // over its own signature: it must not ask
         let meaning = check(filesystem, &device);
-        assert!(matches!(meaning, None | Some(Meaning::Clean)), "{}: {meaning:?}", filesystem.name);
+        assert!(matches!(meaning, None | Some(FsckStatus::Clean)), "{}: {meaning:?}", filesystem.name);
     }
 }
 
@@ -106,7 +106,7 @@ fn the_minimum_size_is_enough_and_one_mib_less_is_not() {
     for filesystem in of_devices() {
         let (_folder, device) = image(filesystem.minimum_size);
         make(filesystem, &device, &[]);
-        assert!(matches!(check(filesystem, &device), None | Some(Meaning::Clean)), "{}", filesystem.name);
+        assert!(matches!(check(filesystem, &device), None | Some(FsckStatus::Clean)), "{}", filesystem.name);
         // The ext family and Reiser4 go lower, at the price of the journal or of all space; a FAT of 32 bits with so few
         // clusters is taken for one of 16.
         if !["ext2", "ext3", "ext4", "reiser4", "vfat"].contains(&filesystem.name) {
@@ -151,7 +151,7 @@ fn damage_is_found_and_left_alone() {
             damage(&device, offset, length);
         }
         for round in ["first", "second"] {
-            assert_eq!(check(filesystem, &device), Some(Meaning::ErrorsLeft), "{name}, {round} time");
+            assert_eq!(check(filesystem, &device), Some(FsckStatus::ErrorsLeft), "{name}, {round} time");
         }
     }
 }
@@ -160,7 +160,7 @@ fn damage_is_found_and_left_alone() {
 fn a_device_that_is_not_there_is_never_called_consistent() {
     for filesystem in of_devices() {
         let meaning = check(filesystem, "/var/tmp/there-is-no-such-image");
-        let consistent = [Meaning::Clean, Meaning::Corrected, Meaning::CorrectedReboot].map(Some);
+        let consistent = [FsckStatus::Clean, FsckStatus::Corrected, FsckStatus::CorrectedReboot].map(Some);
         assert!(!consistent.contains(&meaning), "{}: {meaning:?}", filesystem.name);
     }
 }

@@ -51,7 +51,7 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
     place
         .fsverdict(&["trace", run_name, "ext3", "--block", "9"])
         .exits(2)
-        .says(&["the last of it is that of block 2"]);
+        .says(&["the last trace of ext3 is from block 2"]);
     place
         .fsverdict(&["trace", run_name, "ext7"])
         .exits(2)

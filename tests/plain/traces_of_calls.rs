@@ -23,7 +23,7 @@ fn what_is_lost_is_told_in_the_first_line_and_much_of_it_is_an_error() {
     assert!(whole.stdout.contains("\n# Account: 101 calls seen = 101 kept + 0 not kept + 0 outside.\n"));
     let some = capture(&place, &format!("{OPEN}{kept}{hidden}"), &[]).exits(0);
     let first = some.stdout.lines().next().unwrap();
-    assert_eq!(first, "# Warning: 4 % of the bytes that were recorded are not kept.");
+    assert_eq!(first, "# Warning: This plan lacks 4 % of the recorded bytes.");
     assert!(
         some.stdout.contains("(record with strace -y) (1), 2000 bytes, first in line 102: write(9"),
         "{}",
@@ -31,16 +31,24 @@ fn what_is_lost_is_told_in_the_first_line_and_much_of_it_is_an_error() {
     );
     let much = format!("{OPEN}{kept}{}", hidden.repeat(13));
     capture(&place, &much, &[]).exits(2).says(&[
-        "34 % of the bytes in it are not kept",
+        "the trace would lose 34 % of its recorded bytes",
         "Of 114 calls, 101 are kept",
         "(13, first in line 102)",
         "--partial",
     ]);
     let partial = capture(&place, &much, &["--partial"]).exits(0);
-    assert!(partial.stdout.starts_with("# Warning: 34 % of the bytes"), "{}", partial.stdout);
+    assert!(
+        partial.stdout.starts_with("# Warning: This plan lacks 34 % of the recorded bytes"),
+        "{}",
+        partial.stdout
+    );
     let syncs = format!("{OPEN}{kept}7 5.0 msync(0x7f00, 4096, MS_SYNC) = 0\n");
     let syncs = capture(&place, &syncs, &[]).exits(0);
-    assert!(syncs.stdout.starts_with("# Warning: 2 % of the syncs"), "{}", syncs.stdout);
+    assert!(
+        syncs.stdout.starts_with("# Warning: This plan lacks 2 % of the recorded syncs"),
+        "{}",
+        syncs.stdout
+    );
     assert!(!partial.stdout.contains("secret") && !syncs.stdout.contains("secret"));
 }
 

@@ -69,7 +69,7 @@ pub use compare::{ComparisonReport, write_comparison};
 pub use device_number::describe_number;
 pub use devices::{DeviceReport, write_devices};
 pub use guarantees::Guarantees;
-pub use html::{LONGEST_PAGE, NoPlan, packed_rows, plan_in_page};
+pub use html::{EmbeddedPlanError, LONGEST_PAGE, packed_rows, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::Report;
 pub use notes::PageNote;

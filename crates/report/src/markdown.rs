@@ -3,7 +3,7 @@
 use super::findings::Finding;
 use super::matrix::{Matrix, MatrixCell};
 use super::number::{fixed, times};
-use super::page::{FoldedPart, For, Missing, PageBlock, PageTable, ReportPage, Span, Text};
+use super::page::{CandidateWithoutResult, FoldedPart, For, PageBlock, PageTable, ReportPage, Span, Text};
 use super::text::one_line;
 use super::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
@@ -122,14 +122,14 @@ fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
     head.into_iter().chain(table.rows.iter().map(row)).collect::<Vec<_>>().join("\n")
 }
 
-fn missing(all: &[Missing<'_>]) -> String {
+fn missing(all: &[CandidateWithoutResult<'_>]) -> String {
     let mut text = "| candidate | status | why |\n|:--|:--|:--|".to_owned();
-    for Missing { name, fared, why, hint, .. } in all {
-        let mut why = escaped(why);
+    for CandidateWithoutResult { name, status, reason, hint, .. } in all {
+        let mut reason = escaped(reason);
         if !hint.is_empty() {
-            why.push_str(&format!(" ({})", escaped(hint)));
+            reason.push_str(&format!(" ({})", escaped(hint)));
         }
-        text.push_str(&format!("\n| {} | {fared} | {why} |", escaped(name)));
+        text.push_str(&format!("\n| {} | {status} | {reason} |", escaped(name)));
     }
     text
 }

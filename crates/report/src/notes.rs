@@ -79,7 +79,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
         ));
     }
     let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
-    let mut cautions = run.held_cautions();
+    let mut cautions = run.summarize_cautions();
     cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
     notes.extend(cautions.into_iter().map(|known| PageNote {
         text: known.text,

@@ -95,5 +95,5 @@ pub(super) fn describe_result(judged: &Judgement<'_>) -> Option<String> {
 
 /// The gravest limit of the verdict.
 fn describe_limit(judged: &Judgement<'_>) -> Option<String> {
-    words::list_limits(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
+    words::list_caveats(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
 }

@@ -82,7 +82,7 @@ impl ToUse {
 }
 
 /// The text above the commands.
-pub(super) const LEAD: &str = "All that is on the device is lost. Name it by its id, and the folder it is to be mounted on; then, as root:";
+pub(super) const LEAD: &str = "These commands erase the device. First set the variables: DEVICE to its path in /dev/disk/by-id, FOLDER to the mount point. Then run the commands as root:";
 
 #[cfg(test)]
 mod tests {

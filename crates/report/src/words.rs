@@ -54,27 +54,33 @@ pub(super) fn write_paragraph(
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let limits = list_limits(judged);
-    if !limits.is_empty() {
-        sentences.push(format!("Limits: {}.", limits.join("; ")));
+    let caveats = list_caveats(judged);
+    if !caveats.is_empty() {
+        sentences.push(format!("Limits: {}.", caveats.join("; ")));
     }
     Some(sentences.join(" "))
 }
 
-/// The conclusions that the run does not allow: advantages that only some candidates have, then the gravest limits of
-/// the verdict.
-pub(super) fn list_limits(judged: &Judgement<'_>) -> Vec<String> {
-    let cautions = judged.run.held_cautions();
+/// Lists the caveats of the verdict, the gravest kind first: phases served from memory, candidates that leave data in
+/// the device's cache, CPU work that costs nothing for only some candidates, and the verdict's own limits.
+pub(super) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
+    let cautions = judged.run.summarize_cautions();
     let compared = list_measured(judged);
-    let tilted = cautions.iter().filter_map(|caution| Some(caution.free_work_of_some(&compared)?.to_owned()));
-    let fast_by_that = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
+    let free_cpu_caveats =
+        cautions.iter().filter_map(|caution| Some(caution.uneven_free_work(&compared)?.to_owned()));
+    let unflushed_cache_caveats = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
     // The first sentence of a recommendation says this itself.
-    let is_said = |limit: &&Limit| {
+    let is_stated_already = |limit: &&Limit| {
         judged.verdict.outcome != Outcome::Undecided && matches!(limit, Limit::ModelsMayReverse { .. })
     };
-    let limits = judged.verdict.limits.iter().filter(|limit| !is_said(limit));
+    let limits = judged.verdict.limits.iter().filter(|limit| !is_stated_already(limit));
     let limits = limits.map(Limit::to_string).take(MOST_LIMITS);
-    from_memory::write_sentences(judged).into_iter().chain(fast_by_that).chain(tilted).chain(limits).collect()
+    from_memory::write_sentences(judged)
+        .into_iter()
+        .chain(unflushed_cache_caveats)
+        .chain(free_cpu_caveats)
+        .chain(limits)
+        .collect()
 }
 
 /// The candidates that have estimates.

@@ -44,10 +44,10 @@ pub(super) fn pass_over_asides(sentence: &mut Sentence) {
     ];
     for at in 0..sentence.len() {
         // `full` itself may be the work.
-        if let Some(range) = sentence.phrase(at, &["* % full"]) {
+        if let Some(range) = sentence.find_phrase(at, &["* % full"]) {
             sentence.pass_over(range.start..range.end - 1);
         }
-        if let Some(range) = sentence.phrase(at, ASIDES) {
+        if let Some(range) = sentence.find_phrase(at, ASIDES) {
             sentence.pass_over(range);
         }
     }
@@ -66,7 +66,7 @@ const LAYERS: &[(&[&str], &str)] = &[
 pub(super) fn hear_layers(sentence: &mut Sentence, preset: &Preset) -> Vec<Said<&'static str>> {
     let mut sides = Vec::new();
     for at in 0..sentence.len() {
-        let found = LAYERS.iter().find_map(|(names, layer)| Some((sentence.phrase(at, names)?, *layer)));
+        let found = LAYERS.iter().find_map(|(names, layer)| Some((sentence.find_phrase(at, names)?, *layer)));
         let Some((range, layer)) = found.filter(|(_, layer)| preset.toml.contains(&format!("\"{layer}")))
         else {
             continue;

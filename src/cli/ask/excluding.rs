@@ -56,10 +56,11 @@ pub(super) const EXCLUDED_BEHIND: &[&str] = &[
 pub(super) fn excluder_before(sentence: &Sentence, at: usize) -> Option<Range<usize>> {
     let phrase = EXCLUDING_PHRASES.iter().find_map(|phrase| {
         let from = at.checked_sub(phrase.split(' ').count())?;
-        sentence.reads(from, phrase).then_some(from..at)
+        sentence.has_phrase(from, phrase).then_some(from..at)
     });
     let word = || {
-        let is_one = sentence.is_before(at, EXCLUDING) && !sentence.reads(at.saturating_sub(2), "or not");
+        let is_one =
+            sentence.is_before(at, EXCLUDING) && !sentence.has_phrase(at.saturating_sub(2), "or not");
         is_one.then(|| at - 1..at)
     };
     phrase.or_else(word)

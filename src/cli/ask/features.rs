@@ -158,13 +158,15 @@ const BOTH_BEHIND: &[&str] = &[
 
 /// The feature that is called so from this word on, and whether the words mean that it is there.
 pub(super) fn feature_called(sentence: &Sentence, at: usize) -> Option<(Range<usize>, Feature, bool)> {
-    CALLED.iter().find_map(|(words, feature, has)| Some((sentence.phrase(at, &[words])?, *feature, *has)))
+    CALLED
+        .iter()
+        .find_map(|(words, feature, has)| Some((sentence.find_phrase(at, &[words])?, *feature, *has)))
 }
 
 /// Finds the feature that is named from this word on, with the words that say whether it is wanted. Features that can
 /// only be required (an encrypted disk, a journal) are left to `requirements`.
 pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> Option<FoundFeature> {
-    let (mut from, wanted) = match sentence.phrase(at, BOTH_BEFORE) {
+    let (mut from, wanted) = match sentence.find_phrase(at, BOTH_BEFORE) {
         Some(both) => (both.end, None),
         None if sentence.is(at, "without no not") => (at + 1, Some(false)),
         None => (at, Some(true)),
@@ -184,12 +186,14 @@ pub(super) fn feature_here(sentence: &Sentence, at: usize, is_priced: bool) -> O
     let mut wanted = wanted.map(|wanted| wanted == has);
     // `luks or no luks`.
     let again = || {
-        let lack = sentence.phrase(range.end, &["or no", "vs no", "and no", "or without", "vs without"])?;
-        let is_same =
-            |words: &str, other: Feature| (other == feature).then(|| sentence.phrase(lack.end, &[words]));
+        let lack =
+            sentence.find_phrase(range.end, &["or no", "vs no", "and no", "or without", "vs without"])?;
+        let is_same = |words: &str, other: Feature| {
+            (other == feature).then(|| sentence.find_phrase(lack.end, &[words]))
+        };
         CALLED.iter().find_map(|(words, other, _)| is_same(words, *other)?)
     };
-    if let Some(both) = again().or_else(|| sentence.phrase(range.end, BOTH_BEHIND)) {
+    if let Some(both) = again().or_else(|| sentence.find_phrase(range.end, BOTH_BEHIND)) {
         wanted = None;
         range.end = both.end;
     }

@@ -58,7 +58,7 @@ pub(super) fn hear(arguments: &[String], is_named: bool) -> HeardQuestion {
     let budget = hear_time(sentence);
     let throughputs = hear_throughputs(sentence);
     let tolerance = hear_tolerance(sentence);
-    let price = (0..sentence.len()).find_map(|at| sentence.phrase(at, COST_PHRASES));
+    let price = (0..sentence.len()).find_map(|at| sentence.find_phrase(at, COST_PHRASES));
     let is_priced = price.is_some() || tolerance.as_ref().is_some_and(|said| said.value.is_of_what_it_costs);
     let candidates = hear_candidates(sentence, is_priced);
     let mut heard =
@@ -127,7 +127,7 @@ fn say_price(sentence: &mut Sentence, price: Range<usize>, compared: &mut [Said<
     }
     // `what does … cost`, `is … worth it`: other such words ask the same.
     for at in 0..sentence.len() {
-        if let Some(range) = sentence.phrase(at, COST_PHRASES) {
+        if let Some(range) = sentence.find_phrase(at, COST_PHRASES) {
             sentence.pass_over(range);
         }
     }

@@ -111,7 +111,7 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
             let time = parse_time(&sentence.text(at)).ok()?;
             Some((at..at + 1, time.as_secs_f64()))
         };
-        let half_an_hour = || Some((sentence.phrase(at, &["half an hour"])?, 1800.0));
+        let half_an_hour = || Some((sentence.find_phrase(at, &["half an hour"])?, 1800.0));
         let stands_alone = |range: &Range<usize>| {
             sentence.begins_clause(at) && (range.end == sentence.len() || sentence.begins_clause(range.end))
         };
@@ -144,7 +144,7 @@ pub(super) fn hear_time(sentence: &mut Sentence) -> Option<Said<Duration>> {
 pub(super) fn hear_limits(sentence: &mut Sentence) -> Vec<Said<LatencyLimit>> {
     let mut limits = Vec::new();
     for at in 0..sentence.len() {
-        let Some(below) = sentence.phrase(at, BELOW) else { continue };
+        let Some(below) = sentence.find_phrase(at, BELOW) else { continue };
         let Some((end, at_most)) = hear_latency(sentence, below.end) else { continue };
         let Some((metric_at, metric)) = metric_near(sentence, below.start, end) else { continue };
         let range = metric_at.start.min(below.start)..metric_at.end.max(end);
@@ -215,7 +215,7 @@ fn hear_latency(sentence: &Sentence, at: usize) -> Option<(usize, Duration)> {
 /// The metric that is bounded between these places: the nearest before, or else after.
 fn metric_near(sentence: &Sentence, start: usize, end: usize) -> Option<(Range<usize>, &'static str)> {
     let here = |at: usize| {
-        METRICS.iter().find_map(|(words, metric)| Some((sentence.phrase(at, &[words])?, *metric)))
+        METRICS.iter().find_map(|(words, metric)| Some((sentence.find_phrase(at, &[words])?, *metric)))
     };
     let before =
         (start.saturating_sub(NEAR)..start).rev().filter_map(here).find(|(range, _)| range.end <= start);
@@ -227,7 +227,7 @@ fn metric_near(sentence: &Sentence, start: usize, end: usize) -> Option<(Range<u
 pub(super) fn hear_tolerance(sentence: &mut Sentence) -> Option<Said<Tolerance>> {
     const BEHIND: &str = "slower slowdown overhead loss penalty cost faster worse difference";
     let (range, share) = (0..sentence.len()).find_map(|at| {
-        let below = sentence.phrase(at, BELOW)?;
+        let below = sentence.find_phrase(at, BELOW)?;
         let number = number_called(&sentence.text(below.end))?;
         let is_share = sentence.is(below.end + 1, "% percent") && sentence.is(below.end + 2, BEHIND);
         is_share.then_some((at..below.end + 3, number / 100.0))

@@ -156,7 +156,7 @@ impl CandidateScan {
                 sentence.pass_over(before - 1..before);
             }
             self.heard.excluded.extend(known.map(|known| Said::new(known.name, words)));
-        } else if let Some(behind) = sentence.phrase(at + 1, EXCLUDED_BEHIND) {
+        } else if let Some(behind) = sentence.find_phrase(at + 1, EXCLUDED_BEHIND) {
             let words = format!("{words} {}", sentence.take(behind));
             self.heard.excluded.extend(known.map(|known| Said::new(known.name, words)));
         } else if let Some(filesystem) = known {
@@ -262,7 +262,7 @@ fn dedup(named: &mut Vec<Said<HeardCandidate>>) {
 fn compared_by(sentence: &mut Sentence) {
     for at in 0..sentence.len() {
         for phrase in ["compared to", "compared with", "slower than", "faster than", "better than"] {
-            if let Some(range) = sentence.phrase(at, &[phrase]) {
+            if let Some(range) = sentence.find_phrase(at, &[phrase]) {
                 sentence.pass_over(range);
             }
         }

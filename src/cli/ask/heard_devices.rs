@@ -13,7 +13,7 @@ pub(super) fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said
     // `from an ssd to a usb disk`: what is read from is not written.
     for at in 0..sentence.len() {
         let from = if sentence.is(at + 1, "a an my the") { at + 2 } else { at + 1 };
-        let source = sentence.longest(from, |word| device_called(word, false)).map(|(range, _)| range);
+        let source = sentence.find_longest(from, |word| device_called(word, false)).map(|(range, _)| range);
         if let Some(range) =
             source.filter(|range| sentence.is(at, "from") && sentence.is(range.end, "to onto"))
         {
@@ -33,7 +33,8 @@ pub(super) fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said
             (is_source || device_called(word, true).is_some() || is_model(word)).then_some(())
         };
         // `external usb disk`, and `usb disk`: the longest name, from the first word on that begins one.
-        let range = (at + 1..=first).find_map(|from| sentence.longest(from, named)).map(|(range, ())| range);
+        let range =
+            (at + 1..=first).find_map(|from| sentence.find_longest(from, named)).map(|(range, ())| range);
         if let Some(range) = range {
             let start = range.start;
             let (words, count) = take_device(sentence, range);
@@ -43,7 +44,7 @@ pub(super) fn hear_devices(sentence: &mut Sentence) -> (Vec<String>, Option<Said
         }
     }
     for at in 0..sentence.len() {
-        if let Some((range, _)) = sentence.longest(at, |word| device_called(word, false)) {
+        if let Some((range, _)) = sentence.find_longest(at, |word| device_called(word, false)) {
             let (words, count) = take_device(sentence, range);
             device_count = device_count.or(count);
             devices.push(words);
@@ -105,8 +106,8 @@ fn unknown_device(
         // `on a huge monorepo`: a word or two may stand before the work.
         let is_work = (at + 1..first + 3)
             .take_while(|from| *from <= first || !sentence.begins_clause(*from))
-            .any(|from| sentence.longest(from, preset_called).is_some());
-        let is_must = sentence.longest(first, must_called).is_some();
+            .any(|from| sentence.find_longest(from, preset_called).is_some());
+        let is_must = sentence.find_longest(first, must_called).is_some();
         let is_filling = sentence.is(first, FILLING) && !sentence.is(first, "disk disks server");
         if sentence.is_free(first) && !is_work && !is_must && !is_filling {
             return Some(sentence.take(first..first + 1));

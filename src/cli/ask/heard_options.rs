@@ -35,7 +35,7 @@ impl CandidateScan {
         if let Some(next) = self.same_without(sentence, at) {
             return Some(next);
         }
-        let phrase = sentence.phrase(at, WITHOUT)?;
+        let phrase = sentence.find_phrase(at, WITHOUT)?;
         self.last.filter(|last| *last == (LastSaid::Option, at))?;
         if feature_here(sentence, phrase.end, false).is_some() {
             return None;
@@ -62,7 +62,7 @@ impl CandidateScan {
 
     /// `with and without noatime`: candidates with the option, and without.
     pub(super) fn with_and_without_option(&mut self, sentence: &mut Sentence, at: usize) -> Option<usize> {
-        let both = sentence.phrase(at, BOTH_BEFORE)?;
+        let both = sentence.find_phrase(at, BOTH_BEFORE)?;
         let (end, options) = self.option(sentence, both.end)?;
         let words = sentence.take(at..end);
         self.add_options(options, words.clone(), false);

@@ -34,19 +34,19 @@ pub(super) fn hear_requirements(
     for at in 0..sentence.len() {
         // A work of a longer name is one: `snapshot server`, `crash safe`, `git clone`.
         let of_work = (at.saturating_sub(1)..=at)
-            .filter_map(|from| sentence.longest(from, preset_called))
+            .filter_map(|from| sentence.find_longest(from, preset_called))
             .find(|(range, _)| range.contains(&at))
             .map_or(0, |(range, _)| range.len());
-        let Some((range, property)) = sentence.longest(at, must_called) else { continue };
+        let Some((range, property)) = sentence.find_longest(at, must_called) else { continue };
         if of_work > range.len() {
             continue;
         }
         let end = range.end;
-        let both = at.checked_sub(3).and_then(|before| sentence.phrase(before, BOTH_BEFORE));
+        let both = at.checked_sub(3).and_then(|before| sentence.find_phrase(before, BOTH_BEFORE));
         let words = sentence.take(range);
         if let Some(both) = both.filter(|both| both.end == at) {
             impossible.push(format!("{} {words}", sentence.take(both)));
-        } else if let Some(not_needed) = sentence.phrase(end, NOT_NEEDED) {
+        } else if let Some(not_needed) = sentence.find_phrase(end, NOT_NEEDED) {
             sentence.pass_over(not_needed);
         } else if sentence.is_before(at, EXCLUDING) {
             sentence.pass_over(at - 1..at);

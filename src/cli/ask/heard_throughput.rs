@@ -47,7 +47,7 @@ const NEAR: usize = 6;
 pub(super) fn hear_throughputs(sentence: &mut Sentence) -> Vec<Said<ThroughputLimit>> {
     let mut limits = Vec::new();
     for at in 0..sentence.len() {
-        let Some(above) = sentence.phrase(at, ABOVE) else { continue };
+        let Some(above) = sentence.find_phrase(at, ABOVE) else { continue };
         let Some((end, megabytes_per_second)) = hear_throughput(sentence, above.end) else { continue };
         let near = at.saturating_sub(NEAR)..end + NEAR;
         let is_of_reading = is_near(sentence, &near, "read reads reading")

@@ -43,7 +43,7 @@ pub(super) fn hear_works(sentence: &mut Sentence, filesystems: &[&str]) -> Heard
         Default::default();
     let mut has_owner = false;
     for at in 0..sentence.len() {
-        let Some((range, (fit, work))) = sentence.longest(at, work_called) else { continue };
+        let Some((range, (fit, work))) = sentence.find_longest(at, work_called) else { continue };
         has_owner |= work.asked_by.place
             && (sentence.is_before(range.start, "of") || sentence.is(range.start.wrapping_sub(2), "of"));
         let words = sentence.take(range);

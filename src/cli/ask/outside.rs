@@ -94,7 +94,7 @@ const SUBJECTS: &[OutsideSubject] = &[
     },
     OutsideSubject {
         phrases: &["quota", "quotas"],
-        hint: "quotas are set up by commands of a plan (`before` of a phase) and options of mount; leave them out to ask without",
+        hint: "`ask` cannot set up quotas: leave the word out, or write a plan that sets them up by commands (`before` of a phase) and mount options",
     },
     OutsideSubject {
         phrases: &["matter more", "matters more", "more important than", "most important"],
@@ -106,7 +106,7 @@ const SUBJECTS: &[OutsideSubject] = &[
     },
     OutsideSubject {
         phrases: &["floppy", "floppies", "tape", "lto", "dvd", "cd-rom", "bluray", "blu-ray"],
-        hint: "there is no model of such a device; `fsverdict list models` has those there are, and a block device of yours is named by its path",
+        hint: "there is no model of such a device; `fsverdict list models` has those there are; to use your own block device, give its path, such as /dev/sdb",
     },
     OutsideSubject {
         phrases: &["optane", "pmem", "nvdimm", "persistent memory", "dax"],
@@ -208,7 +208,8 @@ pub(super) fn find_outside(sentence: &Sentence) -> Option<Outside> {
     };
     let mut at = 0;
     while at < sentence.len() {
-        let begins = |subject: &OutsideSubject| Some((sentence.phrase(at, subject.phrases)?, subject.hint));
+        let begins =
+            |subject: &OutsideSubject| Some((sentence.find_phrase(at, subject.phrases)?, subject.hint));
         let other = SUBJECTS.iter().find_map(begins);
         if let Some((range, hint)) = other.clone().or_else(|| begins(&ACCESSES)) {
             describes_work &= other.is_none();

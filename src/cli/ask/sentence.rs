@@ -82,12 +82,12 @@ impl Sentence {
     }
 
     /// Whether these words stand here, used or not.
-    pub(super) fn reads(&self, at: usize, words: &str) -> bool {
+    pub(super) fn has_phrase(&self, at: usize, words: &str) -> bool {
         words.split(' ').enumerate().all(|(offset, word)| self.is(at + offset, word))
     }
 
     /// The first of these phrases that stands here unused; `*` in one is any word.
-    pub(super) fn phrase(&self, at: usize, phrases: &[&str]) -> Option<Range<usize>> {
+    pub(super) fn find_phrase(&self, at: usize, phrases: &[&str]) -> Option<Range<usize>> {
         phrases.iter().find_map(|phrase| {
             let words = phrase.split(' ');
             let range = at..at + words.clone().count();
@@ -99,7 +99,7 @@ impl Sentence {
     }
 
     /// The longest run of unused words from here that means something.
-    pub(super) fn longest<T>(
+    pub(super) fn find_longest<T>(
         &self,
         at: usize,
         means: impl Fn(&str) -> Option<T>,
@@ -257,11 +257,11 @@ mod tests {
         let mut sentence = Sentence::new(&["p99<10ms, at most 5% slower?".to_owned()]);
         let words: Vec<String> = (0..sentence.len()).map(|at| sentence.text(at)).collect();
         assert_eq!(words, ["p99", "<", "10ms", "at", "most", "5", "%", "slower"]);
-        assert_eq!(sentence.phrase(3, &["at least", "at most *"]), Some(3..6));
+        assert_eq!(sentence.find_phrase(3, &["at least", "at most *"]), Some(3..6));
         assert_eq!(sentence.take(3..5), "at most");
-        assert_eq!(sentence.phrase(3, &["at most"]), None);
+        assert_eq!(sentence.find_phrase(3, &["at most"]), None);
         assert_eq!(sentence.left("slower"), ["p99", "<", "10ms", "5", "%"]);
-        assert!(sentence.longest(2, |words| (words == "10ms").then_some(())).is_some());
+        assert!(sentence.find_longest(2, |words| (words == "10ms").then_some(())).is_some());
     }
 
     #[test]

@@ -132,7 +132,10 @@ fn no_device(word: &str) -> CliError {
     let firsts = words().filter_map(|words| words.first().map(String::as_str));
     CliError::Usage(Reason::new(
         format!("no device is known as `{word}`"),
-        and_more(&near(word, &known, firsts), "a block device of yours is named by its path"),
+        and_more(
+            &near(word, &known, firsts),
+            "to use your own block device, give its path, such as /dev/sdb",
+        ),
     ))
 }
 

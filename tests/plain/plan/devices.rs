@@ -80,7 +80,11 @@ fn what_does_not_fit_is_told_with_what_does() {
         (TWO, raid("md:raid7"), "there is no level `raid7`"),
         (TWO, raid("md"), "there is no level ``"),
         (TWO, raid("luks2:fast"), "this layer has no option `fast`"),
-        (TWO, raid("md:raid1\", \"md:raid0"), "`md:raid0` lies on md:raid1, which is one device already"),
+        (
+            TWO,
+            raid("md:raid1\", \"md:raid0"),
+            "`md:raid0` needs 2 devices, but md:raid1 below it already combines them into one",
+        ),
         ("image = \"1GiB\"", raid("md:raid1"), "`md:raid1` needs 2 devices, and has 1"),
         ("image = \"1GiB\"\ncount = 9", EXT4.to_owned(), "8 devices at most, not 9"),
         ("image = \"1GiB\"\ncount = 0", EXT4.to_owned(), "may not be 0"),

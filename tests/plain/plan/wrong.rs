@@ -274,9 +274,28 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("[[candidate]]\nfilesystem = \"directory\"\npath = \"/mnt\"", "compare folders with folders"),
         ("[[candidate]]\nfilesystem = \"ceph\"", "compare it by a folder on it"),
         ("[goal]\nmetric = \"speed\"", "most take `durable`; `fsverdict list` names all"),
+        (
+            "[[phase]]\nname = \"x\"\ncommand = \"true\"\npace = \"recorded\"",
+            "hint: write it into the command line",
+        ),
+        (
+            "[[phase]]\nname = \"x\"\nadapter = \"fio\"\ndepth = 4",
+            "hint: write it into `options`, as fio takes it",
+        ),
+        (
+            "[[phase]]\nname = \"x\"\noperation = \"fsck\"\ndepth = 4",
+            "`depth` goes only with random.read, random.write",
+        ),
+        ("[[phase]]\nname = \"x\"\noperation = \"fsck\"\ndepth = 4", "hint: remove `depth`"),
+        ("SIZES = [9, 3]", "the sizes are not in ascending order"),
+        ("SIZES = [3, 9_000_000_000_000_000]", "a size is larger than 1 PiB"),
     ] {
         let lines = lines
             .replace("METRIC", metric)
+            .replace(
+                "SIZES",
+                "[dataset.tree]\nprofile = \"mixed\"\nfiles = 9\ndirectories = 2\nsize = \"1MiB\"\nsizes",
+            )
             .replace("MKFS", mkfs)
             .replace("PULL", &age("age.pull"))
             .replace("READ", &age("tree.read"));

@@ -218,7 +218,7 @@ fn a_killed_trial_is_tried_again_once() {
         .map(|state| state.name.as_str())
         .collect();
     assert_eq!(failed, ["btrfs"]);
-    let again = run.held_cautions().into_iter().filter(|held| held.text.contains("second time"));
+    let again = run.summarize_cautions().into_iter().filter(|held| held.text.contains("second time"));
     assert_eq!(again.flat_map(|held| held.candidates).collect::<Vec<_>>(), ["ext4", "btrfs"]);
 }
 

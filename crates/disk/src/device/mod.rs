@@ -30,7 +30,7 @@ mod wear;
 mod tests;
 
 use engine::DeviceEngine;
-use medium::Whole;
+use medium::DriveInstance;
 
 pub use access_kind::{AccessKind, ModelErrors};
 pub use fastest::fastest_rate;
@@ -52,8 +52,8 @@ impl Device {
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
         model.check_size(size_bytes)?;
         let parameters = &model.parameters;
-        let whole = Whole { capacity_sectors: parameters.capacity_bytes / 512, size_bytes, seed };
-        let medium = parameters.medium.parameters.build_medium(&whole);
+        let drive = DriveInstance { capacity_sectors: parameters.capacity_bytes / 512, size_bytes, seed };
+        let medium = parameters.medium.parameters.build_medium(&drive);
         Ok(Device {
             limits: model.limits(size_bytes),
             engine: DeviceEngine::new(parameters, size_bytes / 512, medium),

@@ -49,7 +49,7 @@ impl PowerCutting<'_> {
             let failed = |error: &dyn std::fmt::Display| unwritten_image(&path, error);
             let file = open_file(&output, &path)?;
             let mut store = Store::new(file, model.size.0).map_err(|error| failed(&error))?;
-            let rule = self.rule_of(candidate, device)?;
+            let rule = self.loss_rule_of_device(candidate, device)?;
             StateImage::new(own, rule).write_state(&mut store, there).map_err(|error| failed(&error))?;
             drop(store);
             outputs.push((path, output));

@@ -251,15 +251,19 @@ impl<'a> PowerCutting<'a> {
         self.plan.phases.iter().find(is_it)
     }
 
-    /// The rule of which writes the first device may lose.
-    fn loss_rule(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
-        self.rule_of(candidate, 1)
+    /// Returns the rule of which writes a power cut may lose on the first device.
+    fn loss_rule_of_first_device(&self, candidate: &Candidate) -> Result<LossRule, FaultError> {
+        self.loss_rule_of_device(candidate, 1)
     }
 
-    /// The rule of which writes the device of this number may lose, from 1.
-    fn rule_of(&self, candidate: &Candidate, device: usize) -> Result<LossRule, FaultError> {
+    /// Returns the rule of which writes a power cut may lose on a device; the first device has the number 1.
+    fn loss_rule_of_device(
+        &self,
+        candidate: &Candidate,
+        device_number: usize,
+    ) -> Result<LossRule, FaultError> {
         let models = self.plan.models_of(candidate);
-        let name = models.get(device.saturating_sub(1)).map_or("", |model| model.name);
+        let name = models.get(device_number.saturating_sub(1)).map_or("", |model| model.name);
         let rule = Model::find(name).map(|model| LossRule::from_model(&model));
         let rule = rule.map_err(|error| FaultError::Refused(error.reason()))?;
         Ok(match self.faults {

@@ -36,7 +36,7 @@ impl PowerCutting<'_> {
         let mut store =
             Store::new(image.try_clone().map_err(LabError::from)?, size).map_err(to_fault_error)?;
         let log = self.read_log(candidate, state.name.part)?;
-        StateImage::new(log, self.loss_rule(candidate)?)
+        StateImage::new(log, self.loss_rule_of_first_device(candidate)?)
             .write_state(&mut store, state.name.state)
             .map_err(to_fault_error)?;
         drop(store);

@@ -29,7 +29,7 @@ impl PowerCutting<'_> {
                     states.iter().map(there).collect()
                 }
             };
-            let purpose = LogPurpose::Enter { states, rule: self.rule_of(candidate, device)? };
+            let purpose = LogPurpose::Enter { states, rule: self.loss_rule_of_device(candidate, device)? };
             Ok(WriteLogFile { device, file: self.log_file(candidate, part, device), purpose })
         };
         (1..=self.device_count()).map(of_device).collect()

@@ -55,7 +55,7 @@ impl Smaller<'_> {
         wanted: &StateFinding,
     ) -> Result<Self, FaultError> {
         let cut = self.state.cut;
-        let rule = self.cutting.loss_rule(candidate)?;
+        let rule = self.cutting.loss_rule_of_first_device(candidate)?;
         let uncertain = self.log.uncertain_at(cut, rule).len().min(WRITES) as u32;
         let without = (0..uncertain).map(Survivors::Without);
         let states: Vec<CrashState> = std::iter::once(Survivors::All)
@@ -84,7 +84,7 @@ impl Smaller<'_> {
     ) -> Result<MinimisedState, FaultError> {
         let Smaller { cutting, part, record, log, finding, state } = self;
         let name = CutName { part, state };
-        let rule = cutting.loss_rule(candidate)?;
+        let rule = cutting.loss_rule_of_first_device(candidate)?;
         let lost: Vec<String> = log
             .lost_requests(state, rule)
             .iter()

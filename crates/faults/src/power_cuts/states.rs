@@ -38,7 +38,7 @@ impl PowerCutting<'_> {
         if windows.is_empty() {
             return Err(FaultError::Refused(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
-        let (rule, seed) = (self.loss_rule(candidate)?, self.plan.protocol.seed);
+        let (rule, seed) = (self.loss_rule_of_first_device(candidate)?, self.plan.protocol.seed);
         let mut states = sample_states(log, rule, &windows, wanted as usize, seed, |now_ns| {
             record.promised_by(log, now_ns)
         });

@@ -21,14 +21,15 @@ pub(super) fn tally_findings(
         by_use.entry(*of_block).or_default().blocks += 1;
     }
     let rotten = |one: &PlacedRot| one.finding.state.parse::<RottenBlock>().ok();
-    for one in &findings {
-        note_finding(by_use.entry(one.held).or_default(), one);
-        let decay = rotten(one).filter(|_| one.held != BlockUse::Unused).map(|rotten| rotten.decay.word());
+    for placed in &findings {
+        add_finding(by_use.entry(placed.held).or_default(), placed);
+        let decay =
+            rotten(placed).filter(|_| placed.held != BlockUse::Unused).map(|rotten| rotten.decay.word());
         if let Some(word) = decay {
-            note_finding(by_decay.entry(word.to_owned()).or_default(), one);
+            add_finding(by_decay.entry(word.to_owned()).or_default(), placed);
         }
     }
-    let looked = u32::try_from(findings.len()).unwrap_or(u32::MAX);
+    let examined = u32::try_from(findings.len()).unwrap_or(u32::MAX);
     // The gravest first, and of each use, decay and outcome one.
     findings.retain(|one| one.finding.outcome.is_loss());
     findings.sort_by_key(|one| (!one.finding.outcome.is_grave(), one.held, rotten(one)));
@@ -39,7 +40,7 @@ pub(super) fn tally_findings(
     findings.truncate(FIRST);
     RottenBlocks {
         candidate: candidate.name.clone(),
-        looked,
+        looked: examined,
         held: by_use,
         decays: by_decay,
         first: findings,
@@ -49,13 +50,15 @@ pub(super) fn tally_findings(
     }
 }
 
-fn note_finding(tally: &mut RotTally, one: &PlacedRot) {
+/// Adds one finding to the counts by outcome, by the result of fsync, and by the part of the system that detected the
+/// corruption.
+fn add_finding(tally: &mut RotTally, placed: &PlacedRot) {
     tally.looked += 1;
-    *tally.outcomes.entry(one.finding.outcome).or_insert(0) += 1;
-    if let Some(answer) = one.finding.sync {
-        *tally.syncs.entry(answer).or_insert(0) += 1;
+    *tally.outcomes.entry(placed.finding.outcome).or_insert(0) += 1;
+    if let Some(fsync_result) = placed.finding.sync {
+        *tally.syncs.entry(fsync_result).or_insert(0) += 1;
     }
-    for witness in &one.finding.noticed {
-        *tally.noticed.entry(*witness).or_insert(0) += 1;
+    for detector in &placed.finding.noticed {
+        *tally.noticed.entry(*detector).or_insert(0) += 1;
     }
 }

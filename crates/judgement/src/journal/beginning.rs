@@ -53,7 +53,9 @@ impl Beginning {
     /// The facts in the first record of a run; `None` if the record is another event.
     pub fn from_event(first: &Event) -> Option<Self> {
         match first {
-            Event::RunStarted { beginning, environment, .. } => Some(beginning.clone().or_told(environment)),
+            Event::RunStarted { beginning, environment, .. } => {
+                Some(beginning.clone().fill_from_untyped_facts(environment))
+            }
             _ => None,
         }
     }
@@ -62,7 +64,8 @@ impl Beginning {
         *self == Beginning::default()
     }
 
-    fn or_told(self, facts: &Facts) -> Self {
+    /// Fills fields that are missing in a journal of an earlier version from the facts by name.
+    fn fill_from_untyped_facts(self, facts: &Facts) -> Self {
         // If there are several values, the first is used.
         let number = |name: &str| facts.get(name)?.split(',').next()?.parse::<u64>().ok();
         let names = || facts.get(MERGED_FACT).map(|names| names.split(", ").map(str::to_owned).collect());
@@ -108,7 +111,8 @@ pub struct BackgroundWork {
     /// The predicate of a sentence that begins with "the device".
     pub does: String,
     /// Whether each mount causes the work once.
-    pub once_a_mount: bool,
+    #[serde(rename = "once_a_mount")]
+    pub once_per_mount: bool,
     /// How to avoid the work.
     pub avoided_by: String,
 }
@@ -118,7 +122,8 @@ impl Learnt {
         *self == Learnt::default()
     }
 
-    pub(super) fn or_told(mut self, facts: &Facts) -> Self {
+    /// Fills fields that are missing in a journal of an earlier version from the facts by name.
+    pub(super) fn fill_from_untyped_facts(mut self, facts: &Facts) -> Self {
         let seconds = || facts.get("device.seconds")?.parse().ok();
         self.device_seconds = self.device_seconds.or_else(seconds);
         for (name, held) in facts {
@@ -158,7 +163,7 @@ mod tests {
             ("device.size", "512"),
             ("merged.sites", "a, b"),
         ]);
-        let old = Beginning::default().or_told(&told);
+        let old = Beginning::default().fill_from_untyped_facts(&told);
         let sites = Some(vec!["a".to_owned(), "b".to_owned()]);
         let wanted = Beginning {
             order_seed: Some(7),
@@ -172,18 +177,22 @@ mod tests {
         };
         assert_eq!(old, wanted);
         let new = Beginning { order_seed: Some(8), drawn: Some(false), ..Beginning::default() };
-        let new = new.or_told(&told);
+        let new = new.fill_from_untyped_facts(&told);
         assert_eq!((new.order_seed, new.drawn, new.device_size), (Some(8), Some(false), Some(512)));
-        assert_eq!(Beginning::default().or_told(&facts(&[("memory.total", "9")])).memory, Some(9));
+        assert_eq!(
+            Beginning::default().fill_from_untyped_facts(&facts(&[("memory.total", "9")])).memory,
+            Some(9)
+        );
     }
 
     #[test]
     fn what_a_trial_learnt_is_read_from_either() {
         let told = facts(&[("device.seconds", "2460.04"), ("dataset.docs", "3 files"), ("device.size", "1")]);
-        let old = Learnt::default().or_told(&told);
+        let old = Learnt::default().fill_from_untyped_facts(&told);
         assert_eq!((old.device_seconds, old.held.len()), (Some(2460.04), 1));
         assert_eq!(old.held["docs"], "3 files");
-        let mut new = Learnt { device_seconds: Some(1.0), ..Learnt::default() }.or_told(&told);
+        let mut new =
+            Learnt { device_seconds: Some(1.0), ..Learnt::default() }.fill_from_untyped_facts(&told);
         assert_eq!(new.device_seconds, Some(1.0));
         new.add(Learnt::default());
         assert_eq!(new.device_seconds, Some(1.0));

@@ -89,7 +89,7 @@ impl Run {
             }
             Event::Facts { facts, learnt } => {
                 if let Some(OpenTrial { trial, .. }) = find_open(open, id.as_ref()) {
-                    trial.learnt.add(learnt.or_told(&facts));
+                    trial.learnt.add(learnt.fill_from_untyped_facts(&facts));
                     trial.facts.extend(facts);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::made::{self, ToldEvent};
 use super::{
-    CandidateStatus, Caution, Event, HeldCaution, JournalError, Observation, Run, Spent, Status,
+    CandidateStatus, Caution, CautionSummary, Event, JournalError, Observation, Run, Spent, Status,
     Surroundings, TrialId, TrialStanding, Unit,
 };
 use crate::plan::Plan;
@@ -273,7 +273,7 @@ fn cautions_are_held_once_with_their_trials() {
         events.push((id(1, 1, name), caution("late")));
         parts.push(events);
     }
-    let held = story(&parts).held_cautions();
+    let held = story(&parts).summarize_cautions();
     let shown: Vec<(&str, usize, usize)> =
         held.iter().map(|known| (known.text.as_str(), known.trials, known.candidates.len())).collect();
     assert_eq!(shown, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
@@ -283,10 +283,10 @@ fn cautions_are_held_once_with_their_trials() {
 
 #[test]
 fn computing_that_some_are_spared_tilts_a_comparison_with_others() {
-    let known = |text: &str, candidates: &[&str]| HeldCaution {
+    let known = |text: &str, candidates: &[&str]| CautionSummary {
         text: text.to_owned(),
         candidates: candidates.iter().map(|name| (*name).to_owned()).collect(),
-        ..HeldCaution::default()
+        ..CautionSummary::default()
     };
     let cipher = "CPU is taken as free: what the cipher costs is not in these times";
     let left_out = Some("what the cipher costs is not in these times");
@@ -299,7 +299,7 @@ fn computing_that_some_are_spared_tilts_a_comparison_with_others() {
         (known("the data fit in memory", &["b"]), &["a", "b"], None),
     ];
     for (caution, compared, wanted) in cases {
-        assert_eq!(caution.free_work_of_some(compared), wanted, "{caution:?} among {compared:?}");
+        assert_eq!(caution.uneven_free_work(compared), wanted, "{caution:?} among {compared:?}");
     }
 }
 

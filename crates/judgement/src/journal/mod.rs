@@ -6,6 +6,7 @@ mod beginning;
 pub mod bonnie;
 mod bounded;
 mod bounds;
+mod caution_summary;
 mod course;
 pub mod db_bench;
 pub mod dbench;
@@ -18,7 +19,6 @@ pub mod fio;
 mod follow;
 pub mod fs_mark;
 pub mod git;
-mod held_caution;
 mod loss_age;
 #[cfg(test)]
 pub mod made;
@@ -46,12 +46,12 @@ pub use course::WorkCourse;
 pub use derive::Fold;
 pub use error::JournalError;
 
+pub use caution_summary::CautionSummary;
 pub use event::{
     BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts, HIDDEN_DIGEST,
     MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
 };
 pub use follow::JournalFollower;
-pub use held_caution::HeldCaution;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{
     Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, busy_kind, busy_metric, is_of_cpu,

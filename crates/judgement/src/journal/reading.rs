@@ -113,7 +113,10 @@ impl fmt::Display for StopReason {
                 write!(formatter, "is a node of level {level}, and its parent implies level {expected}")
             }
             StopReason::Implausible { field, value } => {
-                write!(formatter, "the field {field} is {value}, which no such filesystem has")
+                write!(
+                    formatter,
+                    "the on-disk field {field} is {value}, which is impossible for this filesystem"
+                )
             }
             StopReason::OtherBlockSize { bytes } => {
                 write!(formatter, "describes blocks of {bytes} bytes, and those of 4096 alone are read")
@@ -157,7 +160,7 @@ mod tests {
         );
         assert_eq!(
             ReadingStopped::implausible(0, "s_blocks_per_group", 0).to_string(),
-            "stopped: at block 0, the field s_blocks_per_group is 0, which no such filesystem has"
+            "stopped: at block 0, the on-disk field s_blocks_per_group is 0, which is impossible for this filesystem"
         );
     }
 

@@ -256,10 +256,13 @@ fn read_sizes(node: &Node) -> Result<Vec<u64>, Reason> {
         return Err(Reason::new(format!("it has {} numbers, and may have 2 to {SIZES}", nodes.len()), hint));
     }
     let sizes = nodes.iter().map(whole).collect::<Result<Vec<u64>, Reason>>()?;
-    match sizes.windows(2).all(|pair| pair[0] <= pair[1]) && sizes.iter().all(|size| *size <= limits::SIZE) {
-        true => Ok(sizes),
-        false => Err(Reason::new("it does not go from the smallest to the largest, or beyond 1 PiB", hint)),
+    if sizes.windows(2).any(|pair| pair[0] > pair[1]) {
+        return Err(Reason::new("the sizes are not in ascending order", hint));
     }
+    if sizes.iter().any(|size| *size > limits::SIZE) {
+        return Err(Reason::new("a size is larger than 1 PiB", hint));
+    }
+    Ok(sizes)
 }
 
 /// Notes every key that belongs to another kind of dataset.

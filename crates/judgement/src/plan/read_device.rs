@@ -180,8 +180,10 @@ fn of_candidate(candidate: &Candidate, there: usize, vocabulary: &Vocabulary<'_>
         if least > together {
             let (what, hint) = match before {
                 Some(before) => (
-                    format!("`{layer}` lies on {before}, which is one device already"),
-                    "one layer can put a candidate's devices together",
+                    format!(
+                        "`{layer}` needs {least} devices, but {before} below it already combines them into one"
+                    ),
+                    "only one layer of a candidate may combine several devices; remove one of the two",
                 ),
                 None => (
                     format!("`{layer}` needs {least} devices, and has {together}"),

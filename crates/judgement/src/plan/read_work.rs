@@ -132,9 +132,13 @@ fn forbid_unless(
     work: Option<&Placed<PhaseWork>>,
     takes: fn(Operation) -> bool,
 ) {
-    if work.is_some() && !operation_of(work).is_some_and(takes) {
-        let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
-        let hint = "a command has its own options for that";
-        section.forbid_keys(&[key], &format!("anything but {}", names.join(", ")), hint);
-    }
+    let (Some(work), Some(entry)) = (work, section.entry(key)) else { return };
+    let hint = match &work.value {
+        PhaseWork::Operation(operation) if takes(*operation) => return,
+        PhaseWork::Operation(_) => format!("remove `{key}`"),
+        PhaseWork::Command(_) => "write it into the command line, as that program takes it".to_owned(),
+        PhaseWork::Adapter { name, .. } => format!("write it into `options`, as {name} takes it"),
+    };
+    let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
+    section.problems.add(entry.key_at, format!("`{key}` goes only with {}", names.join(", ")), &hint);
 }

@@ -16,7 +16,7 @@ const NO_PIVOT: f64 = 1e-10;
 
 /// The weight, in degrees of freedom, of the median variance when it raises a smaller variance: a few trials that agree
 /// by chance may not do so again.
-const LIFT: f64 = 4.0;
+const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// A least-squares fit of log scores to candidates and blocks; a candidate need not be in every block.
 #[derive(Debug, Clone)]
@@ -173,10 +173,14 @@ fn candidate_variances(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64,
         .map(|(at, row)| (variance(row).max(0.0), row[at].recip().max(0.0)))
         .collect();
     let middle = median(&estimates.iter().map(|(variance, _)| *variance).collect::<Vec<_>>())?;
-    let mut variances = vec![(middle, LIFT); squares.len()];
+    let mut variances = vec![(middle, PRIOR_DEGREES_OF_FREEDOM); squares.len()];
     for (at, (variance, degrees)) in known.iter().zip(estimates) {
         variances[*at] = if variance < middle {
-            ((degrees * variance + LIFT * middle) / (degrees + LIFT), degrees + LIFT)
+            (
+                (degrees * variance + PRIOR_DEGREES_OF_FREEDOM * middle)
+                    / (degrees + PRIOR_DEGREES_OF_FREEDOM),
+                degrees + PRIOR_DEGREES_OF_FREEDOM,
+            )
         } else {
             (variance, degrees)
         };

@@ -8,7 +8,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The confidence level of intervals that are shown when a run has ended by the stopping rule. In the worst case of
 /// independent noise, intervals of [`CONFIDENCE`] cover the true value in 83 % of runs, those of 98 % in 89 %, and
 /// these in 93 % (examples/operating_characteristics; docs/results/error-rates.md lists worse cases).
-pub const AT_THE_STOP: f64 = 0.99;
+pub const CONFIDENCE_AFTER_STOPPING_RULE: f64 = 0.99;
 
 /// The result type of all statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -8,7 +8,7 @@
 use libm::{exp, sqrt};
 
 use super::distribution::{fair_coin_tail, student_quantile, student_tail};
-use super::estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
+use super::estimate::{CONFIDENCE, CONFIDENCE_AFTER_STOPPING_RULE, Estimate};
 use super::outliers::{LAST_DIGIT, robust_deviation, without_outliers};
 use super::sample::{mean, median};
 
@@ -16,10 +16,10 @@ use super::sample::{mean, median};
 pub const FEWEST: u32 = 3;
 
 /// The weight, in degrees of freedom, of the other pairs' variance when it raises a smaller variance.
-const LIFT: f64 = 4.0;
+const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// If outliers were set aside, a sign test of all values must agree at this one-sided p.
-const BACKED: f64 = 0.05;
+const SIGN_TEST_ALPHA: f64 = 0.05;
 
 /// Values that agree to the last digit may change in steps. The probability of missing a step that occurs in the share
 /// `STEPPING` of all trials must be at most `MISSED`, over all comparisons.
@@ -75,8 +75,9 @@ impl Evidence {
         let one = |&(difference, variance, count): &(f64, f64, f64)| {
             let own_degrees = count - 1.0;
             if several && own_degrees > 0.0 && variance < common {
-                let lifted = (own_degrees * variance + LIFT * common) / (own_degrees + LIFT);
-                Self::new(difference, lifted, own_degrees + LIFT, count)
+                let lifted = (own_degrees * variance + PRIOR_DEGREES_OF_FREEDOM * common)
+                    / (own_degrees + PRIOR_DEGREES_OF_FREEDOM);
+                Self::new(difference, lifted, own_degrees + PRIOR_DEGREES_OF_FREEDOM, count)
             } else {
                 Self::new(difference, variance, own_degrees, count)
             }
@@ -120,29 +121,30 @@ impl Evidence {
     }
 
     /// As [`estimate`](Self::estimate), for a run that ends when it has enough evidence: the [wider
-    /// interval](AT_THE_STOP) compensates for the repeated looks and for stopping at a random high. There is no
-    /// interval if the values agree to the last digit and are too few to have shown a step. Two values are enough for
-    /// an interval if other pairs support their variance, because a candidate may be placed behind on that basis.
-    pub fn estimate_at_the_stop(&self) -> Estimate {
-        let fewest = match self.error {
-            error if error <= 0.0 => agreement_needed(1),
-            _ if self.degrees > LIFT => 2,
+    /// interval](CONFIDENCE_AFTER_STOPPING_RULE) compensates for the repeated looks and for stopping at a random high.
+    /// There is no interval if the values agree to the last digit and are too few to have shown a step. Two values are
+    /// enough for an interval if other pairs support their variance, because a candidate may be placed behind on that
+    /// basis.
+    pub fn estimate_after_stopping_rule(&self) -> Estimate {
+        let min_count = match self.error {
+            error if error <= 0.0 => min_identical_values(1),
+            _ if self.degrees > PRIOR_DEGREES_OF_FREEDOM => 2,
             _ => FEWEST as usize,
         };
-        self.estimate_at(AT_THE_STOP, fewest)
+        self.estimate_at(CONFIDENCE_AFTER_STOPPING_RULE, min_count)
     }
 
     /// For a sample of logs: the estimate as a ratio.
-    pub fn ratio_at_the_stop(&self) -> Estimate {
-        self.estimate_at_the_stop().map(exp)
+    pub fn ratio_after_stopping_rule(&self) -> Estimate {
+        self.estimate_after_stopping_rule().map(exp)
     }
 
-    fn estimate_at(&self, confidence: f64, fewest: usize) -> Estimate {
+    fn estimate_at(&self, confidence: f64, min_count: usize) -> Estimate {
         let reach = match self.error {
             error if error > 0.0 => error * student_quantile(0.5 + 0.5 * confidence, self.degrees),
             _ => 0.0,
         };
-        let sure = self.count >= fewest && reach.is_finite();
+        let sure = self.count >= min_count && reach.is_finite();
         let end = |end: f64| sure.then_some(end);
         let (low, high) = (end(self.difference - reach), end(self.difference + reach));
         Estimate { point: self.difference, low, high, n: self.count }
@@ -170,11 +172,11 @@ impl Evidence {
     /// and the rest then looks more certain than it is. For a `bound` below 0, a weaker claim, it is enough that no
     /// value is at or below it. If most values agree to the last digit, the sample must be large enough to have shown a
     /// step, among this many pairs.
-    pub fn backed_from(&self, sample: &[f64], bound: f64, pairs: usize) -> usize {
+    pub fn min_sample_size(&self, sample: &[f64], bound: f64, pairs: usize) -> usize {
         let steps = robust_deviation(sample).is_some_and(|spread| spread < LAST_DIGIT);
-        let agreeing = if steps && sample.len() > 1 { agreement_needed(pairs) } else { 0 };
+        let agreeing = if steps && sample.len() > 1 { min_identical_values(pairs) } else { 0 };
         let against = sample.iter().filter(|value| **value <= bound).count();
-        let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= BACKED;
+        let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= SIGN_TEST_ALPHA;
         let unasked = self.count == sample.len() || (bound < 0.0 && against == 0);
         // A sample that is already large enough meets the condition at its own size; a smaller size is not searched.
         let signs = if unasked { 0 } else { (sample.len()..).find(backed).unwrap_or(usize::MAX) };
@@ -205,7 +207,7 @@ impl Evidence {
 
 /// How many values must agree to the last digit before steps can be excluded, in each of this many pairs: after 9
 /// values, a step that occurs in 3 of 10 trials would have been seen with a probability of 96 %.
-fn agreement_needed(pairs: usize) -> usize {
+fn min_identical_values(pairs: usize) -> usize {
     let enough = |count: &usize| powi(1.0 - STEPPING, *count) <= MISSED / pairs.max(1) as f64;
     (1..MOST_BLOCKS).find(enough).unwrap_or(MOST_BLOCKS)
 }
@@ -230,16 +232,19 @@ mod tests {
         // Seven ratios from one of 25 native runs that compared two equal candidates on a busy machine.
         let unlucky = [0.903f64, 0.943, 1.124, 1.138, 1.136, 1.145, 1.045].map(f64::ln);
         let found = Evidence::from_sample(&unlucky).unwrap();
-        assert!(found.count == 5 && found.p_above(0.0) < 0.002 && found.backed_from(&unlucky, 0.0, 1) == 11);
+        assert!(
+            found.count == 5 && found.p_above(0.0) < 0.002 && found.min_sample_size(&unlucky, 0.0, 1) == 11
+        );
         let spiked = [0.10, 0.11, 0.09, 0.10, 3.0];
-        assert_eq!(Evidence::from_sample(&spiked).unwrap().backed_from(&spiked, 0.0, 1), 5);
+        assert_eq!(Evidence::from_sample(&spiked).unwrap().min_sample_size(&spiked, 0.0, 1), 5);
         let calm = [0.10, -0.01, 0.09];
-        assert_eq!(Evidence::from_sample(&calm).unwrap().backed_from(&calm, 0.0, 1), 0);
+        assert_eq!(Evidence::from_sample(&calm).unwrap().min_sample_size(&calm, 0.0, 1), 0);
     }
 
     #[test]
     fn values_that_agree_to_the_last_digit_leave_no_doubt_once_a_step_would_have_been_seen() {
-        let shown = |count: usize| Evidence::from_sample(&vec![0.0; count]).unwrap().ratio_at_the_stop().low;
+        let shown =
+            |count: usize| Evidence::from_sample(&vec![0.0; count]).unwrap().ratio_after_stopping_rule().low;
         assert_eq!([3, 8, 9].map(shown), [None, None, Some(1.0)]);
         let same = Evidence::from_sample(&[0.0; 9]).unwrap();
         assert_eq!((same.p_above(-0.03), same.p_below(0.03), same.p_different()), (0.0, 0.0, 1.0));
@@ -255,12 +260,12 @@ mod tests {
     #[test]
     fn what_comes_in_steps_is_asked_more_often_the_more_pairs_there_are() {
         let found = Evidence::from_sample(&[0.0; 3]).unwrap();
-        assert_eq!([1, 4, 39].map(|pairs| found.backed_from(&[0.0; 3], -0.03, pairs)), [9, 13, 19]);
+        assert_eq!([1, 4, 39].map(|pairs| found.min_sample_size(&[0.0; 3], -0.03, pairs)), [9, 13, 19]);
         // One step of four is one all the same; what varies at all is none.
         let steps = [0.0, 0.0, 0.3, 0.0];
-        assert_eq!(Evidence::from_sample(&steps).unwrap().backed_from(&steps, -0.03, 1), 9);
+        assert_eq!(Evidence::from_sample(&steps).unwrap().min_sample_size(&steps, -0.03, 1), 9);
         let varies = [0.0, 0.0, 0.001, -0.001];
-        assert_eq!(Evidence::from_sample(&varies).unwrap().backed_from(&varies, -0.03, 1), 0);
+        assert_eq!(Evidence::from_sample(&varies).unwrap().min_sample_size(&varies, -0.03, 1), 0);
     }
 
     #[test]
@@ -283,10 +288,10 @@ mod tests {
     fn two_values_have_an_interval_by_the_noise_of_other_pairs_alone() {
         let pairs = [vec![0.5, 0.51], vec![0.1, 0.2, 0.0], vec![0.3, -0.3]];
         let found = Evidence::from_paired_samples(&pairs);
-        let lows = found.iter().map(|one| one.ratio_at_the_stop().low.is_some()).collect::<Vec<_>>();
+        let lows = found.iter().map(|one| one.ratio_after_stopping_rule().low.is_some()).collect::<Vec<_>>();
         // The last is noisier than the others, and nothing but its own two values says how noisy.
         assert_eq!(lows, [true, true, false]);
-        assert!(Evidence::from_sample(&pairs[0]).unwrap().ratio_at_the_stop().low.is_none());
+        assert!(Evidence::from_sample(&pairs[0]).unwrap().ratio_after_stopping_rule().low.is_none());
         assert!(found[0].ratio().low.is_none());
     }
 

@@ -27,7 +27,7 @@ pub(crate) mod test_noise;
 pub use additive::Additive;
 pub use dependence::{GoesWith, goes_with};
 pub use distribution::{fisher_tail, student_quantile, student_tail};
-pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
+pub use estimate::{CONFIDENCE, CONFIDENCE_AFTER_STOPPING_RULE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use looks::error_of_look;
 pub use multiple::adjust_by_holm;

@@ -62,7 +62,7 @@ pub struct Rival {
     /// The candidate's log score minus the leader's.
     pub evidence: Evidence,
     /// The number of blocks from which the sample can support the next conclusion about this candidate.
-    pub backed_from: usize,
+    pub min_sample_size: usize,
     /// The candidate is shown not to be better than the leader by more than δ.
     pub not_better: bool,
     /// The candidate is shown to be worse than the leader.

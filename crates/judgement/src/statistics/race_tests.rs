@@ -106,7 +106,7 @@ fn what_was_set_aside_has_a_say_about_who_is_no_better_and_who_is_tied() {
     let (_, look) = after(Rule { maximum: 30, ..RULE }, &others.map(|other| vec![100.0, 100.0 + other]));
     let rival = look.rivals[0];
     assert_eq!((look.leader, rival.evidence.count, look.outcome), (Some(0), 6, Ruling::Continue));
-    assert!(!rival.not_better && !rival.tied && rival.backed_from == 11, "{rival:?}");
+    assert!(!rival.not_better && !rival.tied && rival.min_sample_size == 11, "{rival:?}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(super) fn find_background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         let behind = against.filter(|_| evidence.objective.metric == "durable").and_then(|leader| {
             Some(
                 Evidence::from_sample(&evidence.trials.differences(candidate, leader, less))?
-                    .ratio_at_the_stop(),
+                    .ratio_after_stopping_rule(),
             )
         });
         let mut work: Vec<BackgroundWork> = Vec::new();

@@ -91,7 +91,7 @@ fn charged_candidate(
     let compared = candidate != leader && is_of_time;
     let free_at_least = compared
         .then(|| evidence.trials.differences_of(candidate, without, leader, with))
-        .and_then(|logs| Some(Evidence::from_sample(&logs)?.ratio_at_the_stop()));
+        .and_then(|logs| Some(Evidence::from_sample(&logs)?.ratio_after_stopping_rule()));
     let nearer = |ratio: &Estimate| ratio.point < 1.0 / (1.0 + evidence.tie());
     ChargedCandidate {
         candidate: candidate.to_owned(),

@@ -100,7 +100,7 @@ impl Priced<'_> {
     fn ratio(&self, candidate: &str, leader: &str, share: f64) -> Option<Estimate> {
         let score = |trial: &Trial| self.score(trial, share);
         let logs = self.evidence.trials.differences(candidate, leader, score);
-        Some(Evidence::from_sample(&logs)?.ratio_at_the_stop())
+        Some(Evidence::from_sample(&logs)?.ratio_after_stopping_rule())
     }
 
     /// Bisects for the share: the added time grows with it for both, and so the ratio moves in one direction.

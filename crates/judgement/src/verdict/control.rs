@@ -29,7 +29,11 @@ pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
             let logs = blocks.differences(twin, name, |trial| objective.log_score(trial));
             let evidence = Evidence::from_sample(&logs)?;
             let told_apart = evidence.p_different() <= ALARM;
-            Some(ControlPair { candidate: name.to_owned(), ratio: evidence.ratio_at_the_stop(), told_apart })
+            Some(ControlPair {
+                candidate: name.to_owned(),
+                ratio: evidence.ratio_after_stopping_rule(),
+                told_apart,
+            })
         })
         .collect()
 }

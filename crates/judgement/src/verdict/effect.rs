@@ -55,7 +55,7 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
                 let log = |trial: &Trial| log_cost(metric, phase, trial);
                 Some(
                     Evidence::from_sample(&blocks.differences(&changed.name, &base.name, log))?
-                        .ratio_at_the_stop(),
+                        .ratio_after_stopping_rule(),
                 )
             };
             OptionEffect {

@@ -66,7 +66,7 @@ impl<'a> Field<'a> {
         let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
         let unsure = || {
             let pairs = self.judged.blocks.differences(&own.candidate, &best.candidate, log);
-            let ratio = Evidence::from_sample(&pairs).map(|evidence| evidence.ratio_at_the_stop());
+            let ratio = Evidence::from_sample(&pairs).map(|evidence| evidence.ratio_after_stopping_rule());
             ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
         };
         match self.times_worse_than_best(own) {

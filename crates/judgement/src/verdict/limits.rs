@@ -83,7 +83,7 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
         let (shown, sample) = (rank.behind?, evidence.log_ratios(&rank.candidate, against));
-        let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
+        let all = Evidence::of_all(&sample)?.ratio_after_stopping_rule();
         let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
         let aside = all.n.saturating_sub(shown.n);
         let sum = |estimate: Estimate| estimate.n as f64 * libm::log(estimate.point);

@@ -171,7 +171,7 @@ pub(super) fn side_by_side_of(
         let (logs, sites) = placed(&|row| row[at]);
         let n = logs.len();
         let evidence = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None }?;
-        Some((Estimate { n, ..evidence.ratio_at_the_stop() }, n - evidence.count))
+        Some((Estimate { n, ..evidence.ratio_after_stopping_rule() }, n - evidence.count))
     };
     let mut shown: Vec<Option<(Estimate, usize)>> = (0..candidates.len()).map(alone).collect();
     // The reference may have no value of this number; then the first candidate that has one replaces it.
@@ -185,7 +185,7 @@ pub(super) fn side_by_side_of(
     for ((at, all), evidence) in
         places.into_iter().zip(&differences).zip(Evidence::at_sites(&differences, &sites))
     {
-        let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
+        let multiple = evidence.ratio_after_stopping_rule().map(|ratio| ratio * mean.point);
         shown[at] = Some((Estimate { n: values[at].len(), ..multiple }, all.len() - evidence.count));
     }
     // Removes rounding errors, so that a value that is the same in every trial is shown exactly.

@@ -65,7 +65,7 @@ fn differing_pairs(
             protected: one.name.clone(),
             other: other.name.clone(),
             same_otherwise: is_single_change(one, other),
-            ratio: Evidence::from_sample(&differences)?.ratio_at_the_stop(),
+            ratio: Evidence::from_sample(&differences)?.ratio_after_stopping_rule(),
         })
     };
     let both = candidates.iter().flat_map(|one| candidates.iter().map(move |other| (*one, *other)));

@@ -81,7 +81,7 @@ impl SiteRatios {
             let Some(like_these) = Evidence::of_all(&means) else { continue };
             p_values.push(p_same(&groups));
             let each = by_site.iter().filter_map(|(site, values)| {
-                Some((site.clone(), Evidence::from_sample(values)?.ratio_at_the_stop()))
+                Some((site.clone(), Evidence::from_sample(values)?.ratio_after_stopping_rule()))
             });
             site_ratios.push(AtSites {
                 candidate: rival.to_owned(),
@@ -147,7 +147,7 @@ fn pooled_estimate(groups: &[Vec<f64>]) -> Option<Estimate> {
     let sites = groups.iter().enumerate().flat_map(|(at, values)| repeat_n(at, values.len()));
     let (values, sites) = (groups.concat(), sites.collect());
     let evidence = if values.is_empty() { None } else { Evidence::at_sites(&[values], &[sites]).pop() };
-    evidence.map(|found| found.ratio_at_the_stop())
+    evidence.map(|found| found.ratio_after_stopping_rule())
 }
 
 /// The p-value for equal means of all groups (one-way analysis of variance, Fisher 1925); 1 where there are too few

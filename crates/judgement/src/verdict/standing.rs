@@ -59,7 +59,8 @@ pub(super) fn compare_with_leader(
             _ if look.block < FEWEST && !dropped => Relation::Open,
             known => known,
         };
-        let (against, ratio) = (deliberation.leader(look).to_owned(), rival.evidence.ratio_at_the_stop());
+        let (against, ratio) =
+            (deliberation.leader(look).to_owned(), rival.evidence.ratio_after_stopping_rule());
         measured.contains(&candidate.as_str()).then_some(Standing { candidate, against, ratio, relation })
     };
     look.rivals.iter().filter_map(standing).collect()
@@ -95,7 +96,8 @@ pub(super) fn rank_candidates(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
-        let paired = || Some(Evidence::from_sample(&evidence.log_ratios(name, leader))?.ratio_at_the_stop());
+        let paired =
+            || Some(Evidence::from_sample(&evidence.log_ratios(name, leader))?.ratio_after_stopping_rule());
         own.map(|standing| standing.ratio).or_else(paired)
     };
     let of_leader = score(leader).map(libm::exp).filter(|_| evidence.objective.is_total());

@@ -174,7 +174,7 @@ impl ZfsSource {
 }
 
 impl ZfsRelease {
-    /// Whether this ZFS was made for a Linux of this release.
+    /// Refuses kernel sources that are newer than this ZFS supports.
     fn require_fit(&self, release: &str) -> Result<(), KernelBuildError> {
         let version = parse_release_numbers(release);
         if version.get(..2).unwrap_or_default() <= self.linux_maximum.as_slice() {

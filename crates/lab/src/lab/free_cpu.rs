@@ -104,7 +104,7 @@ mod tests {
             };
             let shown = free_cpu_cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
             assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
-            // By which the report knows them (`HeldCaution::free_work_of_some`).
+            // By which the report knows them (`CautionSummary::uneven_free_work`).
             let known = |text: &String| text.starts_with("CPU is taken as free");
             assert!(shown.iter().all(known), "{shown:?}");
             assert!(shown.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{shown:?}");

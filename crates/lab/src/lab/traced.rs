@@ -14,7 +14,7 @@ use super::trace_file::TraceFile;
 use fsverdict_stack::filesystem::BackgroundJob;
 
 /// Of a filesystem that does something by itself, under a kernel that does not tell.
-const UNTOLD: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
+const UNKNOWN_SUBMITTER: &str = "what the filesystem does by itself is counted to the phases: this kernel does not tell who submits a request. \
                       One of Linux 6.12 that `fsverdict kernel build` makes anew does";
 
 /// The phases of a trial in time, collected from events as they arrive.
@@ -70,30 +70,31 @@ impl Spans {
         }
         let mut events: Vec<Event> =
             self.phases.iter().zip(&figures).map(|(span, figures)| span.observation_event(figures)).collect();
-        let background = self.background_work(&figures);
+        let background = self.list_background_work(&figures);
         if !background.is_empty() {
             let learnt = Learnt { background, ..Learnt::default() };
             events.push(Event::Facts { facts: Facts::new(), learnt });
         }
         let untold = !figures.is_empty() && figures.iter().all(|figures| !figures.background.told);
         if untold && !self.jobs.is_empty() {
-            events.push(Event::Caution(Caution { phase: String::new(), text: UNTOLD.to_owned() }));
+            events.push(Event::Caution(Caution { phase: String::new(), text: UNKNOWN_SUBMITTER.to_owned() }));
         }
         Ok(events)
     }
 
-    /// Which of the filesystem's jobs were met in which phases.
-    fn background_work(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
+    /// Lists the filesystem's background jobs that submitted requests, with the phases in which they did.
+    fn list_background_work(&self, figures: &[PhaseFigures]) -> Vec<BackgroundWork> {
         let work = |(number, job): (usize, &BackgroundJob)| {
-            let met = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
+            let phase_with_job = |(span, figures): (&PhaseSpan, &PhaseFigures)| {
                 figures.background.jobs.contains(&number).then(|| span.phase.clone())
             };
-            let phases: BTreeSet<String> = self.phases.iter().zip(figures).filter_map(met).collect();
+            let phases: BTreeSet<String> =
+                self.phases.iter().zip(figures).filter_map(phase_with_job).collect();
             let (does, avoided_by) = (job.does.to_owned(), job.avoided_by.to_owned());
             (!phases.is_empty()).then_some(BackgroundWork {
                 phases,
                 does,
-                once_a_mount: job.once_a_mount,
+                once_per_mount: job.once_per_mount,
                 avoided_by,
             })
         };
@@ -277,7 +278,7 @@ mod tests {
         // Of a filesystem that does something by itself it is said that nobody told.
         spans.jobs = fsverdict_stack::filesystem::find_filesystem("ext4").unwrap().background;
         let events = spans.observations(vec![traced()]).unwrap();
-        assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNTOLD));
+        assert!(matches!(&events[..], [_, _, Event::Caution(said)] if said.text == super::UNKNOWN_SUBMITTER));
         spans.jobs = &[];
         // Two that were asked for the same: what is counted doubles, what is a share or a mean stays.
         let both = spans.observations(vec![traced(), traced()]).unwrap();

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
 use fsverdict_linux::host::syscall::files_reader::FilesReader;
-use fsverdict_stack::filesystem::Meaning;
+use fsverdict_stack::filesystem::FsckStatus;
 use fsverdict_workload::workload::{SavedReading, SequencesLooking, SequencesRecord};
 
 use super::agent::Agent;
@@ -248,10 +248,10 @@ fn run_repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, Tri
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
     told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));
     match meaning {
-        Some(Meaning::Clean) => Ok(false),
-        Some(Meaning::Corrected | Meaning::CorrectedReboot) => Ok(true),
+        Some(FsckStatus::Clean) => Ok(false),
+        Some(FsckStatus::Corrected | FsckStatus::CorrectedReboot) => Ok(true),
         other => {
-            let words = other.map_or("no answer", Meaning::words);
+            let words = other.map_or("no answer", FsckStatus::words);
             told.push(format!("{}: {words}", record.argv.join(" ")));
             Ok(true)
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::journal::{Event, RotWitness, SyncAnswer};
 use fsverdict_linux::host::kernel_log::LogLine;
-use fsverdict_stack::filesystem::Meaning;
+use fsverdict_stack::filesystem::FsckStatus;
 use fsverdict_workload::workload::SavedReading;
 
 use super::agent::Agent;
@@ -255,7 +255,7 @@ fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), T
                 return Ok(());
             }
             Some(_) => {
-                let words = meaning.map_or("no answer", Meaning::words);
+                let words = meaning.map_or("no answer", FsckStatus::words);
                 seen.told.push(format!("{}: {words}", record.argv.join(" ")));
             }
         }

@@ -11,7 +11,7 @@ use super::stack::Stack;
 const TOO_FAST: f64 = 2.0;
 
 impl Agent<'_> {
-    /// Bytes per second that the devices of this trial can move together: of their models, or of the buses that they are on.
+    /// Bytes per second that the devices of this trial can transfer together: of their models, or of the buses that they are on.
     fn device_rate(&self, stack: &Stack<'_>) -> Option<u64> {
         self.assignment.bench.device_rate.or_else(|| {
             let root = Root::default();
@@ -29,8 +29,13 @@ impl Agent<'_> {
         })
     }
 
-    /// Says of each rate of a phase's program that the device cannot reach it.
-    pub(super) fn caution_of_caches(&self, stack: &mut Stack<'_>, phase: &str, found: &[Measurement]) {
+    /// Warns of each rate of a phase's program that is above what the device can transfer.
+    pub(super) fn warn_of_rates_above_device(
+        &self,
+        stack: &mut Stack<'_>,
+        phase: &str,
+        found: &[Measurement],
+    ) {
         let Some(rate) = self.device_rate(stack) else { return };
         for text in found.iter().filter_map(|measurement| describe_excess(measurement, rate)) {
             stack.sink.send_caution(phase, text);
@@ -44,7 +49,7 @@ fn describe_excess(measurement: &Measurement, device: u64) -> Option<String> {
     let mb = |rate: f64| (rate / 1e6).round();
     (is_rate && measurement.value > TOO_FAST * device as f64).then(|| {
         format!(
-            "{} is from cache: {} MB/s, more than twice the {} MB/s that the device can move",
+            "{} measured a cache and not the device: {} MB/s is more than twice the {} MB/s that the device can transfer. Use direct I/O, or more data than fits in memory",
             measurement.metric,
             mb(measurement.value),
             mb(device as f64)
@@ -68,7 +73,7 @@ mod tests {
             let text = describe_excess(&Measurement::new("fio_read_bandwidth", unit, value), 500_000_000);
             assert_eq!(text.is_some(), told, "{unit:?} {value}");
             assert!(text.is_none_or(|text| {
-                text == "fio_read_bandwidth is from cache: 1100 MB/s, more than twice the 500 MB/s that the device can move"
+                text == "fio_read_bandwidth measured a cache and not the device: 1100 MB/s is more than twice the 500 MB/s that the device can transfer. Use direct I/O, or more data than fits in memory"
             }));
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_linux::sandbox::program::{Program, ProgramError, RunningProgram, require_success};
-use fsverdict_linux::sandbox::{FROM_OUTSIDE, Workshop};
+use fsverdict_linux::sandbox::{FROM_OUTSIDE, ToolSpawner};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -31,25 +31,25 @@ pub(super) enum StreamEnd {
 pub(super) struct Tools {
     limit: Duration,
     /// The sandboxes for programs with options from the plan; `None` before [`Tools::shut_in`].
-    workshops: Option<Workshops>,
+    spawners: Option<ToolSpawners>,
 }
 
-struct Workshops {
+struct ToolSpawners {
     /// For mount, umount and programs that need the mounted filesystem.
-    mounting: Workshop,
+    mounting: ToolSpawner,
     /// mkfs and fsck.
-    formatting: Workshop,
+    formatting: ToolSpawner,
 }
 
 impl Tools {
     pub(super) fn new(limit: Duration) -> Self {
-        Tools { limit, workshops: None }
+        Tools { limit, spawners: None }
     }
 
     /// From here on tools see the devices that the agent sees, and less of everything else.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
-        let (mounting, formatting) = (Workshop::for_mounting()?, Workshop::for_formatting()?);
-        self.workshops = Some(Workshops { mounting, formatting });
+        let (mounting, formatting) = (ToolSpawner::for_mounting()?, ToolSpawner::for_formatting()?);
+        self.spawners = Some(ToolSpawners { mounting, formatting });
         Ok(())
     }
 
@@ -120,13 +120,13 @@ impl Tools {
     fn build_program(&self, trade: Trade, argv: Vec<String>) -> Program {
         // In an empty folder, so that a stray word among a plan's mkfs options cannot name a file.
         let program = Program::new(argv).with_time_limit(self.limit).in_folder(Path::new(EMPTY));
-        let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
+        let spawner = self.spawners.as_ref().and_then(|spawners| match trade {
             Trade::Layering => None,
-            Trade::Formatting => Some(&workshops.formatting),
-            Trade::Mounting => Some(&workshops.mounting),
+            Trade::Formatting => Some(&spawners.formatting),
+            Trade::Mounting => Some(&spawners.mounting),
         });
-        match workshop {
-            Some(workshop) => program.from(workshop),
+        match spawner {
+            Some(spawner) => program.from(spawner),
             None => program,
         }
     }

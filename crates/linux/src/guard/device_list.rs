@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{Refusal, examine_device};
+use super::{Refusal, grant_lease};
 use crate::host::root::Root;
 
 const MIB: u64 = 1 << 20;
@@ -174,7 +174,7 @@ const IN_USE: &[ListCase] = &[
             let file = scene.mounted_file();
             scene.attach_by_another_name(&file)
         },
-        "which shows bytes of it",
+        "which maps the same bytes",
     ),
     (
         "a window of a mounted file",
@@ -192,7 +192,7 @@ const IN_USE: &[ListCase] = &[
             let link = scene.path("link");
             scene.attach_loop(&link, &[])
         },
-        "which shows bytes of it",
+        "which maps the same bytes",
     ),
     (
         "a second loop device that is not in use yet",
@@ -201,7 +201,7 @@ const IN_USE: &[ListCase] = &[
             scene.attach_loop(&file, &[]);
             scene.attach_loop(&file, &[])
         },
-        "which shows bytes of it",
+        "which maps the same bytes",
     ),
     (
         "a loop device on it by a node that is gone",
@@ -242,7 +242,7 @@ const IN_USE: &[ListCase] = &[
             scene.mount_device(&upper);
             scene.attach_by_another_name(&file)
         },
-        "which shows bytes of it",
+        "which maps the same bytes",
     ),
     (
         "a program that has its file open for writing",
@@ -396,7 +396,7 @@ fn examine_case(case: &ListCase, consent: bool) -> Result<(), Refusal> {
     let name = device.trim_start_matches("/dev/");
     let backing = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
     // Not held any longer when the scene is cleared away.
-    examine_device(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim())).map(drop)
+    grant_lease(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim())).map(drop)
 }
 
 #[test]

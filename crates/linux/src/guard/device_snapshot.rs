@@ -122,7 +122,7 @@ impl DeviceSnapshot {
             (None, _) => {}
         }
         if self.file.is_some() && later.file.is_some() && self.file != later.file {
-            differences.push("the file it shows was modified".to_owned());
+            differences.push("its backing file was modified".to_owned());
         }
         if let Some(place) = self.first_difference(later, size) {
             differences

@@ -24,7 +24,8 @@ use crate::host::root::Root;
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(30);
 /// The message when the time of the last change can no longer be read: the file may have been written through another
 /// name.
-const LOST_FILE: &str = "or may have been: the file it shows does not have its name any more, and when it was changed cannot be read";
+const LOST_FILE: &str =
+    "or may have been: its backing file was renamed, and the time of its last change cannot be read";
 
 /// Keeps the device open without claiming it: mkfs and mount can claim it.
 #[derive(Debug)]

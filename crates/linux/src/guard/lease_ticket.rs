@@ -173,14 +173,14 @@ impl LeaseTicket {
             Ok(_) | Err(_) => {
                 return Err(Refusal::device_changed(
                     &device,
-                    "it shows another file, or another part of its file",
+                    "it has another backing file, or maps another part of that file",
                 ));
             }
         }
         if self.is_cut_short(root, &device) {
             return Err(Refusal::device_changed(
                 &device,
-                "the file it shows has become shorter than the device",
+                "its backing file has become shorter than the device",
             ));
         }
         Ok(device)

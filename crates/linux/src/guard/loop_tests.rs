@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fake::write_partition_table;
-use super::{GrantedLease, HeldLease, LeaseTicket, Occupancy, Refusal, examine_device};
+use super::{GrantedLease, HeldLease, LeaseTicket, Occupancy, Refusal, grant_lease};
 use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::procfs::read_mounts;
@@ -75,7 +75,7 @@ impl LoopDisk {
     }
 
     fn examine(&self, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
-        examine_device(&Root::default(), self.path(), 1 << 20, erase)
+        grant_lease(&Root::default(), self.path(), 1 << 20, erase)
     }
 }
 
@@ -106,7 +106,7 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
         return; // In a container / is an overlay, and its disk cannot be named from within.
     }
     // An ordinary user may not open the disk at all, yet sees this: it was refused before any open.
-    let refusal = examine_device(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
+    let refusal = grant_lease(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
     assert!(matches!(&refusal, Refusal::System { point, .. } if point == Path::new("/")), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
 }
@@ -254,9 +254,9 @@ fn loop_read_only_and_too_small_are_refused() {
     let disk = LoopDisk::with(&LoopOptions { read_only: true, ..LoopOptions::default() }, |_| {});
     assert!(matches!(disk.examine(None), Err(Refusal::ReadOnly { .. })));
     let disk = LoopDisk::new();
-    let refusal = examine_device(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
+    let refusal = grant_lease(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
     assert!(matches!(refusal, Refusal::TooSmall { size: SIZE, .. }), "{refusal}");
-    examine_device(&Root::default(), disk.path(), SIZE, None).unwrap();
+    grant_lease(&Root::default(), disk.path(), SIZE, None).unwrap();
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn loop_symbolic_links_are_followed_and_what_they_name_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("my-disk");
     std::os::unix::fs::symlink(disk.path(), &link).unwrap();
-    let cleared = examine_device(&Root::default(), &link, 1, None).unwrap();
+    let cleared = grant_lease(&Root::default(), &link, 1, None).unwrap();
     assert_eq!(cleared.device().path, disk.path());
     assert!(cleared.cautions()[0].contains("is a loop device over"), "{:?}", cleared.cautions());
 }
@@ -460,7 +460,7 @@ const WAYS: &[WriteMethod] = &[
     (
         "a write to the file below, which the device does not count",
         |disk| disk.image.write_all_at(b"precious", SIZE / 2).unwrap(),
-        "the file it shows was modified",
+        "its backing file was modified",
     ),
     (
         "a write to the file below that sets the time of modification back",
@@ -469,7 +469,7 @@ const WAYS: &[WriteMethod] = &[
             disk.image.write_all_at(b"precious", SIZE / 2).unwrap();
             disk.image.set_modified(modified).unwrap();
         },
-        "the file it shows was modified",
+        "its backing file was modified",
     ),
     (
         "a write to the file below by another name, after its own was removed",
@@ -484,7 +484,7 @@ const WAYS: &[WriteMethod] = &[
                 .write_all_at(b"precious", SIZE / 2)
                 .unwrap();
         },
-        "does not have its name any more",
+        "its backing file was renamed",
     ),
 ];
 
@@ -535,7 +535,8 @@ fn loop_what_somebody_writes_between_two_parts_of_a_run_is_seen_on_a_device_that
 fn loop_a_file_without_the_name_the_kernel_knows_is_a_caution() {
     for (disk, is_told) in [(LoopDisk::named(), false), (LoopDisk::new(), true)] {
         let granted = disk.examine(None).unwrap();
-        let told = granted.cautions().iter().any(|text| text.contains("does not have the name"));
+        let told =
+            granted.cautions().iter().any(|text| text.contains("is not at the path that the kernel reports"));
         assert_eq!(told, is_told, "{:?}", granted.cautions());
     }
 }
@@ -567,7 +568,7 @@ fn loop_a_device_whose_file_became_shorter_is_told() {
         File::options().create_new(true).read(true).write(true).open(folder.path().join("image")).unwrap();
     image.set_len(SIZE).unwrap();
     let device = LoopDevice::attach_image(image.as_fd(), &LoopOptions::default()).unwrap();
-    let (ticket, hold) = examine_device(&root, device.path(), 1 << 20, None).unwrap().into_ticket().unwrap();
+    let (ticket, hold) = grant_lease(&root, device.path(), 1 << 20, None).unwrap().into_ticket().unwrap();
     assert!(ticket.file_below().is_some());
     hold.check_unchanged(&root).unwrap();
     image.set_len(SIZE / 2).unwrap();
@@ -640,6 +641,6 @@ fn loop_node_outside_of_dev_is_taken_for_the_one_within() {
         std::fs::metadata(disk.path()).map(|node| std::os::unix::fs::MetadataExt::rdev(&node)).unwrap();
     let kind = rustix::fs::FileType::BlockDevice;
     rustix::fs::mknodat(rustix::fs::CWD, &node, kind, rustix::fs::Mode::RUSR, number).unwrap();
-    let cleared = examine_device(&Root::default(), &node, 1, None).unwrap();
+    let cleared = grant_lease(&Root::default(), &node, 1, None).unwrap();
     assert_eq!(cleared.device().path, disk.path());
 }

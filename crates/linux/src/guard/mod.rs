@@ -1,6 +1,6 @@
 //! The guard: nothing but the device the user named, and means, is ever written.
 //!
-//! [`examine_device`] checks a device in an order that does no harm: first the kernel's tables (without opening it),
+//! [`grant_lease`] checks a device in an order that does no harm: first the kernel's tables (without opening it),
 //! then an exclusive open for reading, then its content. [`GrantedLease`] keeps it open, so that no other program can
 //! mount or claim the device. Its [`LeaseTicket`] is passed to the process that will write; [`LeaseTicket::redeem`]
 //! checks again, on the descriptor used for writing, that device, identity and contents are still the examined ones.
@@ -98,12 +98,12 @@ impl GrantedLease {
 
 /// Examines the device at `path`: may `needed` bytes of it be written?
 ///
-/// A device that bears something is cleared only when `erase` is exactly one of its stable names. A name that is
+/// A device that holds data is granted only if `erase` is exactly one of its stable names. A name that is
 /// not its own is refused even when the device is blank: the user means another one.
 ///
 /// # Errors
 /// The reason for refusing; when in doubt, it refuses.
-pub fn examine_device(
+pub fn grant_lease(
     root: &Root,
     path: &Path,
     needed: u64,
@@ -129,7 +129,7 @@ pub fn examine_device(
     let ticket = LeaseTicket::new(&device, &exclusive, size, needed, &contents, blank);
     if ticket.file_below().is_some() && !ticket.finds_file_below(root, &device) {
         cautions.push(format!(
-            "the file that {} shows does not have the name by which the kernel knows it: what another program writes to it between two trials, by another name, is seen at both its ends only",
+            "the backing file of {} is not at the path that the kernel reports: if another program writes to that file between two trials, this is detected only in the first 128 KiB and the last 64 KiB",
             device.path.display()
         ));
     }
@@ -275,7 +275,7 @@ fn collect_cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
     }
     if is_counted(root, &device.name).is_ok_and(|counted| !counted) {
         cautions.push(format!(
-            "the kernel does not count the writes to {} (queue/iostats is 0): a write of another program between two trials is seen at both its ends only",
+            "the kernel does not count the writes to {} (queue/iostats is 0): a write of another program between two trials is detected only in the first 128 KiB and the last 64 KiB",
             device.path.display()
         ));
     }

@@ -207,7 +207,10 @@ fn check_loops(
     let Some(other) = loops::find_shared_use(root, loops, device, parts) else { return Ok(()) };
     let mounted = mounts.iter().find(|mount| numbers_of(root, mount).contains(&other.number));
     let mounted = mounted.map(|mount| format!(", mounted on {}", mount.target.display())).unwrap_or_default();
-    let holder = format!("{}, which shows bytes of it (of {}{mounted})", other.name, other.backing);
+    let holder = format!(
+        "the loop device {}, which maps the same bytes (backing: {}{mounted})",
+        other.name, other.backing
+    );
     Err(Refusal::Held { device: device.describe_for_people(), part: format!("/dev/{}", device.name), holder })
 }
 

@@ -13,7 +13,7 @@ mod enter;
 mod furnish;
 pub mod leftovers;
 pub mod program;
-mod workshop;
+mod tool_spawner;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use crate::host::{limits, mounts};
 pub use capabilities::Capabilities;
 pub use devices::{make_node, private_devices};
 pub use enter::enter_sandbox;
-pub use workshop::Workshop;
+pub use tool_spawner::ToolSpawner;
 
 use crate::host::procfs::THIS_PROGRAM;
 
@@ -92,26 +92,26 @@ pub enum Devices {
 
 /// The point at which an inmate waits: it says that it is ready, and is told to go.
 #[derive(Debug)]
-pub struct Gate {
+pub struct StartBarrier {
     ready: (OwnedFd, OwnedFd),
     go: (OwnedFd, OwnedFd),
 }
 
-impl Gate {
+impl StartBarrier {
     pub fn new() -> Result<Self, SandboxError> {
         let pipe =
             || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"));
-        Ok(Gate { ready: pipe()?, go: pipe()? })
+        Ok(StartBarrier { ready: pipe()?, go: pipe()? })
     }
 
     /// The ends the inmate uses, let through to it.
-    pub fn theirs(&self) -> Result<(RawFd, RawFd), SandboxError> {
+    pub fn child_fds(&self) -> Result<(RawFd, RawFd), SandboxError> {
         Ok((make_inheritable(self.ready.1.as_fd())?, make_inheritable(self.go.0.as_fd())?))
     }
 
     /// The ends that stay here: read one byte from the first, write one to the second. To be taken after the
     /// inmate was spawned, so that its death is seen as the end of the first.
-    pub fn ours(self) -> (OwnedFd, OwnedFd) {
+    pub fn into_parent_fds(self) -> (OwnedFd, OwnedFd) {
         (self.ready.0, self.go.1)
     }
 }

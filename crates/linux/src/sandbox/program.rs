@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use super::{Gate, Sandbox, Workshop, make_inheritable};
+use super::{Sandbox, StartBarrier, ToolSpawner, make_inheritable};
 use fsverdict_judgement::journal::CommandRecord;
 
 use alarm::Alarm;
@@ -49,7 +49,7 @@ pub struct Program {
     hearer: Option<LineHearer>,
     folder: Option<PathBuf>,
     sandbox: Option<Sandbox>,
-    workshop: Option<Workshop>,
+    tool_spawner: Option<ToolSpawner>,
 }
 
 /// What a program reads from its standard input.
@@ -88,7 +88,7 @@ impl Program {
             hearer: None,
             folder: None,
             sandbox: None,
-            workshop: None,
+            tool_spawner: None,
         }
     }
 
@@ -98,9 +98,9 @@ impl Program {
         self
     }
 
-    /// Starts it in a workshop thread, with that thread's capabilities and mounts.
-    pub fn from(mut self, workshop: &Workshop) -> Self {
-        self.workshop = Some(workshop.clone());
+    /// Starts it in the thread of a [`ToolSpawner`], with that thread's capabilities and mounts.
+    pub fn from(mut self, tool_spawner: &ToolSpawner) -> Self {
+        self.tool_spawner = Some(tool_spawner.clone());
         self
     }
 
@@ -171,7 +171,8 @@ impl Program {
         let name = self.argv.first().map_or("", String::as_str);
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
         let path = find_program(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
-        let (mut command, gate, stops) = self.build_command(path).map_err(start)?;
+        let BuiltCommand { mut command, barrier, stop_report_pipe } =
+            self.build_command(path).map_err(start)?;
         let of_file = |file: &Arc<File>| file.try_clone().map(Stdio::from).map_err(start);
         command.stdout(self.output_file.as_ref().map_or(Ok(Stdio::piped()), of_file)?);
         command.stderr(Stdio::piped()).process_group(0);
@@ -185,12 +186,12 @@ impl Program {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let mut child = match &self.workshop {
-            Some(workshop) => workshop.spawn_in_thread(command),
+        let mut child = match &self.tool_spawner {
+            Some(tool_spawner) => tool_spawner.spawn_in_thread(command),
             None => command.spawn(),
         }
         .map_err(start)?;
-        drop(stops);
+        drop(stop_report_pipe);
         let group = Pid::from_child(&child);
         let mut line = child.stdin.take();
         if let (ProgramInput::Bytes(bytes), Some(pipe)) = (&self.input, &mut line) {
@@ -211,8 +212,8 @@ impl Program {
             limit: self.limit,
             go: None,
         };
-        if let Some(gate) = gate {
-            let (reached, go) = gate.ours();
+        if let Some(barrier) = barrier {
+            let (reached, go) = barrier.into_parent_fds();
             // End of file: the sandbox broke while it was set up, and says why on standard error.
             if File::from(reached).read_exact(&mut [0]).is_err() {
                 let status = ready.child.wait().map_err(start)?;
@@ -224,26 +225,36 @@ impl Program {
         Ok(ready)
     }
 
-    /// The command, the gate of its sandbox, and a descriptor that must stay open until it is started.
-    fn build_command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>, Option<OwnedFd>)> {
+    /// Builds the command. The stop-report pipe must stay open until the child is spawned.
+    fn build_command(&self, path: PathBuf) -> std::io::Result<BuiltCommand> {
         let Some(sandbox) = &self.sandbox else {
             let mut command = Command::new(path);
             command.args(self.argv.iter().skip(1));
-            return Ok((command, None, None));
+            return Ok(BuiltCommand { command, barrier: None, stop_report_pipe: None });
         };
-        let gate = Gate::new().map_err(std::io::Error::other)?;
+        let barrier = StartBarrier::new().map_err(std::io::Error::other)?;
         let mut sandbox = sandbox.clone();
         sandbox.argv = self.argv.clone();
         if let Some(program) = sandbox.argv.first_mut() {
             *program = path.to_string_lossy().into_owned();
         }
-        sandbox.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
-        let stops = stops::pipe_for_supervisor();
-        if let Some(stops) = &stops {
-            sandbox.stops = Some(make_inheritable(stops.as_fd()).map_err(std::io::Error::other)?);
+        sandbox.gate = Some(barrier.child_fds().map_err(std::io::Error::other)?);
+        let stop_report_pipe = stops::pipe_for_supervisor();
+        if let Some(pipe) = &stop_report_pipe {
+            sandbox.stops = Some(make_inheritable(pipe.as_fd()).map_err(std::io::Error::other)?);
         }
-        Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate), stops))
+        let command = sandbox.command().map_err(std::io::Error::other)?;
+        Ok(BuiltCommand { command, barrier: Some(barrier), stop_report_pipe })
     }
+}
+
+/// A command that can be spawned, and what its sandbox needs meanwhile.
+struct BuiltCommand {
+    command: Command,
+    /// Where the sandboxed process waits before it runs the program; `None` without a sandbox.
+    barrier: Option<StartBarrier>,
+    /// The pipe on which the supervisor reports that the program was stopped or continued.
+    stop_report_pipe: Option<OwnedFd>,
 }
 
 impl PreparedProgram {

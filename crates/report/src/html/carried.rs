@@ -16,7 +16,7 @@ pub const LONGEST_PAGE: u64 = 64 << 20;
 
 /// A page has no plan that could be taken from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoPlan {
+pub enum EmbeddedPlanError {
     #[error("there is no plan in it")]
     Missing,
     #[error("there is more than one plan in it")]
@@ -25,16 +25,16 @@ pub enum NoPlan {
     Damaged,
 }
 
-impl Hinted for NoPlan {
+impl Hinted for EmbeddedPlanError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            NoPlan::Missing => {
-                "pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes a new one"
+            EmbeddedPlanError::Missing => {
+                "HTML reports of fsverdict contain their plan; `fsverdict report RUN --format html` writes a new one"
                     .to_owned()
             }
-            NoPlan::Several => "no page that fsverdict wrote has two: it was changed".to_owned(),
-            NoPlan::Damaged => {
-                "no page that fsverdict wrote has such text in its plan: it was changed".to_owned()
+            EmbeddedPlanError::Several => "fsverdict never writes two plans into a page: it was edited".to_owned(),
+            EmbeddedPlanError::Damaged => {
+                "fsverdict never writes such text into a page: it was edited".to_owned()
             }
         })
     }
@@ -46,11 +46,11 @@ pub(super) fn shown(plan: &Plan) -> Markup {
 }
 
 /// The plan's TOML out of a page, not yet checked: the sender of a page may have put anything there.
-pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
-    let (_, rest) = page.split_once(BEFORE).ok_or(NoPlan::Missing)?;
-    let (escaped, rest) = rest.split_once(AFTER).ok_or(NoPlan::Damaged)?;
+pub fn plan_in_page(page: &str) -> Result<String, EmbeddedPlanError> {
+    let (_, rest) = page.split_once(BEFORE).ok_or(EmbeddedPlanError::Missing)?;
+    let (escaped, rest) = rest.split_once(AFTER).ok_or(EmbeddedPlanError::Damaged)?;
     if rest.contains(BEFORE) {
-        return Err(NoPlan::Several);
+        return Err(EmbeddedPlanError::Several);
     }
     let mut text = String::with_capacity(escaped.len());
     let mut unescaped_rest = escaped;
@@ -58,7 +58,7 @@ pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
         text.push_str(&unescaped_rest[..at]);
         unescaped_rest = &unescaped_rest[at..];
         let known = ENTITIES.iter().find(|(entity, _)| unescaped_rest.starts_with(entity));
-        let (entity, letter) = known.ok_or(NoPlan::Damaged)?;
+        let (entity, letter) = known.ok_or(EmbeddedPlanError::Damaged)?;
         text.push(*letter);
         unescaped_rest = &unescaped_rest[entity.len()..];
     }
@@ -67,7 +67,7 @@ pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AFTER, BEFORE, NoPlan, plan_in_page, shown};
+    use super::{AFTER, BEFORE, EmbeddedPlanError, plan_in_page, shown};
     use crate::fixtures::Story;
     use fsverdict_judgement::plan::write;
 
@@ -79,11 +79,11 @@ mod tests {
         assert_eq!(plan_in_page(&page), Ok(write(&plan)));
         assert!(!page.contains(['\u{1b}', '\u{202e}']));
         let cases = [
-            ("<!DOCTYPE html>".to_owned(), NoPlan::Missing),
-            (format!("{page}{BEFORE}{AFTER}"), NoPlan::Several),
-            (format!("{BEFORE}title = 1"), NoPlan::Damaged),
-            (format!("{BEFORE}<b>{AFTER}"), NoPlan::Damaged),
-            (format!("{BEFORE}&nbsp;{AFTER}"), NoPlan::Damaged),
+            ("<!DOCTYPE html>".to_owned(), EmbeddedPlanError::Missing),
+            (format!("{page}{BEFORE}{AFTER}"), EmbeddedPlanError::Several),
+            (format!("{BEFORE}title = 1"), EmbeddedPlanError::Damaged),
+            (format!("{BEFORE}<b>{AFTER}"), EmbeddedPlanError::Damaged),
+            (format!("{BEFORE}&nbsp;{AFTER}"), EmbeddedPlanError::Damaged),
         ];
         for (page, wrong) in cases {
             assert_eq!(plan_in_page(&page), Err(wrong), "{page}");

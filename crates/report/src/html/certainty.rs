@@ -1,7 +1,7 @@
 //! How certain the order is: every candidate against the leader.
 
 use crate::Report;
-use crate::number::times;
+use crate::number::{percent, times};
 use crate::page::{PageBlock, PageTable, Text};
 use crate::text::one_line;
 use crate::text_table::TextTable;
@@ -14,6 +14,7 @@ pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
         return None;
     }
     standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    let tie = percent(report.judged.plan.protocol.tie);
     let row = |standing: &&Standing| {
         let ratio = standing.ratio;
         let ends = ratio.low.zip(ratio.high);
@@ -23,7 +24,7 @@ pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
             times(ratio.point),
             ends.map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high))),
             ratio.n.to_string(),
-            conclusion(standing.relation).to_owned(),
+            describe_relation(standing.relation, &tie),
         ]
     };
     let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
@@ -38,11 +39,12 @@ pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
     Some(PageBlock::fold(Some("certainty"), "How certain is the order", blocks))
 }
 
-fn conclusion(relation: Relation) -> &'static str {
+/// Describes a candidate's place beside the leader; `tie` is the difference that does not matter.
+fn describe_relation(relation: Relation, tie: &str) -> String {
     match relation {
-        Relation::Behind => "✕ behind",
-        Relation::Tied => "≈ tied",
-        Relation::NotBetter => "≤ not better by more than matters",
-        Relation::Open => "? open",
+        Relation::Behind => "✕ behind".to_owned(),
+        Relation::Tied => "≈ tied".to_owned(),
+        Relation::NotBetter => format!("≤ at most {tie} better, perhaps worse"),
+        Relation::Open => "? open".to_owned(),
     }
 }

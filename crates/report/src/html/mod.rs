@@ -28,7 +28,7 @@ use std::rc::Rc;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub use self::carried::{EmbeddedPlanError, LONGEST_PAGE, plan_in_page};
 pub use self::data::packed_rows;
 pub(super) use self::figures::{place, ratio};
 use self::writer::body;

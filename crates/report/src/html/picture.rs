@@ -270,6 +270,7 @@ fn write_legend(report: &Report<'_>) -> String {
     };
     format!(
         "{sizes}Along a strip, equal steps are equal ratios. Rows are ordered by the goal: {goal}, as a multiple of the \
-         leader's. ? open: not enough data to place it; ≤ not better: it may be as good, but not better by more than matters."
+         leader's. ? open: not enough data to place it; ≤ not better: at most {} better, perhaps worse.",
+        percent(report.judged.plan.protocol.tie)
     )
 }

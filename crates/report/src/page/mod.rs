@@ -108,7 +108,7 @@ pub(super) enum PageBlock<'a> {
     Table(PageTable),
     Matrix(MatrixBlock<'a>),
     /// Candidates without numbers, where the matrix does not list them.
-    Missing(Vec<Missing<'a>>),
+    Missing(Vec<CandidateWithoutResult<'a>>),
     Findings(Vec<Finding>),
     /// Commands to copy; their lines are never broken.
     Commands(Vec<String>),
@@ -178,14 +178,14 @@ pub(super) struct MatrixBlock<'a> {
     pub(super) is_ranked: bool,
     /// The names that the first column must have room for.
     pub(super) names: Vec<&'a str>,
-    pub(super) missing: Vec<Missing<'a>>,
+    pub(super) missing: Vec<CandidateWithoutResult<'a>>,
 }
 
 /// A candidate without numbers, and the reason.
-pub(super) struct Missing<'a> {
+pub(super) struct CandidateWithoutResult<'a> {
     pub(super) name: &'a str,
-    pub(super) fared: &'static str,
-    pub(super) why: String,
+    pub(super) status: &'static str,
+    pub(super) reason: String,
     pub(super) hint: &'a str,
     pub(super) tone: Tone,
 }

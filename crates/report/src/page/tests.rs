@@ -2,7 +2,9 @@
 
 use maud::html as markup;
 
-use super::{FoldedPart, For, Missing, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top};
+use super::{
+    CandidateWithoutResult, FoldedPart, For, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top,
+};
 use crate::fixtures::PLAIN;
 use crate::text_table::TextTable;
 use crate::{html, markdown, terminal};
@@ -120,7 +122,13 @@ fn a_block_is_shown_to_whom_it_is_meant_for_and_a_picture_is_drawn_on_a_page_onl
         page.add(shown, PageBlock::Paragraph(words.into()));
     }
     page.add(EVERYBODY, PageBlock::picture(|| markup! { p { "drawn" } }));
-    let missing = |name| Missing { name, fared: "failed", why: "why".to_owned(), hint: "", tone: Tone::Bad };
+    let missing = |name| CandidateWithoutResult {
+        name,
+        status: "failed",
+        reason: "why".to_owned(),
+        hint: "",
+        tone: Tone::Bad,
+    };
     page.add(For::TEXT, PageBlock::Missing(vec![missing("absent")]));
     let detail = crate::TerminalLook { detail: true, ..PLAIN };
     for (shown, words) in [

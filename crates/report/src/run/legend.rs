@@ -69,8 +69,10 @@ fn is_grouped(report: &Report<'_>) -> bool {
 fn of_spread(matrix: &Matrix) -> &'static str {
     match matrix.spread {
         Spread::Interval if matrix.rows.len() == 1 => "its 95% interval",
-        Spread::Interval => "95% of the distance from the leader",
-        Spread::SomeIntervals => "95% of the distance from the leader, after three trials or more",
+        Spread::Interval => "half the width of the 95% confidence interval of the difference from the leader",
+        Spread::SomeIntervals => {
+            "half the width of the 95% confidence interval of the difference from the leader, from three trials on"
+        }
         Spread::Range => "half the range from least to most",
         Spread::Unknown => "",
     }

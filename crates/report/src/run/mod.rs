@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use crate::html::build_sections;
 use crate::index::Index;
-use crate::page::{For, MatrixBlock, Missing, PageBlock, ReportPage, Text, Tone, in_use, in_words};
+use crate::page::{
+    CandidateWithoutResult, For, MatrixBlock, PageBlock, ReportPage, Text, Tone, in_use, in_words,
+};
 use crate::text_table::TextTable;
 use crate::topics::{SECTIONS, TOPICS};
 use crate::{Report, across, findings, groups, guarantees, sentence};
@@ -46,14 +48,14 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
 /// The goal's metric in the plan's phases, and the candidates that have no numbers.
 fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
-    let missing = missing.map(|entry| Missing {
+    let missing = missing.map(|entry| CandidateWithoutResult {
         name: entry.name,
-        fared: sentence::describe_status(entry),
-        why: sentence::explain_missing_result(entry),
+        status: sentence::describe_status(entry),
+        reason: sentence::explain_missing_result(entry),
         hint: entry.hint,
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
-    let matrix = |missing: Vec<Missing<'a>>| {
+    let matrix = |missing: Vec<CandidateWithoutResult<'a>>| {
         PageBlock::Matrix(MatrixBlock {
             title: None,
             matrix: report.picture.as_ref(),

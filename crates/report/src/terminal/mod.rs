@@ -13,7 +13,8 @@ use ruled::ruled;
 
 use super::findings::Finding;
 use super::page::{
-    FoldedPart, For, MatrixBlock, Missing, PageBlock, PageTable, Remark, ReportPage, Sign, Text, Tone,
+    CandidateWithoutResult, FoldedPart, For, MatrixBlock, PageBlock, PageTable, Remark, ReportPage, Sign,
+    Text, Tone,
 };
 use super::text::{one_line, shorten, wrap};
 use fsverdict_text::{display_width, wrap_command};
@@ -74,7 +75,7 @@ impl Sheet {
         self.lines.extend(lines.iter().map(|line| toned(tone, line)));
     }
 
-    fn beside(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
+    fn write_labelled(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
         let room = self.look.columns.saturating_sub(labelled);
         for (at, line) in wrap(&one_line(text), room).iter().enumerate() {
             let label = if at == 0 { label } else { "" };
@@ -119,21 +120,21 @@ impl Sheet {
                 self.plain(&text);
             }
             PageBlock::Sentences(all) => all.iter().for_each(|text| self.plain(text)),
-            PageBlock::Table(table) => self.table(table),
-            PageBlock::Matrix(matrix) => self.matrix(matrix),
-            PageBlock::Missing(all) => self.missing(all, 0),
-            PageBlock::Findings(all) => all.iter().for_each(|finding| self.finding(finding)),
+            PageBlock::Table(table) => self.write_table(table),
+            PageBlock::Matrix(matrix) => self.write_matrix(matrix),
+            PageBlock::Missing(all) => self.write_candidates_without_results(all, 0),
+            PageBlock::Findings(all) => all.iter().for_each(|finding| self.write_finding(finding)),
             PageBlock::Commands(all) => {
                 let lines = all.iter().map(|line| wrap_command(&format!("  {line}"), self.look.columns, 6));
                 self.lines.extend(lines.flat_map(|line| line.lines().map(str::to_owned).collect::<Vec<_>>()));
             }
             PageBlock::Next(label, lines) => self.next(label, lines),
-            PageBlock::Labelled(label, text) => self.beside(label, LABEL, None, text),
+            PageBlock::Labelled(label, text) => self.write_labelled(label, LABEL, None, text),
             PageBlock::Bullets(all, tone) => {
                 let bullet = format!("{} ", self.signs.bullet);
                 for text in all {
                     let text = self.bare(text);
-                    self.beside(&bullet, 2, *tone, &text);
+                    self.write_labelled(&bullet, 2, *tone, &text);
                 }
             }
             PageBlock::Remarks(all) => self.remarks(all),
@@ -148,7 +149,7 @@ impl Sheet {
         }
     }
 
-    fn table(&mut self, PageTable { table, words, title, changes, .. }: &PageTable) {
+    fn write_table(&mut self, PageTable { table, words, title, changes, .. }: &PageTable) {
         if !table.title.is_empty() {
             self.text(*title, &table.title);
         }
@@ -158,7 +159,7 @@ impl Sheet {
         });
     }
 
-    fn matrix(&mut self, MatrixBlock { title, matrix, is_ranked, names, missing }: &MatrixBlock<'_>) {
+    fn write_matrix(&mut self, MatrixBlock { title, matrix, is_ranked, names, missing }: &MatrixBlock<'_>) {
         if let Some(title) = title {
             self.text(Tone::Strong, title);
         }
@@ -166,30 +167,40 @@ impl Sheet {
         if let Some(matrix) = matrix {
             self.lines.extend(table::lines(matrix, names, *is_ranked, self.look, self.signs));
         }
-        self.missing(missing, names);
+        self.write_candidates_without_results(missing, names);
     }
 
-    /// In line with a column of names of this width.
-    fn missing(&mut self, missing: &[Missing<'_>], names: usize) {
-        for Missing { name, fared, why, hint, tone } in missing {
-            let mut text = (*fared).to_owned();
-            if !why.is_empty() {
+    /// Writes one line for each candidate without a result: its name, padded to `name_width` columns, its status, the
+    /// reason and a hint.
+    fn write_candidates_without_results(
+        &mut self,
+        candidates: &[CandidateWithoutResult<'_>],
+        name_width: usize,
+    ) {
+        for CandidateWithoutResult { name, status, reason, hint, tone } in candidates {
+            let mut text = (*status).to_owned();
+            if !reason.is_empty() {
                 text.push_str(": ");
-                text.push_str(&shorten(&one_line(why), LONGEST_REASON, self.signs.more));
+                text.push_str(&shorten(&one_line(reason), LONGEST_REASON, self.signs.more));
             }
             if !hint.is_empty() {
                 text.push_str("; ");
                 text.push_str(&one_line(hint));
             }
-            self.beside(&table::shown_name(name, self.signs), names + table::GAP, Some(*tone), &text);
+            self.write_labelled(
+                &table::shown_name(name, self.signs),
+                name_width + table::GAP,
+                Some(*tone),
+                &text,
+            );
         }
     }
 
-    fn finding(&mut self, found: &Finding) {
-        self.beside(found.now_as.words(), FINDING, None, &found.finding);
+    fn write_finding(&mut self, found: &Finding) {
+        self.write_labelled(found.now_as.words(), FINDING, None, &found.finding);
         for (label, text) in [("then ", &found.then), ("now ", &found.now), ("", &found.why)] {
             if !text.is_empty() {
-                self.beside("", FINDING, Some(Tone::Faint), &format!("{label}{text}"));
+                self.write_labelled("", FINDING, Some(Tone::Faint), &format!("{label}{text}"));
             }
         }
     }
@@ -214,7 +225,7 @@ impl Sheet {
             let shown = if *label == last { "" } else { label };
             let at_most = if *is_cut { LONGEST_REASON } else { usize::MAX };
             let text = shorten(&one_line(text), at_most, self.signs.more);
-            self.beside(&format!("{shown:LABEL$}{}", self.signs.bullet), LABEL + 2, *tone, &text);
+            self.write_labelled(&format!("{shown:LABEL$}{}", self.signs.bullet), LABEL + 2, *tone, &text);
             last = label;
         }
     }

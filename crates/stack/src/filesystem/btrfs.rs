@@ -1,7 +1,7 @@
 //! Btrfs.
 
 use super::copies::{CopyPrograms, ProfileWords};
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{ExitCodes, FsckStatus};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
@@ -74,7 +74,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
             // A device that cannot be opened ends with 1 as well: the output tells them apart.
             source: "btrfs-check(8), EXIT STATUS: zero if it succeeds, non-zero in case of failure",
             summed: false,
-            codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft)],
+            codes: &[(0, FsckStatus::Clean), (1, FsckStatus::ErrorsLeft)],
         },
     }),
     // btrfs-check(8) warns of its --repair. `fs/btrfs/disk-io.c`, `btrfs_replay_log`.

@@ -2,7 +2,7 @@
 
 /// A checker's finding, or the reason why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Meaning {
+pub enum FsckStatus {
     /// Everything was read and nothing was wrong.
     Clean,
     /// Errors were found and repaired; the filesystem is consistent now.
@@ -23,7 +23,7 @@ pub enum Meaning {
     Undocumented,
 }
 
-impl Meaning {
+impl FsckStatus {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -40,14 +40,14 @@ impl Meaning {
 }
 
 // The numbers of fsck(8); each checker uses some of them, and may use others.
-pub(super) const CLEAN: (i32, Meaning) = (0, Meaning::Clean);
-pub(super) const CORRECTED: (i32, Meaning) = (1, Meaning::Corrected);
-pub(super) const REBOOT: (i32, Meaning) = (2, Meaning::CorrectedReboot);
-pub(super) const LEFT: (i32, Meaning) = (4, Meaning::ErrorsLeft);
-pub(super) const FAILED: (i32, Meaning) = (8, Meaning::OperationalError);
-pub(super) const USAGE: (i32, Meaning) = (16, Meaning::UsageError);
-pub(super) const CANCELED: (i32, Meaning) = (32, Meaning::Canceled);
-pub(super) const LIBRARY: (i32, Meaning) = (128, Meaning::LibraryError);
+pub(super) const CLEAN: (i32, FsckStatus) = (0, FsckStatus::Clean);
+pub(super) const CORRECTED: (i32, FsckStatus) = (1, FsckStatus::Corrected);
+pub(super) const REBOOT: (i32, FsckStatus) = (2, FsckStatus::CorrectedReboot);
+pub(super) const LEFT: (i32, FsckStatus) = (4, FsckStatus::ErrorsLeft);
+pub(super) const FAILED: (i32, FsckStatus) = (8, FsckStatus::OperationalError);
+pub(super) const USAGE: (i32, FsckStatus) = (16, FsckStatus::UsageError);
+pub(super) const CANCELED: (i32, FsckStatus) = (32, FsckStatus::Canceled);
+pub(super) const LIBRARY: (i32, FsckStatus) = (128, FsckStatus::LibraryError);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitCodes {
@@ -56,59 +56,59 @@ pub struct ExitCodes {
     /// Whether a status is a sum of the numbers below (fsck(8)'s convention), or exactly one of them.
     pub summed: bool,
     /// Each number with its meaning, zero included.
-    pub codes: &'static [(i32, Meaning)],
+    pub codes: &'static [(i32, FsckStatus)],
 }
 
 impl ExitCodes {
     /// The meaning of this exit status; for a sum, the gravest of its parts.
-    pub fn meaning(&self, status: i32) -> Meaning {
+    pub fn meaning(&self, status: i32) -> FsckStatus {
         if let Some((_, meaning)) = self.codes.iter().find(|(code, _)| *code == status) {
             return *meaning;
         }
         if !self.summed || status < 0 {
-            return Meaning::Undocumented;
+            return FsckStatus::Undocumented;
         }
         let known = self.codes.iter().fold(0, |sum, (code, _)| sum | code);
         if status & !known != 0 {
-            return Meaning::Undocumented;
+            return FsckStatus::Undocumented;
         }
         self.codes
             .iter()
             .filter(|(code, _)| status & code != 0)
             .map(|(_, meaning)| *meaning)
             .max()
-            .unwrap_or(Meaning::Undocumented)
+            .unwrap_or(FsckStatus::Undocumented)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Meaning;
+    use super::FsckStatus;
     use crate::filesystem::find_filesystem;
 
     #[test]
     fn a_status_means_what_is_documented_and_a_sum_its_gravest_part() {
         for (name, status, wanted) in [
-            ("ext4", 0, Meaning::Clean),
-            ("ext4", 1, Meaning::Corrected),
-            ("ext4", 3, Meaning::CorrectedReboot),
-            ("ext4", 5, Meaning::ErrorsLeft),
-            ("ext4", 12, Meaning::OperationalError),
-            ("ext4", 32 + 4, Meaning::Canceled),
-            ("ext4", 64, Meaning::Undocumented),
-            ("ext4", -9, Meaning::Undocumented),
-            ("xfs", 3, Meaning::Undocumented),
-            ("xfs", 1, Meaning::ErrorsLeft),
+            ("ext4", 0, FsckStatus::Clean),
+            ("ext4", 1, FsckStatus::Corrected),
+            ("ext4", 3, FsckStatus::CorrectedReboot),
+            ("ext4", 5, FsckStatus::ErrorsLeft),
+            ("ext4", 12, FsckStatus::OperationalError),
+            ("ext4", 32 + 4, FsckStatus::Canceled),
+            ("ext4", 64, FsckStatus::Undocumented),
+            ("ext4", -9, FsckStatus::Undocumented),
+            ("xfs", 3, FsckStatus::Undocumented),
+            ("xfs", 1, FsckStatus::ErrorsLeft),
             // These are not added up.
-            ("reiserfs", 6, Meaning::ErrorsLeft),
-            ("reiserfs", 3, Meaning::Undocumented),
+            ("reiserfs", 6, FsckStatus::ErrorsLeft),
+            ("reiserfs", 3, FsckStatus::Undocumented),
         ] {
             assert_eq!(find_filesystem(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
         }
         let vfat = find_filesystem("vfat").unwrap();
         assert_eq!(
             [vfat.fsck_meaning(1), vfat.repair_meaning(1)],
-            [Meaning::ErrorsLeft, Meaning::Corrected].map(Some)
+            [FsckStatus::ErrorsLeft, FsckStatus::Corrected].map(Some)
         );
         assert_eq!(find_filesystem("nilfs2").unwrap().fsck_meaning(0), None);
         assert_eq!(find_filesystem("nilfs2").unwrap().fsck_argv("/dev/x"), None);

@@ -77,7 +77,7 @@ pub(super) const BACKGROUND: &[BackgroundJob] = &[
         is_kernel: true,
         actions: &[Action::Read],
         does: "read the maps of free blocks ahead of their use",
-        once_a_mount: true,
+        once_per_mount: true,
         avoided_by: "no_prefetch_block_bitmaps among the mount options",
     },
     BackgroundJob {
@@ -85,7 +85,7 @@ pub(super) const BACKGROUND: &[BackgroundJob] = &[
         is_kernel: true,
         actions: &[Action::Write, Action::WriteZeroes],
         does: "wrote tables of inodes that mkfs had left unwritten",
-        once_a_mount: false,
+        once_per_mount: false,
         avoided_by: "noinit_itable among the mount options, or -E lazy_itable_init=0 for mkfs, which then writes them",
     },
 ];

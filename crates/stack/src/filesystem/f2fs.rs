@@ -2,7 +2,7 @@
 
 use fsverdict_disk::device::Action;
 
-use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
+use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, FsckStatus, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
@@ -50,7 +50,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
                 CANCELED,
                 LIBRARY,
                 // -1: damage so grave that the check did not get to its end.
-                (255, Meaning::ErrorsLeft),
+                (255, FsckStatus::ErrorsLeft),
             ],
         },
     }),
@@ -63,7 +63,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
             is_kernel: true,
             actions: &[Action::Read, Action::Write],
             does: "moved what lives in segments that are to be freed",
-            once_a_mount: false,
+            once_per_mount: false,
             avoided_by: "background_gc=off among the mount options",
         },
         BackgroundJob {
@@ -71,7 +71,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
             is_kernel: true,
             actions: &[Action::Discard],
             does: "discarded what was removed",
-            once_a_mount: false,
+            once_per_mount: false,
             avoided_by: "nodiscard among the mount options",
         },
     ],

@@ -52,7 +52,7 @@ mod zfs;
 
 pub use copies::{CopyNames, CopyPrograms, ProfileWords, Profiles};
 pub use directory::DIRECTORY;
-pub use exit::{ExitCodes, Meaning};
+pub use exit::{ExitCodes, FsckStatus};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, KernelVersion, Mainline, Property};
 pub use known_options::{Choice, ChoiceOptions, KnownOptions};
 pub use mainline::kernel_version;

@@ -3,7 +3,7 @@
 use fsverdict_disk::device::Action;
 
 use super::copies::CopyPrograms;
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{ExitCodes, FsckStatus};
 use super::facts::FilesystemFacts;
 use super::known_options::KnownOptions;
 use super::mkfs::{MkfsDefault, merge_options};
@@ -99,7 +99,7 @@ pub struct BackgroundJob {
     /// A phrase that continues "the device".
     pub does: &'static str,
     /// Whether every mount has it done, once.
-    pub once_a_mount: bool,
+    pub once_per_mount: bool,
     /// The option that disables it.
     pub avoided_by: &'static str,
 }
@@ -290,20 +290,20 @@ impl Filesystem {
     }
 
     /// The meaning of the checker's exit status; `None` if there is no checker.
-    pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
+    pub fn fsck_meaning(&self, status: i32) -> Option<FsckStatus> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
     }
 
     /// The meaning of a checker's exit status and output.
-    pub fn check_meaning(&self, status: i32, printed: &str) -> Option<Meaning> {
+    pub fn check_meaning(&self, status: i32, printed: &str) -> Option<FsckStatus> {
         let meaning = self.fsck_meaning(status);
         if self.pool.is_some() && status == 0 { Some(judge_status(printed)) } else { meaning }
     }
 
     /// The same of a checker that repairs.
-    pub fn repair_meaning(&self, status: i32) -> Option<Meaning> {
+    pub fn repair_meaning(&self, status: i32) -> Option<FsckStatus> {
         if self.recovery.corrected == Some(status) {
-            return Some(Meaning::Corrected);
+            return Some(FsckStatus::Corrected);
         }
         self.fsck_meaning(status)
     }

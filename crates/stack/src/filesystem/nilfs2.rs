@@ -49,7 +49,7 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         is_kernel: false,
         actions: &[Action::Read, Action::Write],
         does: "moved what lives in segments that are to be freed",
-        once_a_mount: false,
+        once_per_mount: false,
         avoided_by: "nogc among the mount options",
     }],
     minimum_size: 129 << 20,

@@ -41,7 +41,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{Filesystem, filesystem_names, find_filesystem, registry};
-    use crate::filesystem::{Distribution, Inodes, Meaning, Package, Tool};
+    use crate::filesystem::{Distribution, FsckStatus, Inodes, Package, Tool};
 
     #[test]
     fn names_are_sorted_unique_and_found() {
@@ -78,8 +78,8 @@ mod tests {
             }
             let Some(codes) = fsck.map(|fsck| fsck.exit_codes) else { continue };
             assert!(!codes.source.is_empty(), "{name}");
-            assert_eq!(codes.meaning(0), Meaning::Clean, "{name}");
-            assert!(codes.codes.iter().any(|(_, meaning)| *meaning == Meaning::ErrorsLeft), "{name}");
+            assert_eq!(codes.meaning(0), FsckStatus::Clean, "{name}");
+            assert!(codes.codes.iter().any(|(_, meaning)| *meaning == FsckStatus::ErrorsLeft), "{name}");
             let numbers: BTreeSet<_> = codes.codes.iter().map(|(code, _)| code).collect();
             assert_eq!(numbers.len(), codes.codes.len(), "{name}");
             let are_bits = codes.codes.iter().all(|(code, _)| *code == 0 || code.count_ones() == 1);

@@ -1,6 +1,6 @@
 //! Reiser4.
 
-use super::exit::{CLEAN, ExitCodes, FAILED, LEFT, Meaning, USAGE};
+use super::exit::{CLEAN, ExitCodes, FAILED, FsckStatus, LEFT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -34,7 +34,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
             // reports "corrected".
             source: "reiser4progs, progs/fsck/fsck.c",
             summed: false,
-            codes: &[CLEAN, (1, Meaning::ErrorsLeft), (2, Meaning::ErrorsLeft), LEFT, FAILED, USAGE],
+            codes: &[CLEAN, (1, FsckStatus::ErrorsLeft), (2, FsckStatus::ErrorsLeft), LEFT, FAILED, USAGE],
         },
     }),
     minimum_size: 16 << 20,

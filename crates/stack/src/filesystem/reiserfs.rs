@@ -1,6 +1,6 @@
 //! ReiserFS (version 3).
 
-use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, Meaning, REBOOT, USAGE};
+use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, FsckStatus, LEFT, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
@@ -35,7 +35,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "reiserfsck(8), EXIT CODES",
             summed: false,
-            codes: &[CLEAN, CORRECTED, REBOOT, LEFT, (6, Meaning::ErrorsLeft), FAILED, USAGE],
+            codes: &[CLEAN, CORRECTED, REBOOT, LEFT, (6, FsckStatus::ErrorsLeft), FAILED, USAGE],
         },
     }),
     // reiserfsck(8): --fix-fixable repairs damage that needs no new tree, --rebuild-tree builds a tree from the leaves

@@ -1,6 +1,6 @@
 //! FAT32.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{ExitCodes, FsckStatus};
 use super::facts::FilesystemFacts;
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
@@ -28,7 +28,7 @@ pub(super) static VFAT: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "fsck.fat(8), EXIT STATUS: with -n nothing is corrected, so 1 means that errors are left",
             summed: false,
-            codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft), (2, Meaning::UsageError)],
+            codes: &[(0, FsckStatus::Clean), (1, FsckStatus::ErrorsLeft), (2, FsckStatus::UsageError)],
         },
     }),
     // fsck.fat(8): -a repairs by itself; 1 says then that errors were found, and with -a they are corrected.

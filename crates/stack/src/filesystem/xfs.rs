@@ -1,6 +1,6 @@
 //! XFS.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{ExitCodes, FsckStatus};
 use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
@@ -35,10 +35,10 @@ pub(super) static XFS: Filesystem = Filesystem {
             source: "xfs_repair(8), EXIT STATUS",
             summed: false,
             codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::ErrorsLeft),
-                (2, Meaning::OperationalError),
-                (4, Meaning::Corrected),
+                (0, FsckStatus::Clean),
+                (1, FsckStatus::ErrorsLeft),
+                (2, FsckStatus::OperationalError),
+                (4, FsckStatus::Corrected),
             ],
         },
     }),

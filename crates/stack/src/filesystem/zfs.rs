@@ -1,6 +1,6 @@
 //! ZFS.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{ExitCodes, FsckStatus};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
@@ -89,7 +89,7 @@ pub(super) static ZFS: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "zpool-status(8): what was found is in the text, which `pool_status` reads; the exit status tells of usage errors alone",
             summed: false,
-            codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft), (2, Meaning::UsageError)],
+            codes: &[(0, FsckStatus::Clean), (1, FsckStatus::ErrorsLeft), (2, FsckStatus::UsageError)],
         },
     }),
     // `SPA_MINDEVSIZE` (include/sys/fs/zfs.h).

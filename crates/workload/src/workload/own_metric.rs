@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number
 use fsverdict_text::Reason;
 
 use super::json::{BrokenJson, last_document};
-use super::printed_number::{NumberPlace, read_number};
+use super::printed_number::{NumberPlace, parse_captured_number};
 
 /// Of the last lines of an output so many are shown, and so many characters of each.
 const LINES: usize = 6;
@@ -145,12 +145,12 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
 /// The number at a place, with the unit behind it, in the unit that the journal keeps.
 fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let unread = |reason: Reason| Unread::new(reason.what, reason.hint);
-    let printed = read_number(place).map_err(unread)?;
+    let printed = parse_captured_number(place).map_err(unread)?;
     if printed.value < 0.0 {
         let problem = format!("it is {}, which is below 0", printed.value);
         return Err(Unread::new(problem, "numbers here are 0 or more"));
     }
-    if printed.is_caught && !is_printed_unit(printed.word) {
+    if printed.unit_is_captured && !is_printed_unit(printed.word) {
         let shown: String = place.text[place.begin..place.end].chars().take(CHARACTERS).collect();
         return Err(Unread::new(
             format!("`{shown}` is not a number"),
@@ -227,7 +227,7 @@ mod tests {
             (&whole, "s", "0,00437 s, 961 MB/s", Ok(0.00437)),
             (&whole, "s", "8.6e-05 s, 961 MB/s", Ok(8.6e-5)),
             (&whole, "s", "12,345 s, 961 MB/s", Err("`12,345` may be 12345 or 12.345")),
-            (&pattern("([0-9.]+)$"), "1/s", "rate 12,345", Err("begins before what was caught: `12,345`")),
+            (&pattern("([0-9.]+)$"), "1/s", "rate 12,345", Err("begins before what was captured: `12,345`")),
             (&pattern(",([0-9.]+),"), "1/s", "3122,92,33851", Ok(92.0)),
             (&pattern("IOPS=([0-9.]+)"), "1/s", "IOPS=12.3k, BW=1", Ok(12_300.0)),
         ] {

@@ -11,7 +11,7 @@ const HINT: &str = "let the pattern catch the whole number: ([-+0-9.,eE]+)";
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberPlace<'a> {
     pub(super) text: &'a str,
-    /// The first byte that was caught, and the one behind the last.
+    /// The first byte that was captured, and the one behind the last.
     pub(super) begin: usize,
     pub(super) end: usize,
     /// Whether the pattern itself says that a comma or a colon before the number is none of it …
@@ -34,20 +34,21 @@ pub(super) struct PrintedNumber<'a> {
     pub(super) word: &'a str,
     /// Whether the word stands right behind the number …
     pub(super) attached: bool,
-    /// … and was caught with it.
-    pub(super) is_caught: bool,
+    /// … and was captured with it.
+    pub(super) unit_is_captured: bool,
 }
 
-/// Reads the whole number that was caught.
+/// Parses the number that a pattern captured.
 ///
 /// # Errors
-/// When it is none, may be one of two, or is only a part of one.
-pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'a>, Reason> {
-    let caught = &place.text[place.begin..place.end];
-    let trimmed = caught.trim_start();
+/// The captured text is not a number, can be read as two, or is cut off in the middle of one.
+pub(super) fn parse_captured_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'a>, Reason> {
+    let captured = &place.text[place.begin..place.end];
+    let trimmed = captured.trim_start();
     let begin = place.end - trimmed.len();
-    let shown = shorten(caught);
-    let wrong = |what: String| Reason::new(format!("{}: {what}", describe_position(place.text, begin)), HINT);
+    let shown = shorten(captured);
+    let parse_error =
+        |what: String| Reason::new(format!("{}: {what}", describe_position(place.text, begin)), HINT);
     let length = number_length(trimmed);
     if length == 0 {
         let word = trimmed.trim_start_matches(['-', '+']).to_lowercase();
@@ -58,27 +59,27 @@ pub(super) fn read_number<'a>(place: &NumberPlace<'a>) -> Result<PrintedNumber<'
             );
             return Err(Reason::new(problem, "the program did not measure anything"));
         }
-        return Err(wrong(format!("`{shown}` is not a number")));
+        return Err(parse_error(format!("`{shown}` is not a number")));
     }
     let digits = &trimmed[..length];
-    if let Some(before) = begins_before(place, begin) {
-        return Err(wrong(format!(
-            "the number begins before what was caught: `{before}{}`",
+    if let Some(before) = digits_before_capture(place, begin) {
+        return Err(parse_error(format!(
+            "the number begins before what was captured: `{before}{}`",
             shorten(digits)
         )));
     }
-    if let Some(behind) = goes_on(place, begin, length) {
-        return Err(wrong(format!("`{}` goes on with `{}`", shorten(digits), shorten(behind))));
+    if let Some(behind) = digits_after_capture(place, begin, length) {
+        return Err(parse_error(format!("`{}` goes on with `{}`", shorten(digits), shorten(behind))));
     }
-    let value = value_of(digits).map_err(wrong)?;
+    let value = value_of(digits).map_err(parse_error)?;
     // The text captured with the number must be its unit.
     let rest = &trimmed[length..];
-    let (word, attached) = word_behind(&place.text[begin + length..]);
+    let (word, attached) = following_word(&place.text[begin + length..]);
     let beside = rest.trim().trim_end_matches(['.', ',', ';', ':']);
     if !beside.is_empty() && beside != word {
-        return Err(wrong(format!("`{shown}` is not a number")));
+        return Err(parse_error(format!("`{shown}` is not a number")));
     }
-    Ok(PrintedNumber { value, word, attached, is_caught: !beside.is_empty() })
+    Ok(PrintedNumber { value, word, attached, unit_is_captured: !beside.is_empty() })
 }
 
 /// Bytes at the beginning of a text that are a number's.
@@ -113,7 +114,7 @@ fn is_separator(letter: char) -> bool {
 }
 
 /// The text before the number that belongs to it.
-fn begins_before(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
+fn digits_before_capture(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
     let mut before = place.text[..begin].chars().rev();
     let (last, second) = (before.next()?, before.next());
     let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
@@ -140,7 +141,7 @@ fn begins_before(place: &NumberPlace<'_>, begin: usize) -> Option<String> {
 }
 
 /// The text after the number that belongs to it.
-fn goes_on<'a>(place: &NumberPlace<'a>, begin: usize, length: usize) -> Option<&'a str> {
+fn digits_after_capture<'a>(place: &NumberPlace<'a>, begin: usize, length: usize) -> Option<&'a str> {
     let rest = &place.text[begin + length..];
     let whole = number_length(&place.text[begin..]);
     let mut letters = rest.chars();
@@ -158,7 +159,7 @@ fn goes_on<'a>(place: &NumberPlace<'a>, begin: usize, length: usize) -> Option<&
 }
 
 /// The word behind a number, on its line, and whether it stands right behind it.
-fn word_behind(rest: &str) -> (&str, bool) {
+fn following_word(rest: &str) -> (&str, bool) {
     let trimmed = rest.trim_start_matches([' ', '\t', '\u{a0}', '\u{202f}']);
     let end = trimmed.find(|letter: char| !(letter.is_alphabetic() || matches!(letter, '/' | '%')));
     (&trimmed[..end.unwrap_or(trimmed.len())], trimmed.len() == rest.len())
@@ -254,18 +255,20 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NumberPlace, read_number};
+    use super::{NumberPlace, parse_captured_number};
 
-    fn read(text: &str, caught: &str, separated: bool) -> Result<(f64, String), String> {
-        let begin = text.find(caught).unwrap();
+    fn read(text: &str, captured: &str, separated: bool) -> Result<(f64, String), String> {
+        let begin = text.find(captured).unwrap();
         let place = NumberPlace {
             text,
             begin,
-            end: begin + caught.len(),
+            end: begin + captured.len(),
             separated_before: separated,
             separated_behind: separated,
         };
-        read_number(&place).map(|found| (found.value, found.word.to_owned())).map_err(|reason| reason.what)
+        parse_captured_number(&place)
+            .map(|found| (found.value, found.word.to_owned()))
+            .map_err(|reason| reason.what)
     }
 
     #[test]
@@ -302,11 +305,15 @@ mod tests {
 
     #[test]
     fn a_part_of_a_number_is_an_error_that_shows_where() {
-        for (text, caught, why) in [
+        for (text, captured, why) in [
             ("took 0,00437 s", "0", "line 1, column 6: `0` goes on with `,00437`"),
-            ("x\nrate 12,345", "345", "line 2, column 9: the number begins before what was caught: `12,345`"),
+            (
+                "x\nrate 12,345",
+                "345",
+                "line 2, column 9: the number begins before what was captured: `12,345`",
+            ),
             ("8.6e-05", "8.6", "`8.6` goes on with `e-05`"),
-            ("8.6e-05", "05", "begins before what was caught: `8.6e-05`"),
+            ("8.6e-05", "05", "begins before what was captured: `8.6e-05`"),
             ("1.234.567", "1.234", "goes on with `.567`"),
             ("1'234", "1", "goes on with `'234`"),
             ("1\u{202f}234", "1", "goes on with"),
@@ -314,7 +321,7 @@ mod tests {
             ("1:02", "1", "goes on with `:02`"),
             ("0x1f", "0", "goes on with `x1f`"),
             ("1m30s", "1", "goes on with `m30s`"),
-            ("tps = -3", "3", "begins before what was caught: `-3`"),
+            ("tps = -3", "3", "begins before what was captured: `-3`"),
             ("1234.5", "5", "begins before"),
             ("1234", "4", "begins before"),
             ("1,234", "1,234", "`1,234` may be 1234 or 1.234"),
@@ -327,15 +334,15 @@ mod tests {
             ("-inf", "-inf", "no finite number"),
             ("1e999", "1e999", "no finite number"),
         ] {
-            let text = if caught.len() > text.len() { caught } else { text };
-            let said = read(text, caught, false).unwrap_err();
-            assert!(said.contains(why), "{text} {caught}: {said}");
+            let text = if captured.len() > text.len() { captured } else { text };
+            let said = read(text, captured, false).unwrap_err();
+            assert!(said.contains(why), "{text} {captured}: {said}");
         }
     }
 
     #[test]
     fn what_stands_beside_a_number_is_none_of_it() {
-        for (text, caught, value) in [
+        for (text, captured, value) in [
             ("p-99 = 5, 7", "5", 5.0),
             ("a 12.5, then", "12.5", 12.5),
             ("(12.5)", "12.5", 12.5),
@@ -346,7 +353,7 @@ mod tests {
             ("10-20", "20", 20.0),
             ("12. Next", "12", 12.0),
         ] {
-            assert_eq!(read(text, caught, false).map(|found| found.0), Ok(value), "{text}");
+            assert_eq!(read(text, captured, false).map(|found| found.0), Ok(value), "{text}");
         }
         // A pattern that has the commas itself says that they are none of the number.
         assert_eq!(read("31220,92,33851", "92", true).map(|found| found.0), Ok(92.0));

@@ -41,12 +41,12 @@ pub fn first_fifth(trace: &[Measured]) -> usize {
 /// 1 %.
 const POLICY_GAIN: f64 = 0.03;
 /// The same for times that requests show sharply.
-const SHARP_GAIN: f64 = 0.002;
+const MIN_CAPPED_GAIN: f64 = 0.002;
 /// The same for times that the platter's angle blurs.
 const BLURRED_GAIN: f64 = 0.03;
 /// Largest |ln(predicted/measured)| that counts where times are fitted: a request that misses carries no information
 /// on them. In the first round, when a time may be far off, every error counts.
-const MAX_SHARP_ERROR: f64 = 0.15;
+const ERROR_CAP: f64 = 0.15;
 /// Times that are tried besides those of the file, in milliseconds, so that a start far from the drive's does not decide
 /// where the search ends.
 const FIRST_TIMES_MS: [f64; 9] = [0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.1, 1.6, 2.3];
@@ -60,9 +60,9 @@ const ROUNDS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 struct FitErrors {
     /// Sum of |ln(predicted/measured)|.
-    policies: f64,
-    /// The same with each request's error limited to `max_sharp_error`.
-    sharp: f64,
+    uncapped: f64,
+    /// The same with each request's error limited to `error_cap`.
+    capped: f64,
     /// The demerit within kinds of requests: as a share of the mean of each, and (`blurred`) in nanoseconds.
     kinds: f64,
     blurred: f64,
@@ -75,8 +75,8 @@ struct Fit<'a> {
     kinds: Vec<String>,
     text: String,
     current: FitErrors,
-    /// Largest error of a request that counts in `sharp`.
-    max_sharp_error: f64,
+    /// Largest error of a request that counts in `capped`.
+    error_cap: f64,
 }
 
 /// Fits the model in this file to the first fifth of a trace.
@@ -154,10 +154,10 @@ fn fit_from_starts<'a>(
     };
     let as_given = SearchStart { text: text.to_owned(), is_rough: false };
     let search = |start: SearchStart| {
-        let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
-        let max_sharp_error = if start.is_rough { f64::INFINITY } else { MAX_SHARP_ERROR };
+        let zero = FitErrors { uncapped: 0.0, capped: 0.0, kinds: 0.0, blurred: 0.0 };
+        let error_cap = if start.is_rough { f64::INFINITY } else { ERROR_CAP };
         let (kinds, text) = (kinds.clone(), start.text);
-        let mut fit = Fit { name, state, trace: first, kinds, text, current: zero, max_sharp_error };
+        let mut fit = Fit { name, state, trace: first, kinds, text, current: zero, error_cap };
         fit.search(knobs, start.is_rough)?;
         Some(fit)
     };
@@ -182,13 +182,13 @@ impl Fit<'_> {
     fn compute_errors(&self, text: &str) -> Option<FitErrors> {
         let model = Model::read(text, self.name, self.state).ok()?;
         let predicted = replay_trace(&model, self.trace).ok()?;
-        let mut errors = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
+        let mut errors = FitErrors { uncapped: 0.0, capped: 0.0, kinds: 0.0, blurred: 0.0 };
         let mut by_kind: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for ((measured, kind), predicted_ns) in self.trace.iter().zip(&self.kinds).zip(predicted) {
             let measured_ns = measured.record.latency_ns().unwrap_or_default() as f64;
             let error = (predicted_ns.max(1e3) / measured_ns.max(1e3)).ln().abs();
-            errors.policies += error;
-            errors.sharp += error.min(self.max_sharp_error);
+            errors.uncapped += error;
+            errors.capped += error.min(self.error_cap);
             by_kind.entry(kind).or_default().push((measured_ns, predicted_ns));
         }
         let demerits: Vec<Demerit> =
@@ -214,8 +214,8 @@ impl Fit<'_> {
                 }
             }
             self.try_pairs(knobs);
-            if self.max_sharp_error > MAX_SHARP_ERROR {
-                self.max_sharp_error = MAX_SHARP_ERROR;
+            if self.error_cap > ERROR_CAP {
+                self.error_cap = ERROR_CAP;
                 self.current = self.compute_errors(&self.text)?;
             } else if self.text == previous {
                 break;
@@ -228,7 +228,7 @@ impl Fit<'_> {
     fn try_first_times(&mut self, TracedKnob(section, key, shown): &TracedKnob) {
         let place = KeyPlace { section, key };
         let (unit, error_of, gain): (f64, fn(&FitErrors) -> f64, f64) = match shown {
-            ShownBy::Sharp(_, unit) => (*unit, |errors| errors.sharp, SHARP_GAIN),
+            ShownBy::Sharp(_, unit) => (*unit, |errors| errors.capped, MIN_CAPPED_GAIN),
             ShownBy::Blurred(_, unit) => (*unit, |errors| errors.blurred, BLURRED_GAIN),
             _ => return,
         };
@@ -242,15 +242,15 @@ impl Fit<'_> {
         let place = KeyPlace { section, key };
         match shown {
             ShownBy::Policy(choices) => {
-                self.try_choices(place, choices, |errors| errors.policies, POLICY_GAIN);
+                self.try_choices(place, choices, |errors| errors.uncapped, POLICY_GAIN);
             }
             ShownBy::SharpPolicy(choices) => {
-                self.try_choices(place, choices, |errors| errors.sharp, SHARP_GAIN);
+                self.try_choices(place, choices, |errors| errors.capped, MIN_CAPPED_GAIN);
             }
             ShownBy::Missed => self.fit_missed_share(place),
             ShownBy::Sharp(absent, unit) => {
                 let steps = STEPS_MS.map(|step| step * unit);
-                self.search_by_steps(place, absent, &steps, |errors| errors.sharp, SHARP_GAIN);
+                self.search_by_steps(place, absent, &steps, |errors| errors.capped, MIN_CAPPED_GAIN);
             }
             ShownBy::Blurred(absent, unit) => {
                 // Smaller steps change the error less than the platter's angle does by chance.
@@ -258,7 +258,7 @@ impl Fit<'_> {
                 self.search_by_steps(place, absent, &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
             // Overheads that are far off would move it away from the rate that the lengths of requests show.
-            ShownBy::Rate if self.max_sharp_error > MAX_SHARP_ERROR => {}
+            ShownBy::Rate if self.error_cap > ERROR_CAP => {}
             ShownBy::Rate => self.search_by_factors(place),
         }
     }

@@ -7,7 +7,7 @@ use super::super::cache::Extent;
 use super::super::fields::{TIME, US, read_number};
 use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::wear::Wear;
-use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
+use super::{AccessSpan, DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 
 pub(super) const KIND: MediumKind = MediumKind {
     section: "ideal",
@@ -36,7 +36,7 @@ fn read_parameters(source: &ModelSource<'_, '_>) -> Option<IdealParameters> {
 }
 
 impl MediumParameters for IdealParameters {
-    fn build_medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, _: &DriveInstance) -> Box<dyn MediumModel> {
         Box::new(Ideal { access_ns: self.access_ns, wear: Wear::default() })
     }
 }

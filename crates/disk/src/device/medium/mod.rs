@@ -46,12 +46,12 @@ pub(super) struct ModelSource<'a, 'b> {
 
 /// The numbers of a medium, as its kind reads them.
 pub(super) trait MediumParameters: std::fmt::Debug + Send + Sync {
-    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel>;
+    fn build_medium(&self, drive: &DriveInstance) -> Box<dyn MediumModel>;
 }
 
 /// The device that a medium is built for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Whole {
+pub(super) struct DriveInstance {
     /// Capacity of the largest device of the model: positions do not depend on the size that is used.
     pub(super) capacity_sectors: u64,
     pub(super) size_bytes: u64,

@@ -15,7 +15,7 @@ use super::super::planted::{Bug, is_planted};
 use super::super::random;
 use super::super::wear::Wear;
 use super::platter::{self, PlatterMedium};
-use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
+use super::{AccessSpan, DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 
 /// A shorter sequential write at the start of a band does not start a stream: 256 KiB.
 const MIN_STREAM_SECTORS: u64 = 512;
@@ -55,8 +55,8 @@ fn read_parameters(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
 }
 
 impl MediumParameters for ShinglesParameters {
-    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(Shingles::new(self.clone(), whole.capacity_sectors, whole.seed))
+    fn build_medium(&self, drive: &DriveInstance) -> Box<dyn MediumModel> {
+        Box::new(Shingles::new(self.clone(), drive.capacity_sectors, drive.seed))
     }
 }
 

@@ -15,7 +15,7 @@ use super::super::fields::{
 use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
-use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
+use super::{AccessSpan, DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 
 pub(super) const KIND: MediumKind = MediumKind {
     section: "units",
@@ -79,7 +79,7 @@ fn read_parameters(source: &ModelSource<'_, '_>) -> Option<UnitsParameters> {
 }
 
 impl MediumParameters for UnitsParameters {
-    fn build_medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+    fn build_medium(&self, _: &DriveInstance) -> Box<dyn MediumModel> {
         Box::new(Units::new(*self))
     }
 }

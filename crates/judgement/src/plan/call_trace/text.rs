@@ -126,9 +126,12 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
             let mut rest = numbers.0.clone();
             if let Some(word) = rest.next() {
                 let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
-                times = count
-                    .filter(|count| (1..=MOST_CALLS).contains(count))
-                    .ok_or_else(|| CallLineFault::of_word(word, "is not how many times it goes on: x25"))?;
+                times = count.filter(|count| (1..=MOST_CALLS).contains(count)).ok_or_else(|| {
+                    CallLineFault::of_word(
+                        word,
+                        "is not a repeat count: write x and a number from 1 to 500000, such as x25",
+                    )
+                })?;
                 numbers.0 = rest;
             }
             if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
@@ -310,7 +313,7 @@ link 3 1
         for (line, words) in [
             ("link 3 1", "there already"),
             ("read 1 0 5001", "reads up to 5001"),
-            ("read 1 0 1 y", "how many times"),
+            ("read 1 0 1 y", "is not a repeat count"),
             ("write 1 0 0", "out of bounds"),
             ("write 1 1125899906842624 1", "no call is of"),
             ("read 9 0 1", "file 9 is not open"),

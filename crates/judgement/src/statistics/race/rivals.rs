@@ -39,7 +39,11 @@ impl Race {
         let leader_not_better = reversed.blocks_to_exceed(-bound, level(1.0));
         let (other, sides) = if rival.not_better { (0.0, SIDES) } else { (-bound, 1.0) };
         let placed = evidence.blocks_to_exceed(other, level(sides));
-        [leader_not_better, placed].into_iter().flatten().min().map(|blocks| blocks.max(rival.backed_from))
+        [leader_not_better, placed]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|blocks| blocks.max(rival.min_sample_size))
     }
 
     pub(super) fn rivals(&self, leader: usize) -> Vec<Rival> {
@@ -57,16 +61,16 @@ impl Race {
             .into_iter()
             .zip(samples.iter().zip(Evidence::at_sites(&samples, &sites)))
             .map(|(candidate, (sample, evidence))| {
-                let backed = |bound: f64| evidence.backed_from(sample, bound, pairs);
+                let backed = |bound: f64| evidence.min_sample_size(sample, bound, pairs);
                 let [above_tie, above_leader] = [backed(-bound), backed(0.0)];
                 let not_better = evidence.p_above(-bound) <= level && sample.len() >= above_tie;
                 let placing = self.placing_level(sample.len(), evidence.degrees);
                 let turned: Vec<f64> = sample.iter().map(|difference| -difference).collect();
-                let below_tie = || evidence.backed_from(&turned, -bound, pairs);
+                let below_tie = || evidence.min_sample_size(&turned, -bound, pairs);
                 let tied = not_better && evidence.p_below(bound) <= placing && sample.len() >= below_tie();
                 let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= above_leader;
-                let backed_from = if not_better { above_leader } else { above_tie };
-                Rival { candidate, evidence, backed_from, not_better, behind, tied }
+                let min_sample_size = if not_better { above_leader } else { above_tie };
+                Rival { candidate, evidence, min_sample_size, not_better, behind, tied }
             })
             .collect();
         rivals.sort_by(|one, other| one.evidence.difference.total_cmp(&other.evidence.difference));

@@ -108,7 +108,7 @@ impl KernelChange {
 }
 
 /// The weight, in degrees of freedom, with which the median variance of all phases counts against a smaller one.
-const LIFT: f64 = 4.0;
+const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// The evidence of each sample, with variances below the median of all phases raised towards it: three blocks do not
 /// tell how noisy a phase is, and among many phases some agree by chance. A larger variance stays, since phases differ
@@ -120,8 +120,10 @@ fn evidence_of_samples(samples: &[Vec<f64>]) -> Vec<Evidence> {
     let known = evidences.iter().map(variance).filter(|variance| variance.is_finite());
     let Some(middle) = median(&known.collect::<Vec<_>>()) else { return evidences };
     for one in evidences.iter_mut().filter(|one| variance(one) < middle) {
-        let lifted = (one.degrees * variance(one) + LIFT * middle) / (one.degrees + LIFT);
-        (one.error, one.degrees) = (libm::sqrt(lifted / one.count as f64), one.degrees + LIFT);
+        let lifted = (one.degrees * variance(one) + PRIOR_DEGREES_OF_FREEDOM * middle)
+            / (one.degrees + PRIOR_DEGREES_OF_FREEDOM);
+        (one.error, one.degrees) =
+            (libm::sqrt(lifted / one.count as f64), one.degrees + PRIOR_DEGREES_OF_FREEDOM);
     }
     evidences
 }

@@ -74,10 +74,10 @@ impl Agent<'_> {
     pub(in crate::trial) fn judge_check(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
         let Some(record) = self.checked.take() else { return Ok(()) };
         let meaning = record.exit.and_then(|status| stack.filesystem.check_meaning(status, &record.stdout));
-        if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::Meaning::Clean) {
+        if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::FsckStatus::Clean) {
             return Ok(());
         }
-        let words = meaning.map_or("no answer", fsverdict_stack::filesystem::Meaning::words);
+        let words = meaning.map_or("no answer", fsverdict_stack::filesystem::FsckStatus::words);
         let output = format!("{}{}", record.stdout, record.stderr);
         Err(TrialError::Damaged(format!(
             "{} found the filesystem not clean after the work ({words}):\n{}",

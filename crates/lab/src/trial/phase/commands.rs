@@ -61,7 +61,7 @@ impl Agent<'_> {
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
         let mut observation = clocked.finish(work, stack.fresh_copy())?;
         let own = own_metrics(phase, &record)?;
-        self.caution_of_caches(stack, &phase.name, &own);
+        self.warn_of_rates_above_device(stack, &phase.name, &own);
         observation.measurements.extend(own);
         // A command may have changed any file.
         self.ledger.mark_all_unsure();
@@ -110,7 +110,7 @@ impl Agent<'_> {
         let mut observation = clocked.finish(work, stack.fresh_copy())?;
         let mut found = reading.measurements;
         found.extend(own_metrics(phase, &record)?);
-        self.caution_of_caches(stack, &phase.name, &found);
+        self.warn_of_rates_above_device(stack, &phase.name, &found);
         observation.measurements.extend(found);
         reading.notes.into_iter().for_each(|note| stack.sink.send_caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(describe_cached) {

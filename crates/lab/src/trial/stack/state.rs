@@ -6,7 +6,7 @@ use std::path::Path;
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_linux::host::kernel_log::LogLine;
 use fsverdict_linux::host::mounts::{self, MountError};
-use fsverdict_stack::filesystem::Meaning;
+use fsverdict_stack::filesystem::FsckStatus;
 
 use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
@@ -69,10 +69,10 @@ impl Stack<'_> {
     /// What a checker complains of in this record.
     pub(super) fn complaint_in(&self, record: &CommandRecord) -> Option<String> {
         let meaning = record.exit.and_then(|status| self.filesystem.check_meaning(status, &record.stdout));
-        if meaning == Some(Meaning::Clean) {
+        if meaning == Some(FsckStatus::Clean) {
             return None;
         }
-        let words = meaning.map_or("no answer", Meaning::words);
+        let words = meaning.map_or("no answer", FsckStatus::words);
         let said = record.stdout.lines().chain(record.stderr.lines()).map(str::trim);
         let lines: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
         Some(format!("{}: {words}: {}", record.argv.join(" "), lines.join("; ")))

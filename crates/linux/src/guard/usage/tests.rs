@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
             machine.attribute("loop0", "loop/backing_file", "/dev/sdb1");
         },
         &[
-            ("sdb", "is held by loop0, "),
+            ("sdb", "is held by the loop device loop0, "),
             ("loop0", "is a loop device over the block device /dev/sdb1"),
             ("loop0", "hint: name that device itself: /dev/sdb1"),
         ],

@@ -36,7 +36,7 @@ fn in_words(judged: &Judgement<'_>, all: &[Background]) -> Option<String> {
         listing(&spent.iter().map(String::as_str).collect::<Vec<_>>(), spent.len()),
         each(|work| &work.does),
     );
-    if work.iter().all(|work| work.once_a_mount) {
+    if work.iter().all(|work| work.once_per_mount) {
         text.push_str(": so much for each mount, however many bytes there are");
     }
     if let (Some(against), Some(behind)) = (against, behind) {
@@ -57,7 +57,7 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         return None;
     }
     let row = |one: &Background| {
-        let once = one.work.iter().all(|work| work.once_a_mount);
+        let once = one.work.iter().all(|work| work.once_per_mount);
         vec![
             one.candidate.clone(),
             one.phase.clone(),
@@ -112,7 +112,7 @@ mod tests {
                     let work = BackgroundWork {
                         phases: ["copy".to_owned()].into(),
                         does: "read maps".to_owned(),
-                        once_a_mount: true,
+                        once_per_mount: true,
                         avoided_by: "no_maps".to_owned(),
                     };
                     let learnt = Learnt { background: vec![work], ..Learnt::default() };

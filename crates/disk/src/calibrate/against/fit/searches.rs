@@ -2,7 +2,7 @@
 
 use super::super::super::text::{find_number, find_value, format_rounded, with_value};
 use super::super::replay::replay_trace;
-use super::{Fit, FitErrors, KeyPlace, POLICY_GAIN, SHARP_GAIN};
+use super::{Fit, FitErrors, KeyPlace, MIN_CAPPED_GAIN, POLICY_GAIN};
 use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
 
@@ -44,7 +44,7 @@ impl Fit<'_> {
                         let text = with_value(&self.text, section, key, choice);
                         self.try_text(
                             &with_value(&text, other_section, other, also),
-                            |errors| errors.policies,
+                            |errors| errors.uncapped,
                             POLICY_GAIN,
                         );
                     }
@@ -104,6 +104,8 @@ impl Fit<'_> {
         }
     }
 
+    /// Multiplies and divides the key's value by 1 + step, for each of `STEPS_RATE`, as long as the capped error falls by
+    /// 0.2 % or more.
     pub(super) fn search_by_factors(&mut self, place: KeyPlace<'_>) {
         for step in STEPS_RATE {
             for factor in [1.0 + step, 1.0 / (1.0 + step)] {
@@ -111,8 +113,8 @@ impl Fit<'_> {
                     && self.try_value(
                         place,
                         &format_rounded(current * factor),
-                        |errors| errors.sharp,
-                        SHARP_GAIN,
+                        |errors| errors.capped,
+                        MIN_CAPPED_GAIN,
                     )
                 {}
             }

@@ -26,7 +26,7 @@ use read_ahead::ReadAhead;
 use super::super::cache::{Extent, VolatileCache};
 use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
-use super::{AccessSpan, MediumModel, Whole};
+use super::{AccessSpan, DriveInstance, MediumModel};
 
 #[derive(Debug)]
 pub(super) struct FlashMedium {
@@ -49,13 +49,13 @@ pub(super) struct FlashMedium {
 }
 
 impl FlashMedium {
-    pub(super) fn new(parameters: parameters::FlashParameters, whole: &Whole) -> FlashMedium {
-        let layout = FlashLayout::new(&parameters, whole);
+    pub(super) fn new(parameters: parameters::FlashParameters, drive: &DriveInstance) -> FlashMedium {
+        let layout = FlashLayout::new(&parameters, drive);
         let ahead_sectors = parameters.read_ahead_bytes / 512;
         FlashMedium {
             units: layout.units,
             page_units: layout.page_units,
-            mapping: Mapping::new(layout.units, layout.stored),
+            mapping: Mapping::new(layout.units, layout.initial_data),
             initial: layout.initial,
             blocks: EraseBlocks::new(&layout.valid, layout.block_units as u32, parameters.victim),
             dies: Dies::new(parameters),

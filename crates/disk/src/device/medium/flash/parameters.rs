@@ -6,7 +6,7 @@ use super::super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, number_or, read_flag, read_number, read_size, read_whole, split_keys,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
-use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
+use super::super::{DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 use fsverdict_text::value::filled_text;
 use fsverdict_text::{Node, Reason, Section, suggest};
 
@@ -96,8 +96,8 @@ pub(crate) enum FlashState {
 }
 
 impl MediumParameters for FlashParameters {
-    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(super::FlashMedium::new(*self, whole))
+    fn build_medium(&self, drive: &DriveInstance) -> Box<dyn MediumModel> {
+        Box::new(super::FlashMedium::new(*self, drive))
     }
 }
 

@@ -199,7 +199,9 @@ fn find_zone(zones: &[SmoothZone], after: impl Fn(&SmoothZone) -> bool) -> &Smoo
 fn interpolate(table: &[(f64, f64)], distance: f64) -> f64 {
     let index = table.partition_point(|(known, _)| *known <= distance);
     match (index.checked_sub(1).and_then(|before| table.get(before)), table.get(index)) {
-        (Some((from, least)), Some((to, most))) => least + (most - least) * (distance - from) / (to - from),
+        (Some((from, before)), Some((to, after))) => {
+            before + (after - before) * (distance - from) / (to - from)
+        }
         (Some((_, ns)), None) | (None, Some((_, ns))) => *ns,
         (None, None) => 0.0,
     }

@@ -7,7 +7,7 @@ use super::super::super::fields::{
     whole_or,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
-use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
+use super::super::{DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 use super::firmware::{Firmware, read_firmware};
 use fsverdict_text::Section;
 use fsverdict_text::value::pairs;
@@ -128,8 +128,8 @@ pub(crate) enum Seek {
 }
 
 impl MediumParameters for PlatterParameters {
-    fn build_medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(super::PlatterMedium::new(self, whole.capacity_sectors, whole.seed))
+    fn build_medium(&self, drive: &DriveInstance) -> Box<dyn MediumModel> {
+        Box::new(super::PlatterMedium::new(self, drive.capacity_sectors, drive.seed))
     }
 }
 

@@ -1,32 +1,32 @@
 //! Makes descriptors lead to descriptions, and lets go of them: the last one closes the file.
 
 use super::descriptors::{Description, DescriptionId, Descriptor, Opened};
-use super::reader::{Moment, StraceReader};
+use super::reader::{CallContext, StraceReader};
 
 impl StraceReader {
     /// A number leads to a new description from now on.
     pub(super) fn install_descriptor(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         number: i32,
         description: Description,
         closes_on_exec: bool,
     ) -> DescriptionId {
         let id = self.descriptions.add_description(description);
-        self.install_copy(moment, number, id, closes_on_exec);
+        self.install_copy(context, number, id, closes_on_exec);
         id
     }
 
     /// A number leads to a description from now on, as others may.
     pub(super) fn install_copy(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         number: i32,
         id: DescriptionId,
         closes_on_exec: bool,
     ) {
         self.descriptions.add_reference(id);
-        let Some(table) = self.processes.table_of(moment.process) else { return };
+        let Some(table) = self.processes.table_of(context.process) else { return };
         if self.doubtful_closes > 0 {
             // A number that another one closed is free here, too: the table is the same.
             let closed = self.tables_that_may_share(&table).into_iter().find(|other| {
@@ -38,7 +38,7 @@ impl StraceReader {
                     .is_some_and(|close| Some(close.description) == own_description)
             });
             if let Some(other) = closed {
-                self.merge_tables(moment, &other, &table);
+                self.merge_tables(context, &other, &table);
             }
         }
         let new = Descriptor { description: id, closes_on_exec, doubtful: false };
@@ -53,7 +53,7 @@ impl StraceReader {
                 self.take_for_child(&table);
             }
             self.calls.stop_counting();
-            self.drop_descriptor(former, moment.times);
+            self.drop_descriptor(former, context.times);
         }
     }
 

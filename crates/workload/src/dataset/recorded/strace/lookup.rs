@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::OpenFlags;
 
 use super::descriptors::{Description, DescriptionId, Opened, TableHandle};
 use super::paths::PathPlace;
-use super::reader::{Moment, StraceReader};
+use super::reader::{CallContext, StraceReader};
 use super::value::{ShownFile, parse_descriptor};
 
 /// Why a call on a descriptor is not kept of which nothing is known.
@@ -24,24 +24,24 @@ pub(super) enum DescriptorTarget {
 
 impl StraceReader {
     /// Resolves the descriptor in an argument.
-    pub(super) fn find_target(&mut self, moment: &Moment, argument: Option<&[u8]>) -> DescriptorTarget {
+    pub(super) fn find_target(&mut self, context: &CallContext, argument: Option<&[u8]>) -> DescriptorTarget {
         let Some(shown) = argument.and_then(parse_descriptor) else { return DescriptorTarget::Outside };
         let Some(number) = shown.number else { return DescriptorTarget::Outside };
-        if let Some((pinned, id)) = moment.pinned
+        if let Some((pinned, id)) = context.pinned
             && pinned == number
         {
             return DescriptorTarget::Known(id);
         }
-        self.find_number(moment, number, &shown.shown)
+        self.find_number(context, number, &shown.shown)
     }
 
     pub(super) fn find_number(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         number: i32,
         shown: &ShownFile,
     ) -> DescriptorTarget {
-        let Some(table) = self.processes.table_of(moment.process) else {
+        let Some(table) = self.processes.table_of(context.process) else {
             return DescriptorTarget::Lost("calls of processes beyond those that can be followed");
         };
         let descriptor = table.borrow().descriptors.get(&number).copied();
@@ -51,7 +51,7 @@ impl StraceReader {
             self.use_descriptor(&table, number, own);
             return DescriptorTarget::Known(own.description);
         }
-        if let Some(id) = self.find_in_relatives(moment, &table, number, shown) {
+        if let Some(id) = self.find_in_relatives(context, &table, number, shown) {
             return DescriptorTarget::Known(id);
         }
         if let Some(own) = descriptor {
@@ -78,12 +78,12 @@ impl StraceReader {
                 }
             }
             ShownFile::Other => {
-                self.install_descriptor(moment, number, Description::new(Opened::Elsewhere, None), false);
+                self.install_descriptor(context, number, Description::new(Opened::Elsewhere, None), false);
                 DescriptorTarget::Outside
             }
             ShownFile::Path { path, deleted } => {
-                let description = self.open_unseen(moment, path, *deleted);
-                DescriptorTarget::Known(self.install_descriptor(moment, number, description, false))
+                let description = self.open_unseen(context, path, *deleted);
+                DescriptorTarget::Known(self.install_descriptor(context, number, description, false))
             }
         }
     }
@@ -125,7 +125,7 @@ impl StraceReader {
     /// A file that is open without an opening in the recording.
     pub(super) fn open_unseen(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         path: &std::path::Path,
         deleted: bool,
     ) -> Description {
@@ -148,7 +148,7 @@ impl StraceReader {
             return Description::new(Opened::Directory { name }, real);
         }
         let opened = self.calls.without_counting(|calls| {
-            calls.try_open_file((moment.times.0, moment.times.0), name, OpenFlags::default(), false)
+            calls.try_open_file((context.times.0, context.times.0), name, OpenFlags::default(), false)
         });
         match opened {
             Ok(open) => {

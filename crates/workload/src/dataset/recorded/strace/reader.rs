@@ -25,13 +25,13 @@ pub(super) type SettledCall = (CallOutcome, CallWeight);
 
 /// A call that is being settled.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct CallContext {
     pub(super) process: u32,
     pub(super) times: (u64, u64),
     /// The description of its first argument when it began: another thread may have closed it since.
     pub(super) pinned: Option<(i32, DescriptionId)>,
     /// Whether the process that it makes was met while it was under way, and may be gone again.
-    pub(super) child_met: bool,
+    pub(super) child_seen: bool,
 }
 
 /// A call that was begun and has not ended yet.
@@ -42,7 +42,7 @@ pub(super) struct CallUnderway {
     pub(super) line: u64,
     pub(super) pinned: Option<(i32, DescriptionId)>,
     /// Whether the process that it makes has been met already.
-    pub(super) child_met: bool,
+    pub(super) child_seen: bool,
 }
 
 /// A line of the recording.
@@ -130,8 +130,9 @@ impl StraceReader {
         match kind {
             LineKind::Whole(text) => {
                 self.calls.account.count_seen();
-                let moment = Moment { process, times: (now_ns, now_ns), pinned: None, child_met: false };
-                self.take_call(moment, line.number, text);
+                let context =
+                    CallContext { process, times: (now_ns, now_ns), pinned: None, child_seen: false };
+                self.take_call(context, line.number, text);
             }
             LineKind::Unfinished(text) => self.begin_call(process, now_ns, line.number, text),
             LineKind::Resumed(name, rest) => self.end_call(process, now_ns, line.number, name, rest),
@@ -175,7 +176,7 @@ impl StraceReader {
             );
         }
         let pinned = self.pin_description(process, text);
-        let begun = CallUnderway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_met: false };
+        let begun = CallUnderway { text: text.to_vec(), began_ns: now_ns, line, pinned, child_seen: false };
         self.underway.insert(process, begun);
     }
 
@@ -195,8 +196,8 @@ impl StraceReader {
         };
         begun.text.extend_from_slice(rest);
         let times = (begun.began_ns, now_ns);
-        let moment = Moment { process, times, pinned: begun.pinned, child_met: begun.child_met };
-        self.take_call(moment, begun.line, &begun.text);
+        let context = CallContext { process, times, pinned: begun.pinned, child_seen: begun.child_seen };
+        self.take_call(context, begun.line, &begun.text);
         if let Some((_, description)) = begun.pinned {
             self.calls.stop_counting();
             self.release_description(description, times, None);
@@ -221,7 +222,7 @@ impl StraceReader {
         self.record_outcome(call.line, &call.text, (outcome, CallWeight::NONE));
     }
 
-    fn take_call(&mut self, moment: Moment, line: u64, text: &[u8]) {
+    fn take_call(&mut self, context: CallContext, line: u64, text: &[u8]) {
         let Some(call) = parse_call(text) else {
             let reason = "calls whose line is cut short";
             return self.record_outcome(
@@ -230,10 +231,10 @@ impl StraceReader {
                 (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE),
             );
         };
-        let (began, ended) = moment.times;
+        let (began, ended) = context.times;
         let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
         self.calls.begin_recorded_call(line);
-        let settled = self.settle_call(&Moment { times, ..moment }, &call);
+        let settled = self.settle_call(&CallContext { times, ..context }, &call);
         self.first_call_of = None;
         self.record_outcome(line, text, settled);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::paths::{PathPlace, named_descriptor, without_dots};
-use super::reader::{Moment, StraceReader};
+use super::reader::{CallContext, StraceReader};
 use super::value::{ShownFile, parse_descriptor, quoted_path};
 
 /// Why a call is not kept that names a file in a way that the recording does not show.
@@ -33,21 +33,21 @@ impl StraceReader {
     /// The absolute path that a call names, before links are followed.
     pub(super) fn absolute_path(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         folder: Option<&[u8]>,
         path: &Path,
     ) -> Result<PathBuf, &'static str> {
-        let absolute = self.join_to_folder(moment, folder, path)?;
+        let absolute = self.join_to_folder(context, folder, path)?;
         if absolute.as_os_str().len() > LONGEST_PATH { Err(LONG_PATH) } else { Ok(absolute) }
     }
 
     fn join_to_folder(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         folder: Option<&[u8]>,
         path: &Path,
     ) -> Result<PathBuf, &'static str> {
-        let process = self.processes.get(moment.process).cloned();
+        let process = self.processes.get(context.process).cloned();
         let folder_shown = folder.and_then(parse_descriptor);
         if let Some(shown) = folder_shown.as_ref().filter(|shown| shown.number.is_none())
             && let (Some(path), Some(process)) = (shown.shown.path(), &process)
@@ -65,7 +65,7 @@ impl StraceReader {
         let above = match folder_shown {
             Some(shown) if shown.number.is_some() => match shown.shown {
                 ShownFile::Path { path, .. } => Some(path),
-                _ => match self.find_target(moment, folder) {
+                _ => match self.find_target(context, folder) {
                     DescriptorTarget::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
                     _ => None,
                 },
@@ -79,7 +79,7 @@ impl StraceReader {
     /// Resolves a path argument relative to a directory argument.
     pub(super) fn resolve_named_file(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         folder: Option<&[u8]>,
         argument: Option<&[u8]>,
     ) -> NamedFile {
@@ -87,22 +87,22 @@ impl StraceReader {
             Some(path) => path,
             None => {
                 return match argument {
-                    Some(b"NULL") | None => self.named_open(moment, folder),
+                    Some(b"NULL") | None => self.named_open(context, folder),
                     _ => NamedFile::Unknown(CUT_NAME),
                 };
             }
         };
         if path.as_os_str().is_empty() {
-            return self.named_open(moment, folder);
+            return self.named_open(context, folder);
         }
         if let Some(number) = named_descriptor(&path) {
-            return match self.find_number(moment, number, &ShownFile::Nothing) {
+            return match self.find_number(context, number, &ShownFile::Nothing) {
                 DescriptorTarget::Known(id) => self.named_description(id),
                 DescriptorTarget::Outside => NamedFile::Outside,
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
             };
         }
-        match self.absolute_path(moment, folder, &path) {
+        match self.absolute_path(context, folder, &path) {
             Ok(absolute) => self.place_of(&absolute),
             Err(why) => NamedFile::Unknown(why),
         }
@@ -117,8 +117,8 @@ impl StraceReader {
     }
 
     /// Resolves a descriptor that is used without a path (AT_EMPTY_PATH).
-    fn named_open(&mut self, moment: &Moment, folder: Option<&[u8]>) -> NamedFile {
-        match self.find_target(moment, folder) {
+    fn named_open(&mut self, context: &CallContext, folder: Option<&[u8]>) -> NamedFile {
+        match self.find_target(context, folder) {
             DescriptorTarget::Known(id) => self.named_description(id),
             DescriptorTarget::Outside => NamedFile::Outside,
             DescriptorTarget::Lost(why) => NamedFile::Unknown(why),

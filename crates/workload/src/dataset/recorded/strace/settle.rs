@@ -6,7 +6,7 @@ use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
 use super::lookup::DescriptorTarget;
 use super::paths::PathPlace;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
 use super::resolve_path::NamedFile;
 use super::value::{ShownFile, constants_or_placeholder, parse_descriptor, quoted_path, shown_file};
@@ -61,19 +61,23 @@ pub(super) fn settled_not_kept(reason: &str, weight: CallWeight) -> SettledCall 
 
 impl StraceReader {
     /// Determines the outcome of a call and updates the state accordingly.
-    pub(super) fn settle_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn settle_call(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
         let settled = self
-            .settle_process_call(moment, call)
-            .or_else(|| self.settle_descriptor_call(moment, call))
-            .or_else(|| self.settle_transfer(moment, call))
-            .or_else(|| self.settle_name_call(moment, call));
-        let settled = settled.unwrap_or_else(|| self.settle_by_references(moment, call));
-        self.note_new_descriptors(moment, call);
+            .settle_process_call(context, call)
+            .or_else(|| self.settle_descriptor_call(context, call))
+            .or_else(|| self.settle_transfer(context, call))
+            .or_else(|| self.settle_name_call(context, call));
+        let settled = settled.unwrap_or_else(|| self.settle_by_references(context, call));
+        self.note_new_descriptors(context, call);
         settled
     }
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
-    pub(super) fn settle_by_references(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn settle_by_references(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> SettledCall {
         // These calls select the action by their second argument.
         let call_name = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => {
@@ -89,7 +93,7 @@ impl StraceReader {
         // A failed call moved no bytes, and sync_file_range(2) makes nothing durable.
         let weight = CallWeight::NONE;
         for reference in references_of(call.name) {
-            match self.resolve_reference(moment, call, reference) {
+            match self.resolve_reference(context, call, reference) {
                 NamedFile::Outside => {}
                 NamedFile::Unknown(why) => return settled_not_kept(why, CallWeight::NONE),
                 _ => return settled_not_kept(&reason, weight),
@@ -103,16 +107,16 @@ impl StraceReader {
 
     fn resolve_reference(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         reference: &Reference,
     ) -> NamedFile {
         match *reference {
-            Reference::Path(path) => self.resolve_named_file(moment, None, call.argument(path)),
+            Reference::Path(path) => self.resolve_named_file(context, None, call.argument(path)),
             Reference::At(folder, path) => {
-                self.resolve_named_file(moment, call.argument(folder), call.argument(path))
+                self.resolve_named_file(context, call.argument(folder), call.argument(path))
             }
-            Reference::Descriptor(number) => match self.find_target(moment, call.argument(number)) {
+            Reference::Descriptor(number) => match self.find_target(context, call.argument(number)) {
                 DescriptorTarget::Outside => NamedFile::Outside,
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
                 DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
@@ -135,18 +139,18 @@ impl StraceReader {
     }
 
     /// Notes descriptors returned by any other call: they refer to no file that was opened by name.
-    fn note_new_descriptors(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+    fn note_new_descriptors(&mut self, context: &CallContext, call: &SystemCall<'_>) {
         let Some(value) = call.value() else { return };
         let number = |value: i64| i32::try_from(value).ok();
         if NEW_DESCRIPTORS.contains(&call.name)
             && let Some(number) = number(value)
         {
             let description = match shown_file(call.remark) {
-                ShownFile::Path { path, deleted } => self.open_unseen(moment, &path, deleted),
+                ShownFile::Path { path, deleted } => self.open_unseen(context, &path, deleted),
                 _ => super::descriptors::Description::new(Opened::Elsewhere, None),
             };
             let closes = call.arguments().iter().any(|text| text.ends_with(b"CLOEXEC"));
-            self.install_descriptor(moment, number, description, closes);
+            self.install_descriptor(context, number, description, closes);
         }
         if matches!(call.name, "pipe" | "pipe2" | "socketpair") {
             let list = call.arguments().iter().find_map(|text| text.strip_prefix(b"[")?.strip_suffix(b"]"));
@@ -154,7 +158,7 @@ impl StraceReader {
                 if let Some(number) = parse_descriptor(word.trim_ascii()).and_then(|one| one.number) {
                     let description = super::descriptors::Description::new(Opened::Elsewhere, None);
                     let closes = call.argument_text(1).contains("CLOEXEC");
-                    self.install_descriptor(moment, number, description, closes);
+                    self.install_descriptor(context, number, description, closes);
                 }
             }
         }
@@ -179,17 +183,22 @@ impl StraceReader {
     }
 
     /// A call on names that succeeded.
-    pub(super) fn keep_names(&mut self, moment: &Moment, work: CallWork, weight: CallWeight) -> SettledCall {
-        (self.calls.add_name_call(moment.times, work), weight)
+    pub(super) fn keep_names(
+        &mut self,
+        context: &CallContext,
+        work: CallWork,
+        weight: CallWeight,
+    ) -> SettledCall {
+        (self.calls.add_name_call(context.times, work), weight)
     }
 
     /// A call on an open file that succeeded.
     pub(super) fn keep_on_file(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         work: CallWork,
         weight: CallWeight,
     ) -> SettledCall {
-        (self.calls.add_file_call(moment.times, work), weight)
+        (self.calls.add_file_call(context.times, work), weight)
     }
 }

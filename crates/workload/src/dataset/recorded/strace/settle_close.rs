@@ -3,7 +3,7 @@
 use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
 use super::lookup::{DescriptorTarget, UNKNOWN_DESCRIPTOR};
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{ShownFile, has_flag, parse_descriptor, parse_number};
@@ -13,14 +13,14 @@ use crate::dataset::recorded::account::CallWeight;
 const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
 
 impl StraceReader {
-    pub(super) fn settle_close(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn settle_close(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
         let Some(shown) = call.argument(0).and_then(parse_descriptor) else { return settled_outside() };
         let Some(number) = shown.number else { return settled_outside() };
-        if let Some((_, id)) = moment.pinned {
+        if let Some((_, id)) = context.pinned {
             // The close took effect when it began: the remaining reference is released with the call.
             return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
         }
-        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
+        let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
         let known = table.borrow().descriptors.contains_key(&number) || table.borrow().guess.is_some();
         if !known {
             table.borrow_mut().closed.insert(number);
@@ -38,8 +38,8 @@ impl StraceReader {
             };
         }
         // This tells threads from children, where the path says so.
-        let target = self.find_number(moment, number, &shown.shown);
-        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
+        let target = self.find_number(context, number, &shown.shown);
+        let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
         let former = {
             let mut table = table.borrow_mut();
             table.closed.insert(number);
@@ -52,10 +52,10 @@ impl StraceReader {
             };
         };
         if former.doubtful {
-            return self.close_doubtfully(moment, number, former.description);
+            return self.close_doubtfully(context, number, former.description);
         }
         let settled = self.settle_closed(former.description, false);
-        let closed = self.release_description(former.description, moment.times, None);
+        let closed = self.release_description(former.description, context.times, None);
         if closed { settled_kept(CallWeight::NONE) } else { settled }
     }
 
@@ -70,12 +70,12 @@ impl StraceReader {
     }
 
     /// A close of a descriptor that may be that of another process: its place among the calls is kept free.
-    fn close_doubtfully(&mut self, moment: &Moment, number: i32, id: DescriptionId) -> SettledCall {
+    fn close_doubtfully(&mut self, context: &CallContext, number: i32, id: DescriptionId) -> SettledCall {
         let settled = self.settle_closed(id, false);
         let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
-        match self.processes.table_of(moment.process) {
+        match self.processes.table_of(context.process) {
             Some(table) if file => {
-                let slot = self.calls.reserve_slot(moment.times);
+                let slot = self.calls.reserve_slot(context.times);
                 self.doubtful_closes += 1;
                 table.borrow_mut().doubtful_closes.insert(number, DoubtfulClose { description: id, slot });
             }
@@ -84,7 +84,7 @@ impl StraceReader {
         settled
     }
 
-    pub(super) fn close_range(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn close_range(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
         let (Some(first), Some(last)) =
             (call.argument(0).and_then(parse_number), call.argument(1).and_then(parse_number))
         else {
@@ -92,9 +92,9 @@ impl StraceReader {
         };
         let flags = call.argument_text(2);
         if has_flag(flags, "CLOSE_RANGE_UNSHARE") {
-            self.own_table(moment.process);
+            self.own_table(context.process);
         }
-        let Some(table) = self.processes.table_of(moment.process) else { return settled_outside() };
+        let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
         let last = if last < 0 { LARGEST_DESCRIPTOR } else { last.min(LARGEST_DESCRIPTOR) };
         let mut inside: Vec<i32> = table
             .borrow()
@@ -116,7 +116,7 @@ impl StraceReader {
             table.borrow_mut().closed.insert(number);
             let Some(former) = former else { continue };
             let outcome = self.settle_closed(former.description, false);
-            let closed = self.drop_descriptor(former, moment.times);
+            let closed = self.drop_descriptor(former, context.times);
             if closed {
                 settled = settled_kept(CallWeight::NONE);
             } else if settled == settled_outside() && outcome == settled_followed() {

@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{field_value, has_flag, parse_descriptor};
 use crate::dataset::recorded::account::CallWeight;
@@ -13,32 +13,32 @@ use crate::dataset::recorded::account::CallWeight;
 impl StraceReader {
     pub(super) fn settle_descriptor_call(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
     ) -> Option<SettledCall> {
         let settled = match call.name {
-            "open" => self.settle_open(moment, call, None, 0, call.argument_text(1)),
-            "creat" => self.settle_open(moment, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
-            "openat" => self.settle_open(moment, call, call.argument(0), 1, call.argument_text(2)),
+            "open" => self.settle_open(context, call, None, 0, call.argument_text(1)),
+            "creat" => self.settle_open(context, call, None, 0, "O_WRONLY|O_CREAT|O_TRUNC"),
+            "openat" => self.settle_open(context, call, call.argument(0), 1, call.argument_text(2)),
             "openat2" => {
                 let flags = call.argument(2).and_then(|how| field_value(how, "flags")).unwrap_or_default();
                 self.settle_open(
-                    moment,
+                    context,
                     call,
                     call.argument(0),
                     1,
                     std::str::from_utf8(flags).unwrap_or_default(),
                 )
             }
-            "open_by_handle_at" => self.open_by_handle(moment, call)?,
-            "close" if call.value().is_some() => self.settle_close(moment, call),
-            "close_range" if call.value().is_some() => self.close_range(moment, call),
+            "open_by_handle_at" => self.open_by_handle(context, call)?,
+            "close" if call.value().is_some() => self.settle_close(context, call),
+            "close_range" if call.value().is_some() => self.close_range(context, call),
             "dup" | "dup2" | "dup3" if call.value().is_some() => {
                 let closes = has_flag(call.argument_text(2), "O_CLOEXEC");
-                self.copy_descriptor(moment, call, closes)
+                self.copy_descriptor(context, call, closes)
             }
-            "fcntl" | "fcntl64" if call.value().is_some() => self.settle_fcntl(moment, call)?,
-            "ioctl" if call.value().is_some() => self.control_device(moment, call)?,
+            "fcntl" | "fcntl64" if call.value().is_some() => self.settle_fcntl(context, call)?,
+            "ioctl" if call.value().is_some() => self.control_device(context, call)?,
             _ => return None,
         };
         Some(settled)
@@ -46,7 +46,7 @@ impl StraceReader {
 
     fn copy_descriptor(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         closes_on_exec: bool,
     ) -> SettledCall {
@@ -54,10 +54,10 @@ impl StraceReader {
             return settled_outside();
         };
         let shown = call.argument(0).and_then(parse_descriptor);
-        match self.find_target(moment, call.argument(0)) {
+        match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => {
                 if shown.and_then(|one| one.number) != Some(copy) {
-                    self.install_copy(moment, copy, id, closes_on_exec);
+                    self.install_copy(context, copy, id, closes_on_exec);
                 }
                 match self.descriptions.get(id).map(|one| one.opened) {
                     Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
@@ -67,7 +67,7 @@ impl StraceReader {
             }
             DescriptorTarget::Outside => {
                 self.install_descriptor(
-                    moment,
+                    context,
                     copy,
                     Description::new(Opened::Elsewhere, None),
                     closes_on_exec,
@@ -76,7 +76,7 @@ impl StraceReader {
             }
             DescriptorTarget::Lost(why) => {
                 self.install_descriptor(
-                    moment,
+                    context,
                     copy,
                     Description::new(Opened::Lost(why), None),
                     closes_on_exec,
@@ -86,22 +86,24 @@ impl StraceReader {
         }
     }
 
-    fn settle_fcntl(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    fn settle_fcntl(&mut self, context: &CallContext, call: &SystemCall<'_>) -> Option<SettledCall> {
         let command = call.argument_text(1);
         if command.starts_with("F_DUPFD") {
-            return Some(self.copy_descriptor(moment, call, command == "F_DUPFD_CLOEXEC"));
+            return Some(self.copy_descriptor(context, call, command == "F_DUPFD_CLOEXEC"));
         }
         match command {
             "F_SETFL" => {
-                let id = self.known_file(moment, call)?;
+                let id = self.known_file(context, call)?;
                 self.descriptions.get_mut(id)?.appends = has_flag(call.argument_text(2), "O_APPEND");
             }
-            "F_SETFD" => self.set_closes_on_exec(moment, call, has_flag(call.argument_text(2), "FD_CLOEXEC")),
+            "F_SETFD" => {
+                self.set_closes_on_exec(context, call, has_flag(call.argument_text(2), "FD_CLOEXEC"));
+            }
             "F_GETFL" | "F_GETFD" => {}
             _ => return None,
         }
         // These calls change only state that is followed, or nothing.
-        Some(match self.find_target(moment, call.argument(0)) {
+        Some(match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
                 Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
                 Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
@@ -112,9 +114,9 @@ impl StraceReader {
         })
     }
 
-    fn set_closes_on_exec(&mut self, moment: &Moment, call: &SystemCall<'_>, closes: bool) {
+    fn set_closes_on_exec(&mut self, context: &CallContext, call: &SystemCall<'_>, closes: bool) {
         let number = call.argument(0).and_then(parse_descriptor).and_then(|one| one.number);
-        if let (Some(number), Some(table)) = (number, self.processes.table_of(moment.process))
+        if let (Some(number), Some(table)) = (number, self.processes.table_of(context.process))
             && let Some(one) = table.borrow_mut().descriptors.get_mut(&number)
         {
             one.closes_on_exec = closes;
@@ -122,32 +124,38 @@ impl StraceReader {
     }
 
     /// The description that the first argument of a call leads to.
-    pub(super) fn known_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<DescriptionId> {
-        match self.find_target(moment, call.argument(0)) {
+    pub(super) fn known_file(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<DescriptionId> {
+        match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => Some(id),
             _ => None,
         }
     }
 
-    fn control_device(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    fn control_device(&mut self, context: &CallContext, call: &SystemCall<'_>) -> Option<SettledCall> {
         let command = call.argument_text(1);
         if has_flag(command, "FIOCLEX") || has_flag(command, "FIONCLEX") {
-            self.set_closes_on_exec(moment, call, has_flag(command, "FIOCLEX"));
-            return Some(match self.known_file(moment, call) {
+            self.set_closes_on_exec(context, call, has_flag(command, "FIOCLEX"));
+            return Some(match self.known_file(context, call) {
                 Some(id) => self.settle_closed(id, false),
                 None => settled_outside(),
             });
         }
         if command.split(" or ").any(|word| word.trim() == "FICLONE") {
-            return self.clone_file(moment, call);
+            return self.clone_file(context, call);
         }
         None
     }
 
     /// FICLONE: the whole file shares its blocks with another.
-    fn clone_file(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
-        let target = self.known_file(moment, call)?;
-        let DescriptorTarget::Known(source) = self.find_target(moment, call.argument(2)) else { return None };
+    fn clone_file(&mut self, context: &CallContext, call: &SystemCall<'_>) -> Option<SettledCall> {
+        let target = self.known_file(context, call)?;
+        let DescriptorTarget::Known(source) = self.find_target(context, call.argument(2)) else {
+            return None;
+        };
         let open_of = |reader: &Self, id| match reader.descriptions.get(id).map(|one| one.opened) {
             Some(Opened::File { open }) => Some(open),
             _ => None,
@@ -158,7 +166,7 @@ impl StraceReader {
             return Some(settled_followed());
         }
         let work = CallWork::Copy { from, from_offset: 0, file, offset: 0, length, shared: true };
-        Some(self.keep_on_file(moment, work, CallWeight::of_bytes(length)))
+        Some(self.keep_on_file(context, work, CallWeight::of_bytes(length)))
     }
 
     /// A description turns out to be that of a directory: it was not opened as a file.

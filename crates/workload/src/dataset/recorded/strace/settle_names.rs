@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_not_kept, settled_outside};
 use super::settle_status::size_in;
@@ -43,48 +43,58 @@ struct NamePair {
 }
 
 impl StraceReader {
-    pub(super) fn settle_name_call(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    pub(super) fn settle_name_call(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         match call.name {
             "stat" | "stat64" | "oldstat" | "lstat" | "lstat64" | "oldlstat" | "access" => {
-                return self.settle_lookup(moment, call, PathArgument::plain(call, 0));
+                return self.settle_lookup(context, call, PathArgument::plain(call, 0));
             }
             "newfstatat" | "fstatat64" | "statx" | "faccessat" | "faccessat2" => {
-                return self.settle_lookup(moment, call, PathArgument::relative(call, 0, 1));
+                return self.settle_lookup(context, call, PathArgument::relative(call, 0, 1));
             }
             _ => {}
         }
         call.value()?;
         let settled = match call.name {
-            "unlink" => self.settle_removal(moment, PathArgument::plain(call, 0), false),
-            "rmdir" => self.settle_removal(moment, PathArgument::plain(call, 0), true),
+            "unlink" => self.settle_removal(context, PathArgument::plain(call, 0), false),
+            "rmdir" => self.settle_removal(context, PathArgument::plain(call, 0), true),
             "unlinkat" => {
                 let directory = has_flag(call.argument_text(2), "AT_REMOVEDIR");
-                self.settle_removal(moment, PathArgument::relative(call, 0, 1), directory)
+                self.settle_removal(context, PathArgument::relative(call, 0, 1), directory)
             }
-            "mkdir" => self.settle_mkdir(moment, PathArgument::plain(call, 0)),
-            "mkdirat" => self.settle_mkdir(moment, PathArgument::relative(call, 0, 1)),
+            "mkdir" => self.settle_mkdir(context, PathArgument::plain(call, 0)),
+            "mkdirat" => self.settle_mkdir(context, PathArgument::relative(call, 0, 1)),
             "rename" => {
-                let pair =
-                    self.resolve_pair(moment, PathArgument::plain(call, 0), PathArgument::plain(call, 1));
-                self.settle_rename(moment, call, &pair)
+                let pair = self.resolve_two_paths(
+                    context,
+                    PathArgument::plain(call, 0),
+                    PathArgument::plain(call, 1),
+                );
+                self.settle_rename(context, call, &pair)
             }
             "renameat" | "renameat2" => {
                 let (from, to) = (PathArgument::relative(call, 0, 1), PathArgument::relative(call, 2, 3));
-                let pair = self.resolve_pair(moment, from, to);
-                self.settle_rename(moment, call, &pair)
+                let pair = self.resolve_two_paths(context, from, to);
+                self.settle_rename(context, call, &pair)
             }
             "link" => {
-                let pair =
-                    self.resolve_pair(moment, PathArgument::plain(call, 0), PathArgument::plain(call, 1));
-                self.settle_link(moment, &pair)
+                let pair = self.resolve_two_paths(
+                    context,
+                    PathArgument::plain(call, 0),
+                    PathArgument::plain(call, 1),
+                );
+                self.settle_link(context, &pair)
             }
             "linkat" => {
                 let (from, to) = (PathArgument::relative(call, 0, 1), PathArgument::relative(call, 2, 3));
-                let pair = self.resolve_pair(moment, from, to);
-                self.settle_link(moment, &pair)
+                let pair = self.resolve_two_paths(context, from, to);
+                self.settle_link(context, &pair)
             }
             "symlink" | "symlinkat" => {
-                self.note_link(moment, call);
+                self.note_link(context, call);
                 return None;
             }
             _ => return None,
@@ -95,7 +105,7 @@ impl StraceReader {
 
     fn settle_lookup(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         argument: PathArgument<'_>,
     ) -> Option<SettledCall> {
@@ -103,7 +113,7 @@ impl StraceReader {
         if !missing && call.value() != Some(0) {
             return None;
         }
-        let named = self.resolve_named_file(moment, argument.folder, argument.path);
+        let named = self.resolve_named_file(context, argument.folder, argument.path);
         if let NamedFile::Open(id) = named {
             return Some(self.settle_status(id, call));
         }
@@ -116,7 +126,7 @@ impl StraceReader {
         } else {
             self.note_status(name, call);
         }
-        Some(self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE))
+        Some(self.keep_names(context, CallWork::Look { name }, CallWeight::NONE))
     }
 
     /// Notes from a status whether a name is a file, and its size, or a directory.
@@ -136,11 +146,11 @@ impl StraceReader {
 
     fn settle_removal(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         argument: PathArgument<'_>,
         directory: bool,
     ) -> Result<SettledCall, SettledCall> {
-        let absolute = self.absolute_of(moment, argument);
+        let absolute = self.absolute_of(context, argument);
         // Removing a link removes the link itself, not its target.
         let link = absolute.as_deref().map(|absolute| self.paths.is_link(absolute));
         if let (Some(absolute), Some(true)) = (&absolute, link) {
@@ -152,45 +162,50 @@ impl StraceReader {
                 settled_outside()
             });
         }
-        let named = self.resolve_named_file(moment, argument.folder, argument.path);
+        let named = self.resolve_named_file(context, argument.folder, argument.path);
         if named == NamedFile::Folder {
             return Ok(settled_outside());
         }
         let name = self.number_of(&named)?;
         let work = if directory { CallWork::RemoveDirectory { name } } else { CallWork::RemoveFile { name } };
-        Ok(self.keep_names(moment, work, CallWeight::NONE))
+        Ok(self.keep_names(context, work, CallWeight::NONE))
     }
 
     fn settle_mkdir(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         argument: PathArgument<'_>,
     ) -> Result<SettledCall, SettledCall> {
-        let named = self.resolve_named_file(moment, argument.folder, argument.path);
+        let named = self.resolve_named_file(context, argument.folder, argument.path);
         if named == NamedFile::Folder {
             // The folder itself is there before a trace is replayed.
             return Ok(settled_outside());
         }
         let name = self.number_of(&named)?;
-        Ok(self.keep_names(moment, CallWork::MakeDirectory { name }, CallWeight::NONE))
+        Ok(self.keep_names(context, CallWork::MakeDirectory { name }, CallWeight::NONE))
     }
 
-    fn absolute_of(&mut self, moment: &Moment, argument: PathArgument<'_>) -> Option<PathBuf> {
+    fn absolute_of(&mut self, context: &CallContext, argument: PathArgument<'_>) -> Option<PathBuf> {
         let path = argument.path.and_then(quoted_path).filter(|path| !path.as_os_str().is_empty())?;
-        self.absolute_path(moment, argument.folder, &path).ok()
+        self.absolute_path(context, argument.folder, &path).ok()
     }
 
-    fn resolve_pair(&mut self, moment: &Moment, from: PathArgument<'_>, to: PathArgument<'_>) -> NamePair {
+    fn resolve_two_paths(
+        &mut self,
+        context: &CallContext,
+        from: PathArgument<'_>,
+        to: PathArgument<'_>,
+    ) -> NamePair {
         NamePair {
-            from: self.resolve_named_file(moment, from.folder, from.path),
-            to: self.resolve_named_file(moment, to.folder, to.path),
-            paths: (self.absolute_of(moment, from), self.absolute_of(moment, to)),
+            from: self.resolve_named_file(context, from.folder, from.path),
+            to: self.resolve_named_file(context, to.folder, to.path),
+            paths: (self.absolute_of(context, from), self.absolute_of(context, to)),
         }
     }
 
     fn settle_rename(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         pair: &NamePair,
     ) -> Result<SettledCall, SettledCall> {
@@ -217,7 +232,7 @@ impl StraceReader {
         if from == 0 || to == 0 || self.calls.files.is_known_directory(from) {
             return Ok(settled_not_kept("renames of directories", CallWeight::NONE));
         }
-        Ok(self.keep_names(moment, CallWork::Rename { from, to }, CallWeight::NONE))
+        Ok(self.keep_names(context, CallWork::Rename { from, to }, CallWeight::NONE))
     }
 
     /// Open files keep their description under the new path.
@@ -246,7 +261,7 @@ impl StraceReader {
         }
     }
 
-    fn settle_link(&mut self, moment: &Moment, pair: &NamePair) -> Result<SettledCall, SettledCall> {
+    fn settle_link(&mut self, context: &CallContext, pair: &NamePair) -> Result<SettledCall, SettledCall> {
         match (&pair.from, &pair.to) {
             (NamedFile::Outside, NamedFile::Outside) => return Ok(settled_outside()),
             (NamedFile::Outside, _) | (_, NamedFile::Outside) => {
@@ -258,7 +273,7 @@ impl StraceReader {
         if let NamedFile::Open(id) = pair.from {
             return Ok(match self.descriptions.get(id).map(|one| one.opened) {
                 Some(Opened::File { open }) => {
-                    self.keep_names(moment, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
+                    self.keep_names(context, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
                 }
                 Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
                 _ => settled_outside(),
@@ -268,17 +283,17 @@ impl StraceReader {
         if self.calls.files.kind_of(from) == NameKind::Directory {
             return Ok(settled_not_kept("links of directories", CallWeight::NONE));
         }
-        Ok(self.keep_names(moment, CallWork::Link { from, to }, CallWeight::NONE))
+        Ok(self.keep_names(context, CallWork::Link { from, to }, CallWeight::NONE))
     }
 
     /// A symbolic link that is made tells where paths through it lead to.
-    fn note_link(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+    fn note_link(&mut self, context: &CallContext, call: &SystemCall<'_>) {
         let (folder, path) = match call.name {
             "symlink" => (None, 1),
             _ => (call.argument(1), 2),
         };
         let Some(target) = call.argument(0).and_then(quoted_path) else { return };
-        let Some(link) = self.absolute_of(moment, PathArgument { folder, path: call.argument(path) }) else {
+        let Some(link) = self.absolute_of(context, PathArgument { folder, path: call.argument(path) }) else {
             return;
         };
         let Some(above) = link.parent() else { return };

@@ -6,7 +6,7 @@ use fsverdict_judgement::plan::{CallWork, OpenFlags};
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::{Description, DescriptionId, Opened};
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept};
 use super::value::{ShownFile, has_flag, quoted_path, shown_file};
@@ -16,14 +16,14 @@ use crate::dataset::recorded::known_files::NameKind;
 impl StraceReader {
     pub(super) fn settle_open(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         folder: Option<&[u8]>,
         path: usize,
         how: &str,
     ) -> SettledCall {
-        let asked = self.asked_path(moment, folder, call.argument(path));
-        let mut named = self.resolve_named_file(moment, folder, call.argument(path));
+        let asked = self.asked_path(context, folder, call.argument(path));
+        let mut named = self.resolve_named_file(context, folder, call.argument(path));
         let shown = shown_file(call.remark);
         let unnamed = has_flag(how, "O_TMPFILE");
         if let (Returned::Value(_), ShownFile::Path { path, .. }, false) = (call.returned, &shown, unnamed) {
@@ -36,29 +36,29 @@ impl StraceReader {
             }
         }
         let Some(descriptor) = call.value().and_then(|value| i32::try_from(value).ok()) else {
-            return self.settle_failed_open(moment, call, &named);
+            return self.settle_failed_open(context, call, &named);
         };
         let real =
             shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked).into_owned()));
-        let (description, settled) = self.describe_opened(moment, &named, how, real.as_deref());
-        self.install_descriptor(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        let (description, settled) = self.describe_opened(context, &named, how, real.as_deref());
+        self.install_descriptor(context, descriptor, description, has_flag(how, "O_CLOEXEC"));
         settled
     }
 
     /// The absolute path that an argument names.
     fn asked_path(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         folder: Option<&[u8]>,
         argument: Option<&[u8]>,
     ) -> Option<std::path::PathBuf> {
         let path = argument.and_then(quoted_path)?;
-        self.absolute_path(moment, folder, &path).ok()
+        self.absolute_path(context, folder, &path).ok()
     }
 
     fn settle_failed_open(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         named: &NamedFile,
     ) -> SettledCall {
@@ -66,9 +66,9 @@ impl StraceReader {
         match self.number_of(named) {
             Ok(name) if missing && name > 0 => {
                 self.calls.note_missing(name);
-                self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE)
+                self.keep_names(context, CallWork::Look { name }, CallWeight::NONE)
             }
-            Ok(_) => self.settle_by_references(moment, call),
+            Ok(_) => self.settle_by_references(context, call),
             Err(settled) => settled,
         }
     }
@@ -76,7 +76,7 @@ impl StraceReader {
     /// The description of a successfully opened file.
     fn describe_opened(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         named: &NamedFile,
         how: &str,
         real: Option<&Path>,
@@ -84,7 +84,7 @@ impl StraceReader {
         let real = real.map(Path::to_path_buf);
         let with = |opened: Opened| Description::new(opened, real.clone());
         let name = match (named, self.number_of(named)) {
-            (NamedFile::Open(id), _) => return self.opened_again(moment, *id, how),
+            (NamedFile::Open(id), _) => return self.opened_again(context, *id, how),
             (_, Ok(name)) => name,
             (NamedFile::Unknown(why), Err(settled)) => return (with(Opened::Lost(why)), settled),
             (NamedFile::Outside, Err(settled)) => return (with(Opened::Elsewhere), settled),
@@ -103,7 +103,7 @@ impl StraceReader {
             direct: has_flag(how, "O_DIRECT"),
         };
         let opened = if has_flag(how, "O_TMPFILE") {
-            self.calls.open_unnamed(moment.times, name)
+            self.calls.open_unnamed(context.times, name)
         } else if name == 0
             || has_flag(how, "O_DIRECTORY")
             || (!flags.create && self.calls.files.is_known_directory(name))
@@ -111,14 +111,14 @@ impl StraceReader {
             self.calls.files.note_directory(name);
             return (with(Opened::Directory { name }), settled_followed());
         } else if has_flag(how, "O_PATH") {
-            let settled = self.keep_names(moment, CallWork::Look { name }, CallWeight::NONE);
+            let settled = self.keep_names(context, CallWork::Look { name }, CallWeight::NONE);
             return (with(Opened::Elsewhere), settled);
         } else {
             let doubtful = !flags.create
                 && self.calls.files.kind_of(name) == NameKind::Unknown
                 && !has_flag(how, "O_RDWR")
                 && !has_flag(how, "O_WRONLY");
-            let opened = self.calls.try_open_file(moment.times, name, flags, has_flag(how, "O_EXCL"));
+            let opened = self.calls.try_open_file(context.times, name, flags, has_flag(how, "O_EXCL"));
             if let (Ok(open), true) = (opened, doubtful) {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());
@@ -139,12 +139,17 @@ impl StraceReader {
     }
 
     /// An open file is opened again by its link in /proc.
-    fn opened_again(&mut self, moment: &Moment, id: DescriptionId, how: &str) -> (Description, SettledCall) {
+    fn opened_again(
+        &mut self,
+        context: &CallContext,
+        id: DescriptionId,
+        how: &str,
+    ) -> (Description, SettledCall) {
         let path = self.descriptions.get(id).and_then(|one| one.path.clone());
         let again = path.as_deref().map(|path| self.place_of(path));
         match again {
             Some(again @ (NamedFile::Inside(_) | NamedFile::Folder)) => {
-                self.describe_opened(moment, &again, how, path.as_deref())
+                self.describe_opened(context, &again, how, path.as_deref())
             }
             _ => {
                 let why = "files without a name that are opened again";
@@ -153,13 +158,17 @@ impl StraceReader {
         }
     }
 
-    pub(super) fn open_by_handle(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    pub(super) fn open_by_handle(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         let descriptor = i32::try_from(call.value()?).ok()?;
         let how = call.argument_text(2);
         let (description, settled) = match shown_file(call.remark) {
             ShownFile::Path { path, .. } => {
                 let named = self.place_of(&path);
-                self.describe_opened(moment, &named, how, Some(&path))
+                self.describe_opened(context, &named, how, Some(&path))
             }
             _ => {
                 let why =
@@ -167,7 +176,7 @@ impl StraceReader {
                 (Description::new(Opened::Lost(why), None), settled_not_kept(why, CallWeight::NONE))
             }
         };
-        self.install_descriptor(moment, descriptor, description, has_flag(how, "O_CLOEXEC"));
+        self.install_descriptor(context, descriptor, description, has_flag(how, "O_CLOEXEC"));
         Some(settled)
     }
 }

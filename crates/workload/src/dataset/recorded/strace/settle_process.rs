@@ -8,7 +8,7 @@ use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
 use super::line::{count_digits, find_bytes, parse_u64};
 use super::lookup::DescriptorTarget;
 use super::processes::{Process, ProcessMemory, SharedParts};
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, quoted_path};
@@ -59,7 +59,7 @@ impl StraceReader {
     /// Follows a process that a call under way makes, as a later line shows.
     pub(super) fn meet_child(&mut self, maker: u32, process: u32) {
         if let Some(call) = self.underway.get_mut(&maker) {
-            call.child_met = true;
+            call.child_seen = true;
             let shared = shared_parts(&call.text);
             self.add_child(maker, process, shared);
         }
@@ -71,47 +71,47 @@ impl StraceReader {
             return Vec::new();
         }
         let makes = |call: &super::reader::CallUnderway| {
-            !call.child_met && MAKE_PROCESS.contains(&call_name(&call.text))
+            !call.child_seen && MAKE_PROCESS.contains(&call_name(&call.text))
         };
         self.underway.iter().filter(|(_, call)| makes(call)).map(|(process, _)| *process).collect()
     }
 
     pub(super) fn settle_process_call(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
     ) -> Option<SettledCall> {
         call.value()?;
         match call.name {
-            name if MAKE_PROCESS.contains(&name) => self.make_process(moment, call),
+            name if MAKE_PROCESS.contains(&name) => self.make_process(context, call),
             "execve" | "execveat" => {
-                self.replace_program(moment);
+                self.replace_program(context);
                 // The file that is run is read by the kernel, unseen.
                 return None;
             }
-            "unshare" => self.settle_unshare(moment, call.argument_text(0)),
-            "chdir" => return Some(self.change_directory(moment, None, call, 0)),
-            "fchdir" => return Some(self.change_to_open(moment, call)),
+            "unshare" => self.settle_unshare(context, call.argument_text(0)),
+            "chdir" => return Some(self.change_directory(context, None, call, 0)),
+            "fchdir" => return Some(self.change_to_open(context, call)),
             "getcwd" => {
                 if let (Some(path), Some(process)) =
-                    (quoted_path(call.argument(0)?), self.processes.get(moment.process))
+                    (quoted_path(call.argument(0)?), self.processes.get(context.process))
                 {
                     process.directory.borrow_mut().path = Some(path);
                 }
             }
-            "chroot" => self.change_root(moment, call),
-            "mmap" | "mmap2" | "old_mmap" => return Some(self.settle_mmap(moment, call)),
-            "munmap" => self.settle_munmap(moment, call),
-            "mremap" => self.settle_mremap(moment, call),
-            "msync" => return Some(self.sync_mapping(moment, call)),
+            "chroot" => self.change_root(context, call),
+            "mmap" | "mmap2" | "old_mmap" => return Some(self.settle_mmap(context, call)),
+            "munmap" => self.settle_munmap(context, call),
+            "mremap" => self.settle_mremap(context, call),
+            "msync" => return Some(self.sync_mapping(context, call)),
             _ => return None,
         }
         Some(settled_outside())
     }
 
-    fn make_process(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+    fn make_process(&mut self, context: &CallContext, call: &SystemCall<'_>) {
         let Some(child) = child_of(call) else { return };
-        if moment.child_met || self.processes.contains(child) {
+        if context.child_seen || self.processes.contains(child) {
             return;
         }
         let flags = call.arguments().iter().find_map(|argument| {
@@ -119,14 +119,14 @@ impl StraceReader {
             text.contains("flags=").then_some(text)
         });
         let shared = parts_of(flags.unwrap_or_default(), call.name);
-        self.add_child(moment.process, child, shared);
+        self.add_child(context.process, child, shared);
     }
 
     /// execve(2): gives the process its own table and memory, and closes close-on-exec descriptors.
-    fn replace_program(&mut self, moment: &Moment) {
+    fn replace_program(&mut self, context: &CallContext) {
         self.calls.stop_counting();
-        self.own_table(moment.process);
-        let Some(table) = self.processes.table_of(moment.process) else { return };
+        self.own_table(context.process);
+        let Some(table) = self.processes.table_of(context.process) else { return };
         self.take_for_child(&table);
         let gone: Vec<Descriptor> = {
             let mut table = table.borrow_mut();
@@ -137,13 +137,13 @@ impl StraceReader {
             table.closed.extend(gone.keys());
             // Descriptors that were open when the recording began with this call were inherited, and refer to no file
             // in the folder.
-            table.complete |= self.first_call_of == Some(moment.process);
+            table.complete |= self.first_call_of == Some(context.process);
             gone.into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
         };
         for descriptor in gone {
-            self.drop_descriptor(descriptor, moment.times);
+            self.drop_descriptor(descriptor, context.times);
         }
-        self.drop_memory(moment.process, moment.times);
+        self.drop_memory(context.process, context.times);
     }
 
     /// Gives a process that shares its table a copy.
@@ -163,12 +163,12 @@ impl StraceReader {
         self.processes.set_table(process, Rc::new(RefCell::new(copy)));
     }
 
-    fn settle_unshare(&mut self, moment: &Moment, flags: &str) {
+    fn settle_unshare(&mut self, context: &CallContext, flags: &str) {
         if has_flag(flags, "CLONE_FILES") {
-            self.own_table(moment.process);
+            self.own_table(context.process);
         }
         if has_flag(flags, "CLONE_FS")
-            && let Some(process) = self.processes.get_mut(moment.process)
+            && let Some(process) = self.processes.get_mut(context.process)
         {
             let directory = process.directory.borrow().clone();
             process.directory = Rc::new(RefCell::new(directory));
@@ -216,19 +216,19 @@ impl StraceReader {
 
     fn change_directory(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         folder: Option<&[u8]>,
         call: &SystemCall<'_>,
         at: usize,
     ) -> SettledCall {
         let Some(path) = call.argument(at).and_then(quoted_path) else {
-            self.forget_directory(moment.process);
+            self.forget_directory(context.process);
             return settled_outside();
         };
-        match self.absolute_path(moment, folder, &path) {
+        match self.absolute_path(context, folder, &path) {
             Ok(absolute) => {
                 let place = self.place_of(&absolute);
-                if let Some(process) = self.processes.get(moment.process) {
+                if let Some(process) = self.processes.get(context.process) {
                     process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute).into_owned());
                 }
                 if let NamedFile::Inside(relative) = &place
@@ -239,7 +239,7 @@ impl StraceReader {
                 if place == NamedFile::Outside { settled_outside() } else { settled_followed() }
             }
             Err(why) => {
-                self.forget_directory(moment.process);
+                self.forget_directory(context.process);
                 settled_not_kept(why, CallWeight::NONE)
             }
         }
@@ -252,23 +252,23 @@ impl StraceReader {
         }
     }
 
-    fn change_to_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        let DescriptorTarget::Known(id) = self.find_target(moment, call.argument(0)) else {
-            self.forget_directory(moment.process);
+    fn change_to_open(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
+        let DescriptorTarget::Known(id) = self.find_target(context, call.argument(0)) else {
+            self.forget_directory(context.process);
             return settled_outside();
         };
         self.turn_into_directory(id);
         let Some(description) = self.descriptions.get(id) else { return settled_outside() };
-        if let Some(process) = self.processes.get(moment.process) {
+        if let Some(process) = self.processes.get(context.process) {
             process.directory.borrow_mut().path.clone_from(&description.path);
         }
         if description.opened == Opened::Elsewhere { settled_outside() } else { settled_followed() }
     }
 
-    fn change_root(&mut self, moment: &Moment, call: &SystemCall<'_>) {
+    fn change_root(&mut self, context: &CallContext, call: &SystemCall<'_>) {
         let Some(path) = call.argument(0).and_then(quoted_path) else { return };
         if let (Ok(root), Some(process)) =
-            (self.absolute_path(moment, None, &path), self.processes.get(moment.process).cloned())
+            (self.absolute_path(context, None, &path), self.processes.get(context.process).cloned())
         {
             process.directory.borrow_mut().root =
                 Some(root).filter(|root| *root != std::path::Path::new("/"));

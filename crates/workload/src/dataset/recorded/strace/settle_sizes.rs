@@ -4,7 +4,7 @@ use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
 use super::lookup::DescriptorTarget;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{constants_or_placeholder, parse_bracketed, parse_number};
@@ -15,14 +15,14 @@ use super::settle_transfer::{End, TracedOpenFile};
 impl StraceReader {
     pub(super) fn settle_seek(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         place: i64,
         offset: usize,
         whence: usize,
     ) -> SettledCall {
         let place = u64::try_from(place).unwrap_or(0);
-        match self.find_target(moment, call.argument(0)) {
+        match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => {
                 self.set_position(id, place);
                 match self.end_of(id) {
@@ -44,16 +44,16 @@ impl StraceReader {
         }
     }
 
-    pub(super) fn settle_sync(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn settle_sync(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
         let weight = CallWeight::one_sync();
-        let id = match self.find_target(moment, call.argument(0)) {
+        let id = match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => id,
             DescriptorTarget::Outside => return settled_outside(),
             DescriptorTarget::Lost(why) => return settled_not_kept(why, weight),
         };
         // A file that was opened for reading and is synced without being read is a directory.
         if let Some(name) = self.turn_into_directory(id) {
-            return self.keep_names(moment, CallWork::SyncDirectory { name }, weight);
+            return self.keep_names(context, CallWork::SyncDirectory { name }, weight);
         }
         match self.end_of(id) {
             End::File { open, .. } => {
@@ -61,7 +61,7 @@ impl StraceReader {
                     "fsync" => CallWork::Fsync { file: open },
                     _ => CallWork::Fdatasync { file: open },
                 };
-                self.keep_on_file(moment, work, weight)
+                self.keep_on_file(context, work, weight)
             }
             End::Outside => settled_outside(),
             End::Lost(why) => settled_not_kept(why, weight),
@@ -69,9 +69,13 @@ impl StraceReader {
     }
 
     /// truncate(2): the trace opens, truncates and closes.
-    pub(super) fn truncate_by_name(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    pub(super) fn truncate_by_name(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         let size = call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
-        let named = self.resolve_named_file(moment, None, call.argument(0));
+        let named = self.resolve_named_file(context, None, call.argument(0));
         if let NamedFile::Open(_) = named {
             return None;
         }
@@ -81,14 +85,14 @@ impl StraceReader {
         };
         Some(
             match self.calls.try_open_file(
-                moment.times,
+                context.times,
                 name,
                 fsverdict_judgement::plan::OpenFlags::default(),
                 false,
             ) {
                 Ok(open) => {
-                    self.calls.add_file_call(moment.times, CallWork::Truncate { file: open, size });
-                    self.calls.close_file(moment.times, open, None);
+                    self.calls.add_file_call(context.times, CallWork::Truncate { file: open, size });
+                    self.calls.close_file(context.times, open, None);
                     settled_kept(CallWeight::NONE)
                 }
                 Err(why) => settled_not_kept(why, CallWeight::NONE),
@@ -96,18 +100,22 @@ impl StraceReader {
         )
     }
 
-    pub(super) fn settle_fallocate(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    pub(super) fn settle_fallocate(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         let (offset, length) =
             (call.argument(2).and_then(parse_number)?, call.argument(3).and_then(parse_number)?);
         let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
         if call.argument(1) == Some(b"0") {
-            return Some(self.on_end(moment, call, CallWeight::NONE, |file| CallWork::Reserve {
+            return Some(self.on_end(context, call, CallWeight::NONE, |file| CallWork::Reserve {
                 file,
                 offset,
                 length,
             }));
         }
-        match self.end_of_argument(moment, call.argument(0)) {
+        match self.end_of_argument(context, call.argument(0)) {
             End::File { .. } => Some(settled_not_kept(
                 &format!("fallocate {}", constants_or_placeholder(call.argument_text(1))),
                 CallWeight::NONE,
@@ -120,7 +128,7 @@ impl StraceReader {
     /// Bytes that the kernel moves from one descriptor to another.
     pub(super) fn settle_copy(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         moved: u64,
         from: (Option<&[u8]>, Option<&[u8]>),
         to: (Option<&[u8]>, Option<&[u8]>),
@@ -128,7 +136,7 @@ impl StraceReader {
         let place = |argument: Option<&[u8]>| {
             argument.and_then(parse_bracketed).and_then(|place| u64::try_from(place).ok())
         };
-        let (source, target) = (self.end_of_argument(moment, from.0), self.end_of_argument(moment, to.0));
+        let (source, target) = (self.end_of_argument(context, from.0), self.end_of_argument(context, to.0));
         let weight = CallWeight::of_bytes(moved);
         for end in [source, target] {
             match end {
@@ -152,14 +160,14 @@ impl StraceReader {
                 }
                 let work =
                     CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
-                self.keep_on_file(moment, work, weight)
+                self.keep_on_file(context, work, weight)
             }
             (End::File { id, open }, _) => {
-                self.read_file(moment, TracedOpenFile { id, open }, moved, place(from.1), None)
+                self.read_file(context, TracedOpenFile { id, open }, moved, place(from.1), None)
             }
             (_, End::File { id, open }) => {
                 let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
-                self.write_file(moment, TracedOpenFile { id, open }, moved, place(to.1), appends)
+                self.write_file(context, TracedOpenFile { id, open }, moved, place(to.1), appends)
             }
             _ => settled_outside(),
         }

@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::SystemCall;
 use super::descriptors::DescriptionId;
 use super::lookup::DescriptorTarget;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::settle_transfer::End;
 use super::value::{field_value, parse_number};
@@ -13,8 +13,8 @@ use crate::dataset::recorded::account::CallWeight;
 
 impl StraceReader {
     /// fstat(2) tells how large a file is, and that it is one.
-    pub(super) fn status_of_open(&mut self, moment: &Moment, call: &SystemCall<'_>) -> SettledCall {
-        match self.find_target(moment, call.argument(0)) {
+    pub(super) fn status_of_open(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
+        match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => self.settle_status(id, call),
             DescriptorTarget::Outside => settled_outside(),
             DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
@@ -48,11 +48,11 @@ impl StraceReader {
     /// getdents(2): the first call of several stands for the whole listing.
     pub(super) fn settle_listing(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         moved: u64,
     ) -> SettledCall {
-        let id = match self.find_target(moment, call.argument(0)) {
+        let id = match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => id,
             DescriptorTarget::Outside => return settled_outside(),
             DescriptorTarget::Lost(why) => return settled_not_kept(why, CallWeight::NONE),
@@ -67,7 +67,7 @@ impl StraceReader {
             return settled_followed();
         }
         self.set_position(id, 1);
-        self.keep_names(moment, CallWork::List { name }, CallWeight::NONE)
+        self.keep_names(context, CallWork::List { name }, CallWeight::NONE)
     }
 }
 

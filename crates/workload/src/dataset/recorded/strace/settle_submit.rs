@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::CallWork;
 
 use super::call::SystemCall;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_not_kept, settled_outside};
 use super::settle_transfer::{End, TracedOpenFile};
 use super::value::{constants_or_placeholder, field_value, has_flag, parse_number};
@@ -13,7 +13,7 @@ impl StraceReader {
     /// io_submit(2): several requests in one call.
     pub(super) fn settle_submission(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         submitted: u64,
     ) -> SettledCall {
@@ -21,7 +21,7 @@ impl StraceReader {
         let shown = requests.len() as u64;
         let (mut settled, mut kept, mut missing) = (settled_outside(), CallWeight::NONE, CallWeight::NONE);
         for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
-            let (outcome, weight) = self.submit_one(moment, request);
+            let (outcome, weight) = self.submit_one(context, request);
             match outcome {
                 CallOutcome::Outside => continue,
                 CallOutcome::NotKept(_) => missing.add_weight(weight),
@@ -47,7 +47,7 @@ impl StraceReader {
         (settled.0, kept)
     }
 
-    fn submit_one(&mut self, moment: &Moment, request: &[u8]) -> SettledCall {
+    fn submit_one(&mut self, context: &CallContext, request: &[u8]) -> SettledCall {
         let either =
             |name: &str| field_value(request, &format!("aio_{name}")).or_else(|| field_value(request, name));
         let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
@@ -69,7 +69,7 @@ impl StraceReader {
         let bytes = either("nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
         let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
         let place = either("offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
-        let (end, weight) = (self.end_of_argument(moment, either("fildes")), CallWeight::of_bytes(length));
+        let (end, weight) = (self.end_of_argument(context, either("fildes")), CallWeight::of_bytes(length));
         let (id, open) = match end {
             End::File { id, open } => (id, open),
             End::Outside => return settled_outside(),
@@ -77,22 +77,24 @@ impl StraceReader {
         };
         self.is_used_as_file(id);
         match code.as_str() {
-            "pread" | "preadv" => self.read_file(moment, TracedOpenFile { id, open }, length, place, None),
+            "pread" | "preadv" => self.read_file(context, TracedOpenFile { id, open }, length, place, None),
             "pwrite" | "pwritev" => {
                 let flags =
                     either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
                 let appends =
                     self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
                 let mut settled =
-                    self.write_file(moment, TracedOpenFile { id, open }, length, place, appends);
+                    self.write_file(context, TracedOpenFile { id, open }, length, place, appends);
                 if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
-                    self.calls.add_file_call(moment.times, CallWork::Fdatasync { file: open });
+                    self.calls.add_file_call(context.times, CallWork::Fdatasync { file: open });
                     settled.1.syncs = 1;
                 }
                 settled
             }
-            "fsync" => self.keep_on_file(moment, CallWork::Fsync { file: open }, CallWeight::one_sync()),
-            "fdsync" => self.keep_on_file(moment, CallWork::Fdatasync { file: open }, CallWeight::one_sync()),
+            "fsync" => self.keep_on_file(context, CallWork::Fsync { file: open }, CallWeight::one_sync()),
+            "fdsync" => {
+                self.keep_on_file(context, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
+            }
             other => settled_not_kept(
                 &format!("requests of io_submit to {}", constants_or_placeholder(other)),
                 CallWeight::NONE,

@@ -5,7 +5,7 @@ use fsverdict_judgement::plan::CallWork;
 use super::call::SystemCall;
 use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
-use super::reader::{Moment, SettledCall, StraceReader};
+use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, parse_bracketed, parse_number};
 use crate::dataset::recorded::account::{CallOutcome, CallWeight};
@@ -26,69 +26,73 @@ pub(super) enum End {
 }
 
 impl StraceReader {
-    pub(super) fn settle_transfer(&mut self, moment: &Moment, call: &SystemCall<'_>) -> Option<SettledCall> {
+    pub(super) fn settle_transfer(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Option<SettledCall> {
         let value = call.value()?;
         let moved = value.unsigned_abs();
         let settled = match call.name {
-            "read" | "readv" => self.settle_read(moment, call, moved, None),
+            "read" | "readv" => self.settle_read(context, call, moved, None),
             "pread64" | "preadv" | "preadv2" => {
                 let place = call.argument(3).and_then(parse_number)?;
-                self.settle_read(moment, call, moved, u64::try_from(place).ok())
+                self.settle_read(context, call, moved, u64::try_from(place).ok())
             }
-            "write" | "writev" => self.settle_write(moment, call, moved, None, ""),
+            "write" | "writev" => self.settle_write(context, call, moved, None, ""),
             "pwrite64" | "pwritev" | "pwritev2" => {
                 let place = call.argument(3).and_then(parse_number)?;
-                self.settle_write(moment, call, moved, u64::try_from(place).ok(), call.argument_text(4))
+                self.settle_write(context, call, moved, u64::try_from(place).ok(), call.argument_text(4))
             }
-            "lseek" => self.settle_seek(moment, call, value, 1, 2),
+            "lseek" => self.settle_seek(context, call, value, 1, 2),
             "_llseek" | "llseek" => {
                 let place = call.argument(2).and_then(parse_bracketed)?;
-                self.settle_seek(moment, call, place, 1, 3)
+                self.settle_seek(context, call, place, 1, 3)
             }
-            "fsync" | "fdatasync" => self.settle_sync(moment, call),
-            "syncfs" => match self.find_target(moment, call.argument(0)) {
+            "fsync" | "fdatasync" => self.settle_sync(context, call),
+            "syncfs" => match self.find_target(context, call.argument(0)) {
                 DescriptorTarget::Known(id)
                     if self.end_of(id).is_inside() || self.is_directory_inside(id) =>
                 {
-                    self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::one_sync())
+                    self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync())
                 }
                 DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::one_sync()),
                 _ => settled_outside(),
             },
-            "sync" => self.keep_names(moment, CallWork::SyncFilesystem, CallWeight::one_sync()),
+            "sync" => self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync()),
             "ftruncate" | "ftruncate64" => {
                 let size =
                     call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
-                self.on_end(moment, call, CallWeight::NONE, |file| CallWork::Truncate { file, size })
+                self.on_end(context, call, CallWeight::NONE, |file| CallWork::Truncate { file, size })
             }
-            "truncate" | "truncate64" => return self.truncate_by_name(moment, call),
-            "fallocate" => return self.settle_fallocate(moment, call),
+            "truncate" | "truncate64" => return self.truncate_by_name(context, call),
+            "fallocate" => return self.settle_fallocate(context, call),
             "copy_file_range" | "splice" => self.settle_copy(
-                moment,
+                context,
                 moved,
                 (call.argument(0), call.argument(1)),
                 (call.argument(2), call.argument(3)),
             ),
             "sendfile" | "sendfile64" => self.settle_copy(
-                moment,
+                context,
                 moved,
                 (call.argument(1), call.argument(2)),
                 (call.argument(0), None),
             ),
-            "io_submit" => self.settle_submission(moment, call, moved),
+            "io_submit" => self.settle_submission(context, call, moved),
             "io_uring_enter" => {
                 let weight = CallWeight { unsized_requests: moved, ..CallWeight::NONE };
                 settled_not_kept("io_uring_enter", weight)
             }
-            "fstat" | "fstat64" => self.status_of_open(moment, call),
-            "getdents" | "getdents64" => self.settle_listing(moment, call, moved),
+            "fstat" | "fstat64" => self.status_of_open(context, call),
+            "getdents" | "getdents64" => self.settle_listing(context, call, moved),
             _ => return None,
         };
         Some(settled)
     }
 
-    pub(super) fn end_of_argument(&mut self, moment: &Moment, argument: Option<&[u8]>) -> End {
-        match self.find_target(moment, argument) {
+    pub(super) fn end_of_argument(&mut self, context: &CallContext, argument: Option<&[u8]>) -> End {
+        match self.find_target(context, argument) {
             DescriptorTarget::Known(id) => self.end_of(id),
             DescriptorTarget::Outside => End::Outside,
             DescriptorTarget::Lost(why) => End::Lost(why),
@@ -110,15 +114,15 @@ impl StraceReader {
     /// A call on one open file.
     pub(super) fn on_end(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         weight: CallWeight,
         work: impl FnOnce(u32) -> CallWork,
     ) -> SettledCall {
-        match self.end_of_argument(moment, call.argument(0)) {
+        match self.end_of_argument(context, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
-                self.keep_on_file(moment, work(open), weight)
+                self.keep_on_file(context, work(open), weight)
             }
             End::Outside => settled_outside(),
             End::Lost(why) => settled_not_kept(why, weight),
@@ -143,7 +147,7 @@ impl StraceReader {
 
     fn settle_read(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         moved: u64,
         place: Option<u64>,
@@ -154,10 +158,10 @@ impl StraceReader {
             }
             _ => None,
         };
-        match self.end_of_argument(moment, call.argument(0)) {
+        match self.end_of_argument(context, call.argument(0)) {
             End::File { id, open } => {
                 self.is_used_as_file(id);
-                self.read_file(moment, TracedOpenFile { id, open }, moved, place, asked)
+                self.read_file(context, TracedOpenFile { id, open }, moved, place, asked)
             }
             End::Outside => settled_outside(),
             End::Lost(why) => settled_not_kept(why, CallWeight::of_bytes(moved)),
@@ -167,7 +171,7 @@ impl StraceReader {
     /// A read that moved so many bytes, at the position where no place is given.
     pub(super) fn read_file(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         file: TracedOpenFile,
         moved: u64,
         place: Option<u64>,
@@ -184,7 +188,7 @@ impl StraceReader {
             return settled_followed();
         }
         let settled = self.keep_on_file(
-            moment,
+            context,
             CallWork::Read { file: open, offset, length: moved },
             CallWeight::of_bytes(moved),
         );
@@ -196,7 +200,7 @@ impl StraceReader {
 
     fn settle_write(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         call: &SystemCall<'_>,
         moved: u64,
         place: Option<u64>,
@@ -204,7 +208,7 @@ impl StraceReader {
     ) -> SettledCall {
         let syncs = u64::from(has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC"));
         let weight = CallWeight { bytes: moved, syncs, ..CallWeight::NONE };
-        let (id, open) = match self.end_of_argument(moment, call.argument(0)) {
+        let (id, open) = match self.end_of_argument(context, call.argument(0)) {
             End::File { id, open } => (id, open),
             End::Outside => return settled_outside(),
             End::Lost(why) => return settled_not_kept(why, weight),
@@ -212,13 +216,13 @@ impl StraceReader {
         self.is_used_as_file(id);
         let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
         let appends = (appends && !has_flag(flags, "RWF_NOAPPEND")) || has_flag(flags, "RWF_APPEND");
-        let mut settled = self.write_file(moment, TracedOpenFile { id, open }, moved, place, appends);
+        let mut settled = self.write_file(context, TracedOpenFile { id, open }, moved, place, appends);
         if settled.0 == CallOutcome::Kept && syncs > 0 {
             let work = match has_flag(flags, "RWF_SYNC") {
                 true => CallWork::Fsync { file: open },
                 false => CallWork::Fdatasync { file: open },
             };
-            self.calls.add_file_call(moment.times, work);
+            self.calls.add_file_call(context.times, work);
         }
         settled.1.syncs = syncs;
         settled
@@ -227,7 +231,7 @@ impl StraceReader {
     /// A write that moved so many bytes.
     pub(super) fn write_file(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         file: TracedOpenFile,
         moved: u64,
         place: Option<u64>,
@@ -245,8 +249,10 @@ impl StraceReader {
         }
         match appends {
             // pwrite(2) of a file that is opened with O_APPEND appends, too, on Linux.
-            true => (self.calls.append_to_file(moment.times, open, moved), weight),
-            false => self.keep_on_file(moment, CallWork::Write { file: open, offset, length: moved }, weight),
+            true => (self.calls.append_to_file(context.times, open, moved), weight),
+            false => {
+                self.keep_on_file(context, CallWork::Write { file: open, offset, length: moved }, weight)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use super::descriptors::{DescriptionId, Descriptor, Opened, TableHandle};
-use super::reader::{Moment, StraceReader};
+use super::reader::{CallContext, StraceReader};
 use super::value::ShownFile;
 
 impl StraceReader {
@@ -91,7 +91,7 @@ impl StraceReader {
     /// Looks a number up in tables that may be the same; if one leads to the file that strace shows, they are the same.
     pub(super) fn find_in_relatives(
         &mut self,
-        moment: &Moment,
+        context: &CallContext,
         table: &TableHandle,
         number: i32,
         shown: &ShownFile,
@@ -107,14 +107,14 @@ impl StraceReader {
             let descriptor = above.borrow().descriptors.get(&number).copied();
             let descriptor = descriptor.filter(|found| Some(found.description) != own_close);
             if let Some(found) = descriptor.filter(|found| self.agrees_with_shown(found.description, shown)) {
-                self.merge_tables(moment, table, &above);
+                self.merge_tables(context, table, &above);
                 return Some(found.description);
             }
         }
         for below in self.tables_that_may_share(table) {
             let descriptor = below.borrow().descriptors.get(&number).copied().filter(|found| !found.doubtful);
             if let Some(found) = descriptor.filter(|found| self.agrees_with_shown(found.description, shown)) {
-                self.merge_tables(moment, &below, table);
+                self.merge_tables(context, &below, table);
                 return Some(found.description);
             }
         }
@@ -122,7 +122,7 @@ impl StraceReader {
     }
 
     /// Two tables turn out to be one: that of threads of one process.
-    pub(super) fn merge_tables(&mut self, moment: &Moment, below: &TableHandle, above: &TableHandle) {
+    pub(super) fn merge_tables(&mut self, context: &CallContext, below: &TableHandle, above: &TableHandle) {
         let (descriptors, closes) = {
             let mut below = below.borrow_mut();
             below.guess = None;
@@ -137,7 +137,7 @@ impl StraceReader {
                 .is_some_and(|one| one.description == close.description);
             if same {
                 above.borrow_mut().descriptors.remove(&number);
-                if self.release_description(close.description, moment.times, Some(close.slot)) {
+                if self.release_description(close.description, context.times, Some(close.slot)) {
                     self.calls.account.make_instead_of_follow();
                 }
             }
@@ -150,7 +150,7 @@ impl StraceReader {
             }
             let former = above.borrow_mut().descriptors.insert(number, descriptor);
             if let Some(former) = former {
-                self.release_description(former.description, moment.times, None);
+                self.release_description(former.description, context.times, None);
             }
         }
         let mut moved = 0;

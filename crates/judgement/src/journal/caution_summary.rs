@@ -10,7 +10,7 @@ const FREE_CPU: &str = "CPU is taken as free: ";
 
 /// A caution with the number of trials that raised it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeldCaution {
+pub struct CautionSummary {
     pub text: String,
     /// The phases it concerns; empty for the whole trial, or the run.
     pub phases: Vec<String>,
@@ -20,10 +20,10 @@ pub struct HeldCaution {
     pub candidates: Vec<String>,
 }
 
-impl HeldCaution {
+impl CautionSummary {
     /// The part of the work that the measured times leave out for some of these candidates but not for others. Such an
     /// omission biases a comparison, so reports say more about it than about other limits.
-    pub fn free_work_of_some(&self, candidates: &[&str]) -> Option<&str> {
+    pub fn uneven_free_work(&self, candidates: &[&str]) -> Option<&str> {
         let concerned =
             candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
         let left_out = self.text.strip_prefix(FREE_CPU)?;
@@ -33,42 +33,45 @@ impl HeldCaution {
 
 impl Run {
     /// Cautions of the run and of every trial that is not discarded, each once, with the phases that raised it.
-    pub fn held_cautions(&self) -> Vec<HeldCaution> {
-        let (mut held, mut places) = (Vec::new(), HashMap::new());
+    pub fn summarize_cautions(&self) -> Vec<CautionSummary> {
+        let (mut summaries, mut places) = (Vec::new(), HashMap::new());
         for caution in &self.cautions {
-            hold_caution(&mut held, &mut places, caution);
+            add_caution(&mut summaries, &mut places, caution);
         }
         for trial in self.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded) {
-            let mut own: Vec<usize> =
-                trial.cautions.iter().map(|caution| hold_caution(&mut held, &mut places, caution)).collect();
+            let mut own: Vec<usize> = trial
+                .cautions
+                .iter()
+                .map(|caution| add_caution(&mut summaries, &mut places, caution))
+                .collect();
             own.sort_unstable();
             own.dedup();
             for at in own {
-                held[at].trials += 1;
-                if !held[at].candidates.contains(&trial.id.candidate) {
-                    held[at].candidates.push(trial.id.candidate.clone());
+                summaries[at].trials += 1;
+                if !summaries[at].candidates.contains(&trial.id.candidate) {
+                    summaries[at].candidates.push(trial.id.candidate.clone());
                 }
             }
         }
         let place = |name: &String| self.candidates.iter().position(|state| state.name == *name);
-        for caution in &mut held {
+        for caution in &mut summaries {
             caution.candidates.sort_by_key(place);
         }
-        held
+        summaries
     }
 }
 
-/// Adds a caution to `held`, where `places` gives the index of each text; returns the caution's index.
-fn hold_caution<'a>(
-    held: &mut Vec<HeldCaution>,
+/// Adds a caution to `summaries`, where `places` gives the index of each text; returns the caution's index.
+fn add_caution<'a>(
+    summaries: &mut Vec<CautionSummary>,
     places: &mut HashMap<&'a str, usize>,
     caution: &'a Caution,
 ) -> usize {
     let at = *places.entry(caution.text.as_str()).or_insert_with(|| {
-        held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });
-        held.len() - 1
+        summaries.push(CautionSummary { text: caution.text.clone(), ..CautionSummary::default() });
+        summaries.len() - 1
     });
-    let phases = &mut held[at].phases;
+    let phases = &mut summaries[at].phases;
     if !caution.phase.is_empty() && !phases.contains(&caution.phase) {
         phases.push(caution.phase.clone());
     }

@@ -15,17 +15,17 @@ use crate::host::syscall::unshare_namespaces;
 
 /// A thread that starts programs with [`Capabilities::Tool`].
 #[derive(Debug, Clone)]
-pub struct Workshop {
-    jobs: mpsc::Sender<WorkshopJob>,
+pub struct ToolSpawner {
+    jobs: mpsc::Sender<SpawnJob>,
 }
 
 #[derive(Debug)]
-struct WorkshopJob {
+struct SpawnJob {
     command: Command,
     answer: mpsc::Sender<std::io::Result<Child>>,
 }
 
-impl Workshop {
+impl ToolSpawner {
     /// For programs that mount on behalf of this process, which must see the mounts: mount(8), umount(8).
     pub fn for_mounting() -> Result<Self, SandboxError> {
         Self::start_thread(|| keep_only(Capabilities::Tool))
@@ -43,25 +43,25 @@ impl Workshop {
         })
     }
 
-    fn start_thread(arrange: fn() -> Result<(), SandboxError>) -> Result<Self, SandboxError> {
-        let (jobs, orders) = mpsc::channel::<WorkshopJob>();
-        let (ready, arranged) = mpsc::channel();
+    fn start_thread(set_up: fn() -> Result<(), SandboxError>) -> Result<Self, SandboxError> {
+        let (jobs, receiver) = mpsc::channel::<SpawnJob>();
+        let (ready, setup_result) = mpsc::channel();
         std::thread::spawn(move || {
-            let outcome = arrange();
-            let works = outcome.is_ok();
+            let outcome = set_up();
+            let is_set_up = outcome.is_ok();
             let _ = ready.send(outcome);
-            while let (true, Ok(WorkshopJob { mut command, answer })) = (works, orders.recv()) {
+            while let (true, Ok(SpawnJob { mut command, answer })) = (is_set_up, receiver.recv()) {
                 let _ = answer.send(command.spawn());
             }
         });
-        arranged.recv().map_err(|_| thread_ended())??;
-        Ok(Workshop { jobs })
+        setup_result.recv().map_err(|_| thread_ended())??;
+        Ok(ToolSpawner { jobs })
     }
 
     /// Starts a program there. It is waited for as any other child.
     pub(super) fn spawn_in_thread(&self, command: Command) -> std::io::Result<Child> {
         let (answer, child) = mpsc::channel();
-        self.jobs.send(WorkshopJob { command, answer }).map_err(std::io::Error::other)?;
+        self.jobs.send(SpawnJob { command, answer }).map_err(std::io::Error::other)?;
         child.recv().map_err(std::io::Error::other)?
     }
 }
