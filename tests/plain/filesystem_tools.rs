@@ -73,9 +73,9 @@ fn of_devices() -> impl Iterator<Item = &'static &'static Filesystem> {
 }
 
 /// What the checker says; `None` where there is none.
-fn check(filesystem: &Filesystem, device: &str) -> Option<FsckStatus> {
+fn run_checker(filesystem: &Filesystem, device: &str) -> Option<FsckStatus> {
     let output = run(&filesystem.fsck_argv(device)?);
-    filesystem.fsck_meaning(output.status.code().unwrap())
+    filesystem.fsck_status_of(output.status.code().unwrap())
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn every_mkfs_makes_what_its_checker_calls_clean() {
         let (_folder, device) = image(512 * MIB);
         make(filesystem, &device, &[]);
         make(filesystem, &device, &[]); // over its own signature: it must not ask
-        let meaning = check(filesystem, &device);
+        let meaning = run_checker(filesystem, &device);
         assert!(matches!(meaning, None | Some(FsckStatus::Clean)), "{}: {meaning:?}", filesystem.name);
     }
 }
@@ -106,7 +106,11 @@ fn the_minimum_size_is_enough_and_one_mib_less_is_not() {
     for filesystem in of_devices() {
         let (_folder, device) = image(filesystem.minimum_size);
         make(filesystem, &device, &[]);
-        assert!(matches!(check(filesystem, &device), None | Some(FsckStatus::Clean)), "{}", filesystem.name);
+        assert!(
+            matches!(run_checker(filesystem, &device), None | Some(FsckStatus::Clean)),
+            "{}",
+            filesystem.name
+        );
         // The ext family and Reiser4 go lower, at the price of the journal or of all space; a FAT of 32 bits with so few
         // clusters is taken for one of 16.
         if !["ext2", "ext3", "ext4", "reiser4", "vfat"].contains(&filesystem.name) {
@@ -151,7 +155,11 @@ fn damage_is_found_and_left_alone() {
             damage(&device, offset, length);
         }
         for round in ["first", "second"] {
-            assert_eq!(check(filesystem, &device), Some(FsckStatus::ErrorsLeft), "{name}, {round} time");
+            assert_eq!(
+                run_checker(filesystem, &device),
+                Some(FsckStatus::ErrorsLeft),
+                "{name}, {round} time"
+            );
         }
     }
 }
@@ -159,7 +167,7 @@ fn damage_is_found_and_left_alone() {
 #[test]
 fn a_device_that_is_not_there_is_never_called_consistent() {
     for filesystem in of_devices() {
-        let meaning = check(filesystem, "/var/tmp/there-is-no-such-image");
+        let meaning = run_checker(filesystem, "/var/tmp/there-is-no-such-image");
         let consistent = [FsckStatus::Clean, FsckStatus::Corrected, FsckStatus::CorrectedReboot].map(Some);
         assert!(!consistent.contains(&meaning), "{}: {meaning:?}", filesystem.name);
     }

@@ -48,7 +48,7 @@ fn facts(place: &Place, name: &str) -> BTreeMap<(u64, String), String> {
     journal.all("facts").filter_map(of_event).collect()
 }
 
-/// Files and links of the host belong to the one who starts the guest, or not; that is nothing to what the guest computes.
+/// Whether the user who starts a guest owns the host's files and links does not change what the guest counts.
 #[test]
 fn uml_computation_for_another_user_is_the_same() {
     if !is_root() {

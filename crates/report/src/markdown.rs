@@ -60,7 +60,7 @@ fn paragraphs(block: &PageBlock<'_>) -> Vec<String> {
         }
         PageBlock::Matrix(block) => block.matrix.into_iter().map(matrix).collect(),
         PageBlock::Missing(all) if all.is_empty() => Vec::new(),
-        PageBlock::Missing(all) => vec![missing(all)],
+        PageBlock::Missing(all) => vec![write_candidates_without_results(all)],
         PageBlock::Findings(all) => vec![findings(all)],
         // Uses an indented block instead of a fence, because no line can end it.
         PageBlock::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
@@ -122,7 +122,7 @@ fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
     head.into_iter().chain(table.rows.iter().map(row)).collect::<Vec<_>>().join("\n")
 }
 
-fn missing(all: &[CandidateWithoutResult<'_>]) -> String {
+fn write_candidates_without_results(all: &[CandidateWithoutResult<'_>]) -> String {
     let mut text = "| candidate | status | why |\n|:--|:--|:--|".to_owned();
     for CandidateWithoutResult { name, status, reason, hint, .. } in all {
         let mut reason = escaped(reason);

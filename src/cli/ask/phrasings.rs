@@ -57,7 +57,7 @@ fn line_of(Understood { question, time }: &Understood) -> String {
 }
 
 /// The candidates of the plan that a question becomes.
-fn tried(said: &str) -> Vec<String> {
+fn candidates_for(said: &str) -> Vec<String> {
     let question = understood(said).unwrap_or_else(|error| panic!("{said}: {error}")).question;
     let asked =
         AskedPlan::of(&question, Overrides::default()).unwrap_or_else(|error| panic!("{said}: {error}"));
@@ -74,7 +74,7 @@ fn what_was_named_and_left_out_is_what_is_tried() {
         ("btrfs compress=lzo vs no compression for git", &["btrfs:compress=lzo", "btrfs"]),
         ("ext4 with and without journal for failed-writes", &["ext4", "ext4:^has_journal"]),
     ] {
-        assert_eq!(tried(said), names, "{said}");
+        assert_eq!(candidates_for(said), names, "{said}");
     }
 }
 

@@ -244,7 +244,7 @@ fn run_repair(stack: &mut Stack<'_>, told: &mut Vec<String>) -> Result<bool, Tri
         return Ok(complaint.is_none());
     }
     let Some(record) = stack.run_repair()? else { return Ok(false) };
-    let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
+    let meaning = record.exit.and_then(|status| stack.filesystem.repair_status_of(status));
     let gave_up = |line: &&str| stack.filesystem.recovery.gave_up.iter().any(|words| line.contains(words));
     told.extend(record.stdout.lines().find(gave_up).map(|line| line.trim().to_owned()));
     match meaning {

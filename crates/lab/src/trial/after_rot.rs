@@ -247,7 +247,7 @@ fn repair_until_clean(stack: &mut Stack<'_>, seen: &mut RotSeen) -> Result<(), T
     }
     for options in stack.filesystem.recovery.repairs {
         let record = stack.repair_with(options)?;
-        let meaning = record.exit.and_then(|status| stack.filesystem.repair_meaning(status));
+        let meaning = record.exit.and_then(|status| stack.filesystem.repair_status_of(status));
         seen.repaired = true;
         match stack.find_complaint()? {
             None => {

@@ -249,7 +249,7 @@ mod tests {
     use fsverdict_stack::filesystem::find_filesystem;
 
     /// The command line of a candidate on two devices, of which its options name the second if it `is_named`.
-    fn argv(filesystem: &str, mkfs: &str, line: Line, is_named: bool) -> String {
+    fn command_line(filesystem: &str, mkfs: &str, line: Line, is_named: bool) -> String {
         let words = mkfs.split_whitespace().map(str::to_owned).collect();
         let candidate = Candidate { mkfs: words, ..Candidate::with_defaults(filesystem) };
         let top = |device: usize, apart| NamedTop { device, apart, path: format!("/dev/vd{device}").into() };
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn devices_that_labels_name_are_parts_of_a_filesystem_that_joins_them() {
         let mkfs = "--label=slow.a {device.2} --label=fast.a";
-        let of = |line| argv("bcachefs", mkfs, line, true);
+        let of = |line| command_line("bcachefs", mkfs, line, true);
         assert!(
             of(Line::Mkfs).ends_with("--label=slow.a /dev/vd2 --label=fast.a /dev/vd1"),
             "{}",
@@ -275,14 +275,15 @@ mod tests {
         );
         assert_eq!(of(Line::Mount), "mount -i -t bcachefs /dev/vd1:/dev/vd2 /m");
         assert!(of(Line::Check).ends_with("/dev/vd1 /dev/vd2"), "{}", of(Line::Check));
-        // A log on a device of its own is no part of xfs.
-        let log = argv("xfs", "-l logdev={device.2}", Line::Mkfs, true);
+        // An external log is not one of xfs's data devices.
+        let log = command_line("xfs", "-l logdev={device.2}", Line::Mkfs, true);
         assert!(log.ends_with("logdev=/dev/vd2 /dev/vd1"), "{log}");
     }
 
     #[test]
     fn a_trial_types_no_passphrase() {
-        let once = |mkfs: &str| argv("bcachefs", mkfs, Line::Mkfs, false).matches("--no_passphrase").count();
+        let once =
+            |mkfs: &str| command_line("bcachefs", mkfs, Line::Mkfs, false).matches("--no_passphrase").count();
         assert_eq!([once("--encrypted"), once("--encrypted --no_passphrase"), once("")], [1, 1, 0]);
     }
 }

@@ -60,8 +60,8 @@ pub struct ExitCodes {
 }
 
 impl ExitCodes {
-    /// The meaning of this exit status; for a sum, the gravest of its parts.
-    pub fn meaning(&self, status: i32) -> FsckStatus {
+    /// What this exit status says of the filesystem; for a sum, the gravest of its parts.
+    pub fn status_of_exit(&self, status: i32) -> FsckStatus {
         if let Some((_, meaning)) = self.codes.iter().find(|(code, _)| *code == status) {
             return *meaning;
         }
@@ -103,14 +103,18 @@ mod tests {
             ("reiserfs", 6, FsckStatus::ErrorsLeft),
             ("reiserfs", 3, FsckStatus::Undocumented),
         ] {
-            assert_eq!(find_filesystem(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
+            assert_eq!(
+                find_filesystem(name).unwrap().fsck_status_of(status),
+                Some(wanted),
+                "{name} {status}"
+            );
         }
         let vfat = find_filesystem("vfat").unwrap();
         assert_eq!(
-            [vfat.fsck_meaning(1), vfat.repair_meaning(1)],
+            [vfat.fsck_status_of(1), vfat.repair_status_of(1)],
             [FsckStatus::ErrorsLeft, FsckStatus::Corrected].map(Some)
         );
-        assert_eq!(find_filesystem("nilfs2").unwrap().fsck_meaning(0), None);
+        assert_eq!(find_filesystem("nilfs2").unwrap().fsck_status_of(0), None);
         assert_eq!(find_filesystem("nilfs2").unwrap().fsck_argv("/dev/x"), None);
     }
 }

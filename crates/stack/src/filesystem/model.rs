@@ -290,22 +290,22 @@ impl Filesystem {
     }
 
     /// The meaning of the checker's exit status; `None` if there is no checker.
-    pub fn fsck_meaning(&self, status: i32) -> Option<FsckStatus> {
-        self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
+    pub fn fsck_status_of(&self, status: i32) -> Option<FsckStatus> {
+        self.fsck.map(|fsck| fsck.exit_codes.status_of_exit(status))
     }
 
     /// The meaning of a checker's exit status and output.
     pub fn check_meaning(&self, status: i32, printed: &str) -> Option<FsckStatus> {
-        let meaning = self.fsck_meaning(status);
+        let meaning = self.fsck_status_of(status);
         if self.pool.is_some() && status == 0 { Some(judge_status(printed)) } else { meaning }
     }
 
     /// The same of a checker that repairs.
-    pub fn repair_meaning(&self, status: i32) -> Option<FsckStatus> {
+    pub fn repair_status_of(&self, status: i32) -> Option<FsckStatus> {
         if self.recovery.corrected == Some(status) {
             return Some(FsckStatus::Corrected);
         }
-        self.fsck_meaning(status)
+        self.fsck_status_of(status)
     }
 
     /// Whether it has an optional ability if made with default options.

@@ -78,7 +78,7 @@ mod tests {
             }
             let Some(codes) = fsck.map(|fsck| fsck.exit_codes) else { continue };
             assert!(!codes.source.is_empty(), "{name}");
-            assert_eq!(codes.meaning(0), FsckStatus::Clean, "{name}");
+            assert_eq!(codes.status_of_exit(0), FsckStatus::Clean, "{name}");
             assert!(codes.codes.iter().any(|(_, meaning)| *meaning == FsckStatus::ErrorsLeft), "{name}");
             let numbers: BTreeSet<_> = codes.codes.iter().map(|(code, _)| code).collect();
             assert_eq!(numbers.len(), codes.codes.len(), "{name}");

@@ -257,7 +257,7 @@ fn shorten(text: &str) -> String {
 mod tests {
     use super::{NumberPlace, parse_captured_number};
 
-    fn read(text: &str, captured: &str, separated: bool) -> Result<(f64, String), String> {
+    fn parse_in_text(text: &str, captured: &str, separated: bool) -> Result<(f64, String), String> {
         let begin = text.find(captured).unwrap();
         let place = NumberPlace {
             text,
@@ -299,7 +299,7 @@ mod tests {
             ("5.", 5.0, ""),
             ("42 %", 42.0, "%"),
         ] {
-            assert_eq!(read(text, text, false), Ok((value, word.to_owned())), "{text}");
+            assert_eq!(parse_in_text(text, text, false), Ok((value, word.to_owned())), "{text}");
         }
     }
 
@@ -335,7 +335,7 @@ mod tests {
             ("1e999", "1e999", "no finite number"),
         ] {
             let text = if captured.len() > text.len() { captured } else { text };
-            let said = read(text, captured, false).unwrap_err();
+            let said = parse_in_text(text, captured, false).unwrap_err();
             assert!(said.contains(why), "{text} {captured}: {said}");
         }
     }
@@ -353,10 +353,10 @@ mod tests {
             ("10-20", "20", 20.0),
             ("12. Next", "12", 12.0),
         ] {
-            assert_eq!(read(text, captured, false).map(|found| found.0), Ok(value), "{text}");
+            assert_eq!(parse_in_text(text, captured, false).map(|found| found.0), Ok(value), "{text}");
         }
         // A pattern that has the commas itself says that they are none of the number.
-        assert_eq!(read("31220,92,33851", "92", true).map(|found| found.0), Ok(92.0));
-        assert!(read("31220,92,33851", "92", false).is_err());
+        assert_eq!(parse_in_text("31220,92,33851", "92", true).map(|found| found.0), Ok(92.0));
+        assert!(parse_in_text("31220,92,33851", "92", false).is_err());
     }
 }

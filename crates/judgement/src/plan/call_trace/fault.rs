@@ -1,6 +1,8 @@
 //! The faults of a trace of calls: a name or a call that what comes before it does not allow, and a line of its text that is
 //! neither.
 
+use std::borrow::Cow;
+
 use fsverdict_text::quote_start;
 
 use super::{LARGEST_CALL, MOST_CALLS, MOST_NAMES, MOST_OPEN};
@@ -57,7 +59,7 @@ pub(super) enum CallLineFault {
     CallMissing,
     /// A word that does not fit its place, and why it does not.
     #[error("{} {fault}", quote_start(word))]
-    Word { word: String, fault: &'static str },
+    Word { word: String, fault: Cow<'static, str> },
     #[error("there is no call {}", quote_start(.0))]
     UnknownCall(String),
     #[error("{0} is no number of a file or name")]
@@ -75,7 +77,7 @@ pub(super) enum CallLineFault {
 }
 
 impl CallLineFault {
-    pub(super) fn of_word(word: &str, fault: &'static str) -> Self {
-        Self::Word { word: word.to_owned(), fault }
+    pub(super) fn of_word(word: &str, fault: impl Into<Cow<'static, str>>) -> Self {
+        Self::Word { word: word.to_owned(), fault: fault.into() }
     }
 }

@@ -127,10 +127,10 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
             if let Some(word) = rest.next() {
                 let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
                 times = count.filter(|count| (1..=MOST_CALLS).contains(count)).ok_or_else(|| {
-                    CallLineFault::of_word(
-                        word,
-                        "is not a repeat count: write x and a number from 1 to 500000, such as x25",
-                    )
+                    let wanted = format!(
+                        "is not a repeat count: write x and a number from 1 to {MOST_CALLS}, such as x25"
+                    );
+                    CallLineFault::of_word(word, wanted)
                 })?;
                 numbers.0 = rest;
             }
