@@ -23,6 +23,12 @@ use fsverdict_text::Bytes;
 /// 64 KiB), headers, and both partition tables.
 const HEAD: u64 = 128 << 10;
 const TAIL: u64 = 64 << 10;
+
+/// Says in which part of a device another program's write is detected where the device's counters or its backing file's times cannot
+/// be read: "detected only in the first 128 KiB and the last 64 KiB".
+pub(super) fn describe_compared_part() -> String {
+    format!("detected only in the first {} and the last {}", Bytes(HEAD), Bytes(TAIL))
+}
 /// Bytes of each digest.
 const PIECE: u64 = 4 << 10;
 /// How often counters are read again that did not agree with each other, and how long to wait in between.
@@ -270,7 +276,7 @@ fn digest_pieces(open: &File, size: u64) -> io::Result<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeviceSnapshot, HEAD, TAIL, piece_places, read_counters};
+    use super::{DeviceSnapshot, HEAD, TAIL, describe_compared_part, piece_places, read_counters};
     use crate::guard::fake::FakeMachine;
 
     const CALM: &str = "1 0 8 1 10 0 80 1 0 1 1 2 0 16 0 5 0\n";
@@ -291,6 +297,11 @@ mod tests {
     fn snapshot(machine: &FakeMachine, name: &str) -> DeviceSnapshot {
         let counters = read_counters(machine.root(), &machine.describe(name)).unwrap();
         DeviceSnapshot { counters, file: None, pieces: Vec::new() }
+    }
+
+    #[test]
+    fn the_compared_part_is_stated_in_units() {
+        assert_eq!(describe_compared_part(), "detected only in the first 128 KiB and the last 64 KiB");
     }
 
     #[test]

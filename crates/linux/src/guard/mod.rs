@@ -39,7 +39,7 @@ use crate::host::identity::DeviceIdentity;
 use crate::host::root::Root;
 use crate::host::syscall;
 use crate::host::sysfs::is_counted;
-use device_snapshot::SnapshotDepth;
+use device_snapshot::{SnapshotDepth, describe_compared_part};
 use lease_lock::LeaseLock;
 use signature::DeviceContents;
 
@@ -129,8 +129,9 @@ pub fn grant_lease(
     let ticket = LeaseTicket::new(&device, &exclusive, size, needed, &contents, blank);
     if ticket.file_below().is_some() && !ticket.finds_file_below(root, &device) {
         cautions.push(format!(
-            "the backing file of {} is not at the path that the kernel reports: if another program writes to that file between two trials, this is detected only in the first 128 KiB and the last 64 KiB",
-            device.path.display()
+            "the backing file of {} is not at the path that the kernel reports: if another program writes to that file between two trials, this is {}",
+            device.path.display(),
+            describe_compared_part()
         ));
     }
     let identity = device.hardware.merged_with(&contents.found_names());
@@ -275,8 +276,9 @@ fn collect_cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
     }
     if is_counted(root, &device.name).is_ok_and(|counted| !counted) {
         cautions.push(format!(
-            "the kernel does not count the writes to {} (queue/iostats is 0): a write of another program between two trials is detected only in the first 128 KiB and the last 64 KiB",
-            device.path.display()
+            "the kernel does not count the writes to {} (queue/iostats is 0): a write of another program between two trials is {}",
+            device.path.display(),
+            describe_compared_part()
         ));
     }
     if let Some(file) = &device.backing_file {

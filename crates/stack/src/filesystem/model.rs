@@ -295,7 +295,7 @@ impl Filesystem {
     }
 
     /// The meaning of a checker's exit status and output.
-    pub fn check_meaning(&self, status: i32, printed: &str) -> Option<FsckStatus> {
+    pub fn check_status_of(&self, status: i32, printed: &str) -> Option<FsckStatus> {
         let meaning = self.fsck_status_of(status);
         if self.pool.is_some() && status == 0 { Some(judge_status(printed)) } else { meaning }
     }

@@ -73,7 +73,7 @@ impl Agent<'_> {
     /// Judges the checker's result on the unmounted filesystem.
     pub(in crate::trial) fn judge_check(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
         let Some(record) = self.checked.take() else { return Ok(()) };
-        let meaning = record.exit.and_then(|status| stack.filesystem.check_meaning(status, &record.stdout));
+        let meaning = record.exit.and_then(|status| stack.filesystem.check_status_of(status, &record.stdout));
         if meaning.is_some_and(|meaning| meaning == fsverdict_stack::filesystem::FsckStatus::Clean) {
             return Ok(());
         }

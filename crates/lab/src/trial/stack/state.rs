@@ -68,7 +68,7 @@ impl Stack<'_> {
 
     /// What a checker complains of in this record.
     pub(super) fn complaint_in(&self, record: &CommandRecord) -> Option<String> {
-        let meaning = record.exit.and_then(|status| self.filesystem.check_meaning(status, &record.stdout));
+        let meaning = record.exit.and_then(|status| self.filesystem.check_status_of(status, &record.stdout));
         if meaning == Some(FsckStatus::Clean) {
             return None;
         }
