@@ -15,6 +15,7 @@ mod captures;
 mod classes;
 mod commands;
 mod compare;
+mod confinement;
 mod consent;
 mod curves;
 mod datasets;

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::common::labs::namespaces::NAMESPACES;
 use crate::common::{Place, Seen, one_command, tool};
 
 const CONFIG: &str = "CONFIG_BLK_DEV_INITRD=y\nCONFIG_DEVTMPFS=y\nCONFIG_PID_NS=y\nCONFIG_SERIAL_8250_CONSOLE=y\n\
@@ -66,10 +67,18 @@ fn unpacked(place: &Place) -> Vec<PathBuf> {
 
 /// With a QEMU that says its version and starts nothing.
 fn fsverdict(place: &Place, arguments: &[&str]) -> Seen {
+    with_qemu(place, "", arguments)
+}
+
+/// With a QEMU that does this, too.
+fn with_qemu(place: &Place, line: &str, arguments: &[&str]) -> Seen {
     let folder = place.path().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let qemu = folder.join("qemu-system-x86_64");
-    fs::write(&qemu, "#!/bin/sh\necho QEMU emulator version 7.2.0\ntest \"$1\" = --version\n").unwrap();
+    let script = format!(
+        "#!/bin/sh\necho QEMU emulator version 7.2.0\ntest \"$1\" = --version && exit\n{line}\nexit 1\n"
+    );
+    fs::write(&qemu, script).unwrap();
     fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     Seen::of(&place.command(arguments).env("PATH", path).output().unwrap())
@@ -171,4 +180,16 @@ fn vm_what_is_kept_of_a_package_is_ours_and_no_program() {
     let plan = place.path().join("plan.toml");
     let seen = fsverdict(&place, &["run", plan.to_str().unwrap(), "--dry-run"]).exits(0);
     assert!(seen.stdout.contains("vmlinuz-6.1.0"), "{seen:?}");
+}
+
+#[test]
+fn vm_a_program_named_qemu_can_make_no_namespace() {
+    let place = Place::new();
+    let stage = stage(&place);
+    try_package(&place, &stage, "nothing");
+    let plan = place.path().join("plan.toml");
+    // Exit status 1: it ran, and made nothing.
+    let attempt = format!("perl -e '{NAMESPACES}'; test $? = 1 && echo made no namespace >&2");
+    let seen = with_qemu(&place, &attempt, &["run", plan.to_str().unwrap(), "--out", "again"]);
+    assert!(seen.stdout.contains("made no namespace"), "{seen:?}");
 }

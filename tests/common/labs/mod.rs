@@ -6,6 +6,7 @@ pub mod confinement;
 pub mod crash;
 pub mod device_faults;
 pub mod foreign_writes;
+pub mod namespaces;
 pub mod questions;
 pub mod refusals;
 pub mod secrets;

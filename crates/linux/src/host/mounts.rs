@@ -116,6 +116,36 @@ pub fn make_private() -> Result<(), MountError> {
         .map_err(mount_error("make private the mounts below", root))
 }
 
+/// Forbids user namespaces to this process and to all that it starts, for good if none of them has CAP_SYS_CHROOT or
+/// CAP_SYS_ADMIN: the kernel makes none for a process whose root is not the root of its mount namespace
+/// (create_user_ns() in kernel/user_namespace.c). The root of the namespace becomes an empty folder in memory, and the
+/// root of this process stays the mount that it was, so that no path and no line of /proc/self/mountinfo changes.
+///
+/// Every process of this mount namespace with the same root is moved to the empty folder; only this one comes back.
+pub fn forbid_user_namespaces() -> Result<(), MountError> {
+    use rustix::fs::{Mode, OFlags, open};
+    let (root, point) = (Path::new("/"), Path::new("/proc"));
+    let failed = |errno| mount_error("put an empty folder under", root)(errno);
+    // The working folder may be the root, which is moved; another one that cannot be opened stays as it is.
+    let working_folder = open(".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    mount_tmpfs(point, "755")?;
+    rustix::fs::mkdir(point.join("root"), Mode::RWXU).map_err(failed)?;
+    match rustix::process::pivot_root(point, &point.join("root")) {
+        Ok(()) => rustix::process::chroot("/root").map_err(failed)?,
+        // This root is the kernel's first one, an initramfs, which cannot be exchanged (pivot_root(2)); what covers it has
+        // the same effect, and is listed as a mount.
+        Err(rustix::io::Errno::INVAL) => {
+            unmount(point)?;
+            mount_tmpfs(root, "755")?;
+        }
+        Err(errno) => return Err(failed(errno)),
+    }
+    match working_folder {
+        Ok(folder) => rustix::process::fchdir(folder).map_err(failed),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Every mount of this namespace.
 fn list_mounts() -> Result<Vec<Mount>, MountError> {
     read_mounts(&Root::default()).map_err(|error| MountError {

@@ -54,6 +54,10 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if let Some(covers) = covers {
         sandbox.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
     }
+    if stranger {
+        // In a user namespace of its own a program has every capability, and mounts control groups, for example.
+        mounts::forbid_user_namespaces()?;
+    }
     // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
     Ok(mounts::mount_kernel_filesystem("proc", Path::new("/proc"), stranger)?)
 }
