@@ -2,12 +2,29 @@
 
 use std::fs;
 
-use crate::common::labs::confinement::{tries_to_break_out, tries_to_break_out_above};
+use crate::common::labs::confinement::{
+    has_an_environment_of_its_own, tries_to_break_out, tries_to_break_out_above,
+};
 use crate::common::{Disk, Place, one_command, tool};
 
 #[test]
 fn loop_a_phase_cannot_break_out_of_the_native_lab() {
     tries_to_break_out("native");
+}
+
+#[test]
+fn loop_a_phase_has_an_environment_of_its_own() {
+    has_an_environment_of_its_own("native");
+}
+
+#[test]
+fn loop_a_phase_that_starts_processes_without_end_is_ended() {
+    let place = Place::new();
+    let bomb =
+        "perl -e 'for (1 .. 20000) { fork() // last or sleep(60), exit } print \"too many\\n\"; sleep 60'";
+    place.run(&one_command("native", bomb), &[]);
+    place.failed("ext4", &["more than 8192 processes and threads at a time"]);
+    place.is_left_clean();
 }
 
 #[test]

@@ -5,12 +5,18 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
-use crate::common::labs::confinement::{names, tries_to_break_out};
+use crate::common::labs::confinement::{has_an_environment_of_its_own, names, tries_to_break_out};
+use crate::common::labs::namespaces::NAMESPACES;
 use crate::common::{Disk, Place, is_root, one_command};
 
 #[test]
 fn uml_a_phase_cannot_break_out_of_a_guest() {
     tries_to_break_out("uml");
+}
+
+#[test]
+fn uml_a_phase_has_an_environment_of_its_own() {
+    has_an_environment_of_its_own("uml");
 }
 
 /// What a program tries that a plan names as its kernel: asked about itself, and started as a guest. Outside any sandbox,
@@ -23,6 +29,7 @@ const OF_A_KERNEL: &[(&str, &str)] = &[
         "unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touch OUTSIDE-unshared'",
     ),
     ("write outside after a remount", "touch OUTSIDE-remounted"),
+    ("make a namespace, or mount in one", "perl -e 'NAMESPACES'"),
     ("mount", "mount -t tmpfs none FOLDER"),
     ("mount devtmpfs", "mount -t devtmpfs none FOLDER"),
     ("write the victim", "dd if=/dev/zero of=VICTIM bs=4096 count=1 conv=nocreat"),
@@ -60,6 +67,7 @@ fn uml_a_program_named_as_kernel_can_read_and_nothing_else() {
         .map(|(name, line)| format!("({line}) >/dev/null 2>&1 </dev/null && broke=\"$broke, {name}\"\n"))
         .collect();
     let attempts = attempts
+        .replace("NAMESPACES", NAMESPACES)
         .replace("OUTSIDE", outside.join("file").to_str().unwrap())
         .replace("FOLDER", outside.to_str().unwrap())
         .replace("SECRET", &at("secret"))

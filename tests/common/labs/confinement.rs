@@ -8,7 +8,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::{Disk, PROGRAM, Place, is_root, one_command, tool};
+use super::namespaces::NAMESPACES;
+use crate::common::{Disk, PROGRAM, Place, Seen, is_root, one_command, tool};
 
 /// What the phase tries: a name, and a shell line whose success would be an escape. Nothing in it would harm this
 /// machine if it had any.
@@ -50,6 +51,7 @@ const ATTEMPTS: &[(&str, &str)] = &[
         "unshare",
         "unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touch OUTSIDE-unshared'",
     ),
+    ("make a namespace, or mount in one", "perl -e 'NAMESPACES'"),
     ("nsenter", "nsenter --target 1 --mount true"),
     ("chroot", "chroot /proc/1/root touch OUTSIDE-chroot"),
     ("write through /proc/1/root", "touch /proc/1/root/OUTSIDE-root"),
@@ -184,7 +186,8 @@ fn script() -> String {
         }
         None => line
             .replace("ZERO", "dd if=/dev/zero bs=4096 count=1 conv=nocreat")
-            .replace("CHANGE_FLAGS", CHANGE_FLAGS),
+            .replace("CHANGE_FLAGS", CHANGE_FLAGS)
+            .replace("NAMESPACES", NAMESPACES),
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -226,6 +229,42 @@ impl Drop for Segment {
 pub fn names(folder: &std::path::Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// What a phase's command has in its environment, in each lab, as docs/reference/plan-format.md says; `PWD` is its shell's.
+const ENVIRONMENT: [&str; 11] = [
+    "DEVICE",
+    "DOCS",
+    "DOCS_BYTES",
+    "DOCS_FILES",
+    "DOCS_MIB",
+    "HOME",
+    "LC_ALL",
+    "MOUNT",
+    "PATH",
+    "PWD",
+    "SCRATCH",
+];
+
+/// A phase sees nothing of the environment of whoever started the run, where tokens and passwords are.
+pub fn has_an_environment_of_its_own(lab: &str) {
+    let place = Place::new();
+    let docs = place.path().join("docs");
+    fs::create_dir(&docs).unwrap();
+    fs::write(docs.join("page"), "read me").unwrap();
+    // The listing is a command of the shell itself: a program has variables of its own.
+    let plan = one_command(lab, "cat /proc/self/environ | tr '\\0' '\\n'; test \"$DOCS\"");
+    let plan = place.plan("plan", &(plan + &format!("dataset.docs.path = {docs:?}\n")));
+    let output =
+        place.command(&["run", &plan, "--out", "run"]).env("SECRET_TOKEN", "s3cret").output().unwrap();
+    Seen::of(&output).exits(0);
+    let journal = place.journal();
+    let text = journal.program("do")["stdout"].as_str().unwrap();
+    let mut names: Vec<&str> = text.lines().filter_map(|line| line.split('=').next()).collect();
+    names.sort_unstable();
+    let documented: Vec<&str> = ENVIRONMENT.into_iter().chain(["TMPDIR"]).collect();
+    assert_eq!(names, documented, "{text}");
+    place.is_left_clean();
 }
 
 pub fn tries_to_break_out(lab: &str) {

@@ -145,20 +145,20 @@ impl Make<'_> {
         let folder = ["-C".into(), self.scratch.source_folder()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
         let argv = argv.chain(manner.map(str::to_owned)).chain(self.arguments.iter().cloned()).collect();
-        let command = Sandbox { argv, ..self.sandbox.clone() }.command();
+        // The same sources give the same kernel, wherever, by whomever and whenever they are built.
+        let environment = [
+            ("LC_ALL", "C".into()),
+            ("TMPDIR", self.scratch.temporary_folder()),
+            ("KBUILD_BUILD_TIMESTAMP", "2020-01-01".into()),
+            ("KBUILD_BUILD_USER", "fsverdict".into()),
+            ("KBUILD_BUILD_HOST", "laboratory".into()),
+        ];
+        let variables = environment.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let command = Sandbox { argv, variables, ..self.sandbox.clone() }.command();
         let mut command = command.map_err(|error| {
             file_error("start make in", &self.scratch.source_folder())(std::io::Error::other(error))
         })?;
-        command
-            .env("LC_ALL", "C")
-            .env("TMPDIR", self.scratch.temporary_folder())
-            // The same sources give the same kernel, wherever and whenever they are built.
-            .envs([
-                ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
-                ("KBUILD_BUILD_USER", "fsverdict"),
-                ("KBUILD_BUILD_HOST", "laboratory"),
-            ])
-            .stdin(Stdio::null());
+        command.envs(environment).stdin(Stdio::null());
         Ok(command)
     }
 }

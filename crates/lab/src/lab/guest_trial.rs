@@ -229,8 +229,11 @@ impl<'a> GuestFollower<'a> {
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let stops = StopWatcher::new(&mut sandbox, &mut inherited)?;
+        /// Where User-Mode Linux and QEMU put the guest's memory.
+        const TEMPORARY_FOLDER: &str = "TMPDIR";
+        sandbox.variables = vec![TEMPORARY_FOLDER.to_owned()];
         let mut command = sandbox.command()?;
-        command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
+        command.env(TEMPORARY_FOLDER, MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let (spec, clock) = (self.spec, self.clock);
         let mut watch_steps = |event: Event| self.take_event(event, watch);
         let company = Company { placement, backend, clock };

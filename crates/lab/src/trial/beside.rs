@@ -103,6 +103,7 @@ impl Agent<'_> {
             scratch: Path::new(SCRATCH),
             datasets: &self.variables,
             network,
+            in_guest: self.assignment.bench.is_in_guest(),
             limit: self.spec.limit,
         };
         let shell = |wrapper: &str| command_program(wrapper, &context);

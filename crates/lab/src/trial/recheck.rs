@@ -54,6 +54,7 @@ impl Agent<'_> {
                 scratch: Path::new(SCRATCH),
                 datasets: &self.variables,
                 network: false,
+                in_guest: self.assignment.bench.is_in_guest(),
                 limit: LIMIT,
             };
             let program =

@@ -148,7 +148,7 @@ pub struct TestBench {
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
     /// The folders in which a guest looks for programs before its usual ones, as in `PATH`: the programs that run must
-    /// be those of the versions recorded here. A trial on this machine's kernel has the environment of the user.
+    /// be those of the versions recorded here. A trial on this machine's kernel has the user's `PATH`.
     pub programs: Option<String>,
     /// The selected files of the user's folders, by dataset, if they were selected before.
     pub selected: BTreeMap<String, Selection>,

@@ -15,7 +15,10 @@ use rustix::thread::UnshareFlags;
 
 use super::capabilities::keep_only;
 use super::furnish::{arrange_mounts, close_all_but, reopen_null_streams};
-use super::{Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, make_inheritable, system};
+use super::{
+    Capabilities, Isolation, SPEC, STOPS_VARIABLE, Sandbox, SandboxError, make_inheritable, process_count,
+    system,
+};
 use crate::host::mounts;
 use crate::host::syscall::{own_descriptor, set_loopback_up, unshare_namespaces};
 
@@ -134,6 +137,10 @@ impl Sandbox {
         };
         let mut command = Command::new(program);
         command.args(arguments).env_remove(SPEC);
+        if self.capabilities.of_a_stranger() {
+            let names = self.variables.iter().map(String::as_str).chain(["PATH"]);
+            command.env_clear().envs(names.filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
         if let Some(stops) = stops.as_ref().filter(|_| is_agent) {
             command.env(STOPS_VARIABLE, stops.as_raw_fd().to_string());
         }
@@ -145,6 +152,7 @@ impl Sandbox {
                 .map_err(system("keep the program from looking into the first process"))?;
             reopen_null_streams(&mut command).map_err(system("open the null device of the sandbox"))?;
             let child = command.spawn().map_err(failed)?;
+            self.process_limit.into_iter().for_each(process_count::end_above);
             // Inherited descriptors end with it.
             self.keeps.iter().copied().for_each(|lent| drop(own_descriptor(lent)));
             reap_children(Pid::from_child(&child), stops.as_ref())

@@ -12,6 +12,7 @@ mod devices;
 mod enter;
 mod furnish;
 pub mod leftovers;
+mod process_count;
 pub mod program;
 mod tool_spawner;
 
@@ -57,6 +58,11 @@ impl SandboxError {
 
 /// The exit status of a sandbox, and of an agent, that could not do its work for this machine's sake.
 pub const OF_MACHINE: u8 = 125;
+
+/// How many processes and threads an untrusted program may have at a time on this machine. Far more than programs that
+/// people run have (PostgreSQL: one for each connection), and fewer than the kernel allows where memory is small
+/// (`threads-max` is about 7,600 for each GiB).
+pub const PROCESS_LIMIT: u32 = 8192;
 
 /// Signals with which kernels and programs do not end themselves: SIGINT, SIGKILL, SIGTERM.
 pub const FROM_OUTSIDE: [i32; 3] = [2, 9, 15];
@@ -137,6 +143,9 @@ pub struct Sandbox {
     pub network: bool,
     /// Descriptors that a stranger gets besides its standard streams.
     pub keeps: Vec<RawFd>,
+    /// Variables that a stranger gets of the caller's environment besides PATH; others may hold secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
     /// An open descriptor of a mount namespace to start from instead of the caller's. Only for
     /// [`Isolation::Namespaces`].
     pub joins: Option<RawFd>,
@@ -146,6 +155,10 @@ pub struct Sandbox {
     /// pause.
     #[serde(default)]
     pub stops: Option<RawFd>,
+    /// How many processes and threads a stranger's program may have at a time; then all of them are ended. `None` in a
+    /// guest, whose own kernel has limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_limit: Option<u32>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
     /// The process that starts the supervisor; set by [`Sandbox::command`].
@@ -169,9 +182,11 @@ impl Sandbox {
             capabilities: Capabilities::All,
             network: false,
             keeps: Vec::new(),
+            variables: Vec::new(),
             joins: None,
             gate: None,
             stops: None,
+            process_limit: Some(PROCESS_LIMIT),
             argv: argv.into_iter().map(Into::into).collect(),
             parent: None,
             lifeline: None,

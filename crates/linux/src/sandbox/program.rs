@@ -38,6 +38,9 @@ pub use stops::report_stops_to;
 /// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
 const KEPT_OUTPUT: usize = 16 * 1024;
 
+/// The variable that sets the language of messages.
+const LANGUAGE: &str = "LC_ALL";
+
 #[derive(Debug, Clone)]
 pub struct Program {
     argv: Vec<String>,
@@ -182,7 +185,7 @@ impl Program {
             ProgramInput::File(file) => of_file(file)?,
         });
         // Tools are read by programs here, so they speak the untranslated language.
-        command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.env(LANGUAGE, "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -238,6 +241,8 @@ impl Program {
         if let Some(program) = sandbox.argv.first_mut() {
             *program = path.to_string_lossy().into_owned();
         }
+        sandbox.variables = self.environment.iter().map(|(name, _)| name.clone()).collect();
+        sandbox.variables.push(LANGUAGE.to_owned());
         sandbox.gate = Some(barrier.child_fds().map_err(std::io::Error::other)?);
         let stop_report_pipe = stops::pipe_for_supervisor();
         if let Some(pipe) = &stop_report_pipe {

@@ -20,6 +20,8 @@ pub struct CommandContext<'a> {
     pub datasets: &'a [(String, OsString)],
     /// Whether this machine's network is there for it.
     pub network: bool,
+    /// Whether the kernel is there for this trial alone.
+    pub in_guest: bool,
     pub limit: Duration,
 }
 
@@ -31,6 +33,9 @@ pub fn command_program(line: &str, context: &CommandContext<'_>) -> Program {
     sandbox.devices = Devices::Closed;
     sandbox.capabilities = Capabilities::Phase;
     sandbox.network = context.network;
+    if context.in_guest {
+        sandbox.process_limit = None;
+    }
     let program = Program::new(["/bin/sh", "-u", "-c", line])
         .inside(sandbox)
         .with_time_limit(context.limit)

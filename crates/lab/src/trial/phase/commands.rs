@@ -132,6 +132,7 @@ impl Agent<'_> {
             scratch: Path::new(SCRATCH),
             datasets: &self.variables,
             network: phase.network,
+            in_guest: self.assignment.bench.is_in_guest(),
             limit: self.spec.limit,
         }
     }
