@@ -198,7 +198,7 @@ pub(super) fn carry_out(arguments: &RunArguments, plan: Plan, origin: &PlanOrigi
         let is_own = !matches!(origin, PlanOrigin::Stranger(_));
         return dry_run::show(&DryRun::predict(request, is_own)?, arguments.pager);
     }
-    // Before any program of the plan runs: even the choice of a lab asks its kernel.
+    // Before any program of the plan runs: the choice of a lab may start its kernel in QEMU.
     confirm_plan(&request.plan, origin, arguments.conduct.consent())?;
     let view = TerminalView { open: arguments.open, ..arguments.conduct.view() };
     show_outcome(&runner::carry_out(request, &view)?, arguments.conduct.all)

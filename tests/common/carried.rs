@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 use super::Place;
-use super::sources::{ANSWERS, MAKEFILE, kernel, tree};
+use super::sources::{UNBOOTABLE, kernel, makefile_of, tree};
 
 /// What is in the cache of a place, hidden or not, but for kernels of whoever runs the tests.
 pub fn cached(place: &Place) -> Vec<String> {
@@ -24,8 +24,8 @@ pub fn cached(place: &Place) -> Vec<String> {
 
 /// A kernel that was built of nothing, and exported.
 pub fn exported(place: &Place) -> (String, PathBuf) {
-    let tree = tree(place, MAKEFILE);
-    fs::write(tree.join("made"), ANSWERS).unwrap();
+    let tree = tree(place, &makefile_of("6.12.1", ""));
+    fs::write(tree.join("made"), UNBOOTABLE).unwrap();
     kernel(place, &["build", tree.to_str().unwrap()]).exits(0);
     let file = place.path().join("kernel.tar.gz");
     let seen = kernel(place, &["export", "6.12.1", file.to_str().unwrap()]).exits(0);
@@ -61,6 +61,17 @@ pub fn package(entries: &[(&str, u8, u64, &[u8])]) -> Vec<u8> {
         packer.write_all(&vec![0; content.len().next_multiple_of(512) - content.len()]).unwrap();
     }
     packer.write_all(&[0; 1024]).unwrap();
+    packer.finish().unwrap()
+}
+
+/// A package with these bytes behind the last file, in place of the two blocks of zeros that end an archive.
+pub fn ending(entries: &[(&str, u8, u64, &[u8])], end: &[u8]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    GzDecoder::new(package(entries).as_slice()).read_to_end(&mut archive).unwrap();
+    archive.truncate(archive.len() - 1024);
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(&archive).unwrap();
+    packer.write_all(end).unwrap();
     packer.finish().unwrap()
 }
 

@@ -16,6 +16,7 @@ pub mod attacks;
 pub mod carried;
 mod disk;
 mod journal;
+pub mod kernels;
 pub mod labs;
 mod left;
 pub mod opening;

@@ -60,15 +60,21 @@ pub fn tree(place: &Place, makefile: &str) -> PathBuf {
     tree
 }
 
-/// A kernel of such sources that answers as one does, and does not boot.
-pub const ANSWERS: &str = "\
-#!/bin/sh
-case \"$1\" in
-    --version) echo 6.12.1 ;;
-    --showconfig) cat \"${0%/*}/config\" ;;
-    *) echo 'no machine of mine'; exit 3 ;;
-esac
-";
+/// A kernel of such sources that does not boot.
+pub const UNBOOTABLE: &str = "#!/bin/sh\necho 'no machine of mine'\nexit 3\n";
+
+/// A makefile whose kernel says, in the bytes of its file, that it is of this release and has the options that it was
+/// made with, and this one where it is not empty.
+pub fn makefile_of(release: &str, option: &str) -> String {
+    let recipe = format!(
+        "{{ cat made; printf 'exit\\n\\000Linux version {release} (me@here) (cc) #1\\n\\000'; \\\n\
+         \tfor option in {option} $$(grep ^CONFIG_ $(O)/.config); do printf '%s\\n\\000' \"$$option\"; done; }} > $(O)/linux; \\\n\
+         \tchmod 755 $(O)/linux"
+    );
+    let makefile = MAKEFILE.replace("cp made $(O)/linux", &recipe);
+    assert_ne!(makefile, MAKEFILE);
+    makefile
+}
 
 /// `fsverdict kernel …` as it is, but that what is built is not tried: it is no kernel.
 pub fn kernel(place: &Place, arguments: &[&str]) -> Seen {

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use crate::common::{Place, Seen, one_command};
+use crate::common::{Place, Seen, kernels, one_command};
 
 #[test]
 fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {
@@ -159,12 +160,10 @@ fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {
 fn uml_a_kernel_that_panics_ends_its_trial_at_once_with_its_last_words() {
     let place = Place::new();
     let listed = place.fsverdict(&["kernel", "list"]).stdout;
-    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap_or("linux.uml");
-    let script = place.path().join("kernel");
+    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap_or("/usr/bin/linux.uml");
     let line =
         "for word; do shift; case $word in init=*) word=init=/nowhere;; esac; set -- \"$@\" \"$word\"; done";
-    fs::write(&script, format!("#!/bin/sh\n{line}\nexec {kernel} \"$@\"\n")).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = kernels::wrapped(&place, line, Path::new(kernel));
     let plan = format!("kernel = \"{}\"\n{}", script.display(), one_command("uml", "true"));
     let seen = place.run(&plan, &[]).exits(1);
     // A kernel that crashes is tried once more.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::common::{Journal, PROGRAM, Place, is_root, kill, not_run, tool};
+use crate::common::{Journal, PROGRAM, Place, is_root, kernels, kill, not_run, tool};
 
 const PLAN: &str = r#"
 title        = "In simulated time"
@@ -344,17 +344,12 @@ fn uml_a_guest_that_waits_for_ever_is_ended_and_one_that_waits_is_not() {
     }
 }
 
-/// A kernel that says what it can do, with what it answers besides, and does nothing; as `--set` names it.
-fn answering(place: &Place, more: &str) -> String {
-    let kernel = place.path().join("kernel");
-    let symbols = ["HOSTFS", "PID_NS", "BLK_DEV_UBD", "SSL", "UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML"];
-    let symbols: String =
-        symbols.iter().chain(&["VIRTIO_BLK", "EXT4_FS"]).map(|name| format!("CONFIG_{name}=y\\n")).collect();
-    let answers =
-        format!("--version) echo 6.12.0 ;; --showconfig) printf '{symbols}' ;; {more} *) exit 1 ;;");
-    std::fs::write(&kernel, format!("#!/bin/sh\ncase $1 in {answers} esac\n")).unwrap();
-    std::fs::set_permissions(&kernel, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    format!("kernel={}", kernel.display())
+/// A kernel whose file says what it can do, with `more` besides, and that does nothing; as `--set` names it.
+fn answering(place: &Place, more: &[u8]) -> String {
+    let simulated = ["UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML", "VIRTIO_BLK"];
+    let options: Vec<&str> = kernels::OPTIONS.into_iter().chain(simulated).collect();
+    let bytes = [&kernels::strings("6.12.0", &options), more].concat();
+    format!("kernel={}", kernels::script(place, "exit 1", &bytes).display())
 }
 
 #[test]
@@ -362,20 +357,20 @@ fn uml_a_kernel_is_asked_for_seccomp_where_it_has_it() {
     let place = Place::new();
     let plan = place.plan("plan", PLAN);
     for (help, asked) in [
-        ("--help) printf 'seccomp=<on/auto/off>\\n    Configure\\n' ;;", true),
-        ("--help) printf 'mem=<RAM>\\n    no seccomp= here\\n' ;;", false),
-        ("", false),
+        (b"seccomp=<on/auto/off>\n    Configure\n\0".as_slice(), true),
+        (b"mem=<RAM>\n    no seccomp= here\n\0", false),
+        (b"", false),
     ] {
         let kernel = answering(&place, help);
         let dry = place.fsverdict(&["run", &plan, "--dry-run", "--fs", "ext4", "--set", &kernel]);
-        assert_eq!(dry.exits(0).stdout.contains(" seccomp=auto "), asked, "{help}");
+        assert_eq!(dry.exits(0).stdout.contains(" seccomp=auto "), asked, "{}", help.escape_ascii());
     }
 }
 
 #[test]
 fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
     let place = Place::new();
-    let kernel = answering(&place, "");
+    let kernel = answering(&place, b"");
     place.run(PLAN, &["--fs", "ext4", "--blocks", "1", "--set", &kernel]).exits(1);
     let reason = place.failed("ext4", &["before it asked for its disk"]);
     assert!(!reason.contains("without asking"), "{reason}");
@@ -414,11 +409,10 @@ fn uml_a_device_that_is_killed_before_its_guest_asks_for_anything_stops_the_run(
 fn hindered(place: &Place, first: &str) -> (String, PathBuf) {
     let listed = place.fsverdict(&["kernel", "list"]).stdout;
     let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
-    let (script, hindrance) = (place.path().join("kernel"), place.path().join("hindrance"));
+    let hindrance = place.path().join("hindrance");
     let first = first.replace("{}", hindrance.to_str().unwrap());
     let line = format!("case \"$*\" in *mem=*) {first};; esac");
-    std::fs::write(&script, format!("#!/bin/sh\n{line}\nexec {kernel} \"$@\"\n")).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = kernels::wrapped(place, &line, Path::new(&kernel));
     std::fs::write(&hindrance, "").unwrap();
     (format!("kernel = \"{}\"\n{PLAN}", script.display()), hindrance)
 }

@@ -26,8 +26,8 @@ pub(super) const FACTS: &str = "facts.json";
 pub(super) const PROGRAMS: &str = "programs";
 /// The most bytes that facts may have, a configuration, and a kernel: one with all that debuggers want has some 500 MiB.
 pub(super) const LARGEST_FACTS: u64 = 1 << 20;
-pub(super) const LARGEST_CONFIG: u64 = 4 << 20;
-pub(super) const LARGEST_KERNEL: u64 = 1 << 30;
+pub(crate) const LARGEST_CONFIG: u64 = 4 << 20;
+pub(crate) const LARGEST_KERNEL: u64 = 1 << 30;
 /// Prefix of the folder of a kernel that is not in the cache yet.
 pub(super) const NEW: &str = ".new-";
 /// Prefix of the folder of an unfinished build.

@@ -22,8 +22,8 @@ mod zfs_packages;
 
 pub use attendant::Attendant;
 pub use build::{BuiltKernel, Recipe, ZfsRequest, build_kernel, find_build_obstacle};
-pub(crate) use cache::parse_release_numbers;
 pub use cache::{KernelCache, KernelEntry, KernelFacts, programs_beside};
+pub(crate) use cache::{LARGEST_CONFIG, LARGEST_KERNEL, parse_release_numbers};
 pub use compile::Progress;
 pub use cpu_classes::CPU_CLASSES;
 pub use error::{KernelBuildError, PackageFault};

@@ -120,7 +120,7 @@ fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
     if candidate.layers.is_empty() { scheduler.to_owned() } else { candidate.layers.to_string() }
 }
 
-/// A kernel in the cache by its configuration there, without being asked. Nothing is known to be in one that lacks it.
+/// A kernel in the cache by its configuration there, without its file being read. Nothing is known to be in one that lacks it.
 fn at_rest(entry: &KernelEntry) -> Kernel {
     let config = entry.read_configuration().unwrap_or_default();
     Kernel {

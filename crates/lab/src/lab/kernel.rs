@@ -1,36 +1,40 @@
-//! Inspects a kernel that is not running: its version, its configuration, its modules.
+//! Describes a kernel that is not running: its version, its configuration, its modules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::kernel::{is_release, programs_beside, way_out};
+use crate::kernel::{programs_beside, way_out};
 use fsverdict_linux::host::secrets::Secrets;
-use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::Hinted;
 
-use super::hidden::hidden_but_for;
+use super::kernel_image::KernelImage;
 
 /// Where Debian's User-Mode-Linux package puts the modules.
 const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
 
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The program runs, but does not answer like a User-Mode-Linux kernel.
-    #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does", path.display())]
-    Strange { path: PathBuf, question: &'static str },
+    #[error("cannot read the kernel {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    /// The file can be read, and is something else.
+    #[error("`{}` is no User-Mode-Linux kernel: its file holds no {lacks}", path.display())]
+    NotUml { path: PathBuf, lacks: &'static str },
 }
 
 impl Hinted for KernelError {
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            KernelError::Strange { .. } => {
-                "build one with `make ARCH=um`, or install the package user-mode-linux".to_owned()
+        Some(
+            match self {
+                KernelError::Unreadable { .. } => {
+                    "name the program `linux` that was built with `make ARCH=um`: a file that you can read and execute, at most 1 GiB long"
+                }
+                KernelError::NotUml { .. } => {
+                    "build one with `make ARCH=um`, or install the package user-mode-linux; of a script that starts a kernel, name the kernel"
+                }
             }
-            KernelError::Program(error) => return error.hint(),
-        })
+            .to_owned(),
+        )
     }
 }
 
@@ -63,33 +67,23 @@ pub(super) enum Provision {
 }
 
 impl Kernel {
-    /// Asks the kernel at `path` about itself (`--version`, `--showconfig`, `--help`).
-    pub(super) fn inspect_kernel(path: &Path, isolation: Isolation) -> Result<Self, KernelError> {
-        let put = |question: &'static str| {
-            let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
-                .inside(kernel_sandbox(isolation, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
-                .with_output_limit(4 << 20)
-                .with_time_limit(std::time::Duration::from_secs(20));
-            program.run("probe")
-        };
-        let ask = |question| -> Result<String, KernelError> { Ok(require_success(put(question)?)?.stdout) };
-        let strange = |question| KernelError::Strange { path: path.to_owned(), question };
-        let release = ask("--version")?.trim().to_owned();
-        if !is_release(&release) {
-            return Err(strange("--version"));
-        }
-        let configuration = parse_configuration(&ask("--showconfig")?);
+    /// Reads what the User-Mode-Linux kernel at `path` says of itself, from its file: nothing is executed.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no such kernel.
+    pub(super) fn read_kernel(path: &Path) -> Result<Self, KernelError> {
+        let KernelImage { release, configuration, has_seccomp } = KernelImage::read_file(path)
+            .map_err(|source| KernelError::Unreadable { path: path.to_owned(), source })?;
+        let lacks = |lacks| KernelError::NotUml { path: path.to_owned(), lacks };
+        let release = release.ok_or_else(|| lacks("banner `Linux version …`"))?;
         if configuration.is_empty() {
-            return Err(strange("--showconfig"));
+            return Err(lacks("configuration, which `--showconfig` prints"));
         }
         let beside = path.parent().map(|folder| folder.join("modules").join(&release));
         let modules = [Some(Path::new(MODULE_FOLDER).join(&release)), beside]
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
-        // One that has no help for us is none the worse for it.
-        let help = put("--help").ok().filter(|record| record.exit == Some(0));
-        let cooperates = help.is_some_and(|record| offers_seccomp(&record.stdout));
         Ok(Kernel {
             path: path.to_owned(),
             way_out,
@@ -99,7 +93,7 @@ impl Kernel {
             configuration,
             seen: true,
             why: None,
-            cooperates,
+            cooperates: has_seccomp,
         })
     }
 
@@ -114,7 +108,7 @@ impl Kernel {
     }
 }
 
-/// A sandbox for inspecting or running a kernel that the user chose. It can read all files that the invoking user can,
+/// A sandbox for running a kernel that the user chose. It can read all files that the invoking user can,
 /// except secret ones, because its guest's root is this machine's. It can write and reach nothing but its own shared
 /// memory.
 pub(super) fn kernel_sandbox<S: Into<String>>(
@@ -137,11 +131,6 @@ pub(super) fn fits_amx(release: &str) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) > (6, 12)
 }
 
-/// Whether a kernel's help has the option `seccomp=`, which User-Mode Linux has since 6.16.
-fn offers_seccomp(help: &str) -> bool {
-    help.lines().any(|line| line.starts_with("seccomp="))
-}
-
 pub(super) fn parse_configuration(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter_map(|line| line.split_once('='))
@@ -152,13 +141,7 @@ pub(super) fn parse_configuration(text: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, Provision, fits_amx, offers_seccomp, parse_configuration, way_out};
-
-    #[test]
-    fn a_kernel_that_says_nothing_of_seccomp_is_not_asked_for_it() {
-        assert!(offers_seccomp("mem=<RAM>\n    more\n\nseccomp=<on/auto/off>\n    Configure\n"));
-        assert!(!offers_seccomp("mem=<RAM>\n    nothing of seccomp=\n"));
-    }
+    use super::{Kernel, Provision, fits_amx, parse_configuration, way_out};
 
     #[test]
     fn old_kernels_do_not_fit_processors_with_more_state_than_they_know() {

@@ -8,7 +8,6 @@ use crate::trial::Modules;
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 use fsverdict_linux::host::procfs::has_cpu_flag;
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::sandbox::Isolation;
 use fsverdict_linux::sandbox::program::find_program;
 use fsverdict_stack::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use fsverdict_text::Reason;
@@ -60,7 +59,7 @@ impl OtherKernel {
 }
 
 impl GuestKernels {
-    /// Finds and asks every kernel of a plan.
+    /// Finds every kernel of a plan, and reads what it can do.
     pub(super) fn find_kernels(
         plan: &Plan,
         usable: impl Fn(WantedKernel<'_>) -> Result<Kernel, LabError>,
@@ -96,14 +95,10 @@ impl GuestKernels {
     }
 }
 
-/// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn find_usable_kernel(
-    plan: &Plan,
-    wanted: WantedKernel<'_>,
-    isolation: Isolation,
-) -> Result<Kernel, LabError> {
+/// The User-Mode-Linux kernel of this name, described by its file.
+pub(super) fn find_usable_kernel(plan: &Plan, wanted: WantedKernel<'_>) -> Result<Kernel, LabError> {
     let (path, why) = find_kernel_path(plan, wanted)?;
-    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect_kernel(&path, isolation)? };
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::read_kernel(&path)? };
     let packaged = find_program(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {

@@ -23,6 +23,7 @@ mod held;
 mod hidden;
 mod interruption;
 mod kernel;
+mod kernel_image;
 mod kernels;
 mod launch;
 mod missing_tools;

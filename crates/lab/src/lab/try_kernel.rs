@@ -1,4 +1,4 @@
-//! Tries a kernel before any plan takes it: it answers, boots, runs the agent, makes, mounts and checks each filesystem that
+//! Tries a kernel before any plan takes it: its file says what it is, it boots, runs the agent, makes, mounts and checks each filesystem that
 //! it says it has, opens each usual layer, and gives the same trace twice.
 //!
 //! It is tried as every guest is: in its sandbox, without this machine's devices.
@@ -12,7 +12,6 @@ use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};
 use fsverdict_linux::host::image::scratch_folder;
-use fsverdict_linux::sandbox::possible_isolation;
 use fsverdict_stack::layer::usual_layers;
 
 use super::choose::choose_lab;
@@ -59,7 +58,7 @@ impl Trying<'_> {
     }
 
     fn run_checks(&mut self) -> Result<KernelProof, Failed> {
-        let kernel = self.inspect_kernel()?;
+        let kernel = self.read_kernel()?;
         let carried = |candidate: &Candidate| kernel.required_modules(candidate).is_ok();
         let lacks_tools =
             |candidate: &Candidate| missing_tools_with(candidate, kernel.programs.as_deref()).is_some();
@@ -99,12 +98,11 @@ impl Trying<'_> {
         })
     }
 
-    /// Inspects the kernel, and compares the release it reports with the stated one.
-    fn inspect_kernel(&mut self) -> Result<Kernel, Failed> {
+    /// Reads what the kernel's file says, and compares the release it reports with the stated one.
+    fn read_kernel(&mut self) -> Result<Kernel, Failed> {
         self.begin_check("what it says of itself");
         let failed = |reason: String| ("what it says of itself".to_owned(), reason);
-        let kernel = Kernel::inspect_kernel(self.subject.kernel, possible_isolation())
-            .map_err(|error| failed(error.to_string()))?;
+        let kernel = Kernel::read_kernel(self.subject.kernel).map_err(|error| failed(error.to_string()))?;
         // A tree that is a clone of the kernel's adds to it that it was changed.
         if !kernel.release.starts_with(self.subject.release) {
             return Err(failed(format!(

@@ -73,8 +73,7 @@ impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     fn prepare_uml(plan: &Plan) -> Result<Self, LabError> {
         let isolation = possible_isolation();
-        let kernels =
-            GuestKernels::find_kernels(plan, |wanted| kernels::find_usable_kernel(plan, wanted, isolation))?;
+        let kernels = GuestKernels::find_kernels(plan, |wanted| kernels::find_usable_kernel(plan, wanted))?;
         let modelled = plan.device.source.is_modelled();
         // Priced computation needs simulated time.
         let choice = if plan.cpus().is_empty() { plan.clock } else { ClockChoice::Simulated };
@@ -216,6 +215,15 @@ impl Lab for Uml {
 
     fn guest_memory(&self) -> Option<GuestMemory> {
         Some(self.0.guest_memory())
+    }
+
+    fn against_trying(&self) -> Option<&'static str> {
+        // Looking at a plan starts no program that it names, whoever wrote it.
+        let plan = &self.0.plan;
+        let names_program = |candidate: &Candidate| plan.kernel_of(candidate).is_some_and(Path::is_absolute);
+        plan.candidates.iter().any(names_program).then_some(
+            "not tried: the plan names a kernel's file, and a run tries them with it before its first trial",
+        )
     }
 
     fn side_by_side(&self) -> Option<usize> {

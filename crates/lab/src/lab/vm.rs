@@ -23,7 +23,6 @@ use crate::trial::TrialSpec;
 use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, Event, Facts};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
-use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::program::{Program, find_program, require_success};
 use fsverdict_linux::sandbox::{Devices, Isolation, possible_isolation};
 use fsverdict_text::Reason;
@@ -37,7 +36,7 @@ use super::modelled::{disk_name, queue_depth};
 use super::trial_end::TrialEnd;
 use super::{Attachments, GuestMemory, Intent, Lab, LabEntry, LabError, Watch};
 
-use accelerator::{Accelerator, KVM, remember_answer};
+use accelerator::{Accelerator, AcceleratorQuestion, KVM};
 use enter::{ARRIVAL, DESCRIPTION, MACHINE};
 pub(super) use error::KernelFileError;
 pub use package::is_kernel_package;
@@ -58,8 +57,6 @@ const TRAITS: GuestTraits = GuestTraits {
     same_clock: false,
 };
 const PROGRAM: &str = "qemu-system-x86_64";
-/// Changes at each boot.
-const BOOT: &str = "proc/sys/kernel/random/boot_id";
 /// A kernel that starts at all has panicked for want of a root after a second.
 const PROBE: Duration = Duration::from_secs(8);
 /// The caution about times of an emulated processor.
@@ -202,10 +199,11 @@ fn served_disk(socket: i32, disk: usize) -> Vec<String> {
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
 fn choose_accelerator(kernel: &Kernel, isolation: Isolation, version: &str, intent: Intent) -> Accelerator {
-    let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
+    if std::fs::File::options().read(true).write(true).open(KVM).is_err() {
+        return Accelerator::Tcg;
+    }
     let kept = KernelCache::of_user().own;
-    // Nor is a kernel from an untrusted package started when only looking.
-    let hoped_for = intent == Intent::Look && (!kernel.seen || kernel.path.starts_with(&kept));
+    let question = AcceleratorQuestion::new(&kernel.path, &format!("QEMU {version}, {isolation:?}"));
     let starts = || {
         let mut argv = machine_argv(Path::new(PROGRAM), Accelerator::Kvm, kernel);
         argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
@@ -213,16 +211,17 @@ fn choose_accelerator(kernel: &Kernel, isolation: Isolation, version: &str, inte
         let mut sandbox = kernel_sandbox(isolation, secrets, [""; 0]);
         sandbox.devices = TRAITS.devices;
         let record = Program::new(argv).inside(sandbox).with_time_limit(PROBE).run("probe");
-        record.is_ok_and(|record| record.exit == Some(0))
+        let starts = record.is_ok_and(|record| record.exit == Some(0));
+        if let Some(question) = &question {
+            question.keep_answer(&kept, starts);
+        }
+        starts
     };
-    let found = || {
-        // The device's identity changes when the KVM module is reloaded.
-        let files = package::digest_files(&[&kernel.path, Path::new(KVM)]);
-        let Ok(files) = files else { return starts() };
-        let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
-        remember_answer(&kept, &boot, format!("QEMU {version}, {isolation:?}, {files:016x}"), starts)
-    };
-    if may && (hoped_for || found()) { Accelerator::Kvm } else { Accelerator::Tcg }
+    // A plan's kernel is not started when only looking: nobody has agreed to that.
+    let may_start = intent == Intent::Run || image::is_installed(&kernel.path);
+    let remembered = question.as_ref().and_then(|question| question.recall_answer(&kept));
+    let works = remembered.unwrap_or_else(|| !may_start || starts());
+    if works { Accelerator::Kvm } else { Accelerator::Tcg }
 }
 
 impl Lab for Vm {

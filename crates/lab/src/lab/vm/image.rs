@@ -61,6 +61,11 @@ pub(super) fn find_usable_kernel(
     }
 }
 
+/// Whether a kernel is one that this machine has installed, wherever its name leads.
+pub(super) fn is_installed(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| path.starts_with(INSTALLED))
+}
+
 /// The newest of the kernels in a folder, by the numbers in their names.
 fn newest_kernel(folder: &Path) -> Option<PathBuf> {
     let names = names_in(folder).into_iter().filter(|name| name.starts_with(NAME));
