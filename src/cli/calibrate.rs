@@ -146,7 +146,13 @@ fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError>
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
     let mut disk = Raw::open_device(path, false).map_err(|error| {
         let failure = format!("cannot open {}: {error}", path.display());
-        CliError::failed(Reason::new(failure, "only root and members of the group `disk` may read a device"))
+        let hint = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => {
+                "only root and members of the group `disk` may read a device"
+            }
+            _ => "name a block device as lsblk(8) lists it, or for a try a file: truncate -s 1G FILE",
+        };
+        CliError::failed(Reason::new(failure, hint))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
     print_line(&format!("reading {device} about 6200 times; {erased}"));

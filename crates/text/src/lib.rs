@@ -37,7 +37,7 @@ pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use processors::each_of;
 pub use reason::{Hinted, Reason, ReasonLine};
-pub use regular::{Links, open_regular, read_beginning, read_regular};
+pub use regular::{Links, name_file_type, open_regular, read_beginning, read_regular};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 pub use suggest::{find_suggestions, is_one_slip, join_alternatives, join_names, nearest_word, suggest};

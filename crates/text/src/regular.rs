@@ -63,15 +63,25 @@ fn read_at_most(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
-    let kind = match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => return Ok(()),
+    let kind = FileType::from_raw_mode(mode);
+    if kind == FileType::RegularFile {
+        return Ok(());
+    }
+    let statement = format!("it is {} and no regular file", name_file_type(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, statement))
+}
+
+/// The name of a type of file, with its article.
+#[must_use]
+pub fn name_file_type(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
         FileType::Symlink => "a link",
         FileType::Directory => "a folder",
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
         _ => "a device",
-    };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind} and no regular file")))
+    }
 }
 
 #[cfg(test)]
