@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::carried::{bomb, cached, exported, files, package, relabelled};
+use crate::common::carried::{bomb, cached, ending, exported, files, package, relabelled};
 use crate::common::sources::kernel;
 use crate::common::{Place, tool};
 
@@ -114,5 +114,63 @@ fn hostile_kernels_are_refused() {
         kernel(&place, &["import", odd.to_str().unwrap()]).exits(1).says(&["cannot read"]);
     }
     assert!(fs::read_dir(place.path()).unwrap().flatten().all(|one| one.file_name() != "escaped"));
+    place.is_left_clean();
+}
+
+/// Whoever compares two files by what `kernel list` shows of them must not take one for the other that has more in it.
+#[test]
+fn nothing_follows_the_end_of_a_kernel_from_elsewhere() {
+    let place = Place::new();
+    let (name, file) = exported(&place);
+    kernel(&place, &["remove", &name]).exits(0);
+    let before = cached(&place);
+    let files = files(&file);
+    let entries: Vec<(&str, u8, u64, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (path.as_str(), b'0', bytes.len() as u64, bytes.as_slice()))
+        .collect();
+    let zeros = |count: usize| vec![0; count];
+    let mut ends: Vec<Vec<u8>> = vec![Vec::new(), zeros(512)];
+    for count in [1, 511, 512, 513, 9216, 1 << 20, 2 << 20] {
+        ends.push(zeros(1024 + count));
+        ends.push([zeros(1024), vec![b'x'; count]].concat());
+        ends.push([zeros(512), vec![b'x'; count]].concat());
+    }
+    for end in ends {
+        fs::write(&file, ending(&entries, &end)).unwrap();
+        let seen = kernel(&place, &["import", file.to_str().unwrap()]).exits(1);
+        let counts = (end.len(), end.iter().filter(|byte| **byte != 0).count());
+        assert!(seen.stderr.contains("it goes on where its files end"), "{counts:?}: {seen:?}");
+        assert_eq!(cached(&place), before, "{counts:?}");
+    }
+    // What is exported ends as it must, and goes on to its trial.
+    fs::write(&file, ending(&entries, &zeros(1024))).unwrap();
+    kernel(&place, &["import", file.to_str().unwrap()]).exits(1).says(&["failed its trial"]);
+    assert_eq!(cached(&place), before);
+}
+
+#[test]
+fn a_kernel_from_elsewhere_that_fails_leaves_no_record_of_it() {
+    let place = Place::new();
+    let (name, file) = exported(&place);
+    kernel(&place, &["remove", &name]).exits(0);
+    let before = cached(&place);
+    // Of another configuration than it says.
+    let [(label_at, label), (config_at, config), (linux_at, linux)]: [(String, Vec<u8>); 3] =
+        files(&file).try_into().unwrap();
+    let at = linux.windows(9).position(|bytes| bytes == b"CONFIG_64").unwrap();
+    let mut other = linux.clone();
+    other[at + 7] = b'9';
+    let digest = |bytes: &[u8]| format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes));
+    let label = relabelled(&label, &[(&digest(&linux), &digest(&other))]);
+    let entries = [(&label_at, &label), (&config_at, &config), (&linux_at, &other)];
+    let entries: Vec<(&str, u8, u64, &[u8])> = entries
+        .iter()
+        .map(|(path, bytes)| (path.as_str(), b'0', bytes.len() as u64, bytes.as_slice()))
+        .collect();
+    fs::write(&file, package(&entries)).unwrap();
+    let seen = kernel(&place, &["import", file.to_str().unwrap()]).exits(1);
+    seen.says(&["failed its trial: what it says of itself", "last lines of its trial", "hint:"]);
+    assert_eq!(cached(&place), before);
     place.is_left_clean();
 }

@@ -9,6 +9,11 @@ use super::error::{KernelBuildError, file_error};
 use super::lacks::MissingOption;
 use super::outcome::{KernelTrial, Subject};
 use fsverdict_linux::host::beneath::open_own;
+use fsverdict_linux::host::foreign::neutralise;
+
+/// Lines of a record that an error shows, and letters of a line.
+const LAST_LINES: usize = 10;
+const LONGEST_LINE: usize = 200;
 
 /// Follows a kernel on its way into the cache: shows progress and runs the trial.
 pub trait Attendant {
@@ -56,4 +61,21 @@ pub(super) fn require_passed_trial(
             way_on,
         }),
     }
+}
+
+/// Returns the trial of a kernel from elsewhere that passed; for one that failed, an error with the end of its record,
+/// since nothing of such a kernel is kept.
+pub(super) fn require_passed_import(
+    trial: KernelTrial,
+    name: &str,
+    record: &str,
+) -> Result<KernelTrial, KernelBuildError> {
+    let KernelTrial::Failed(failure) = trial else { return Ok(trial) };
+    let lines: Vec<&str> = record.trim_end().lines().collect();
+    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    let shown = |line: &&str| neutralise(line).chars().take(LONGEST_LINE).collect::<String>();
+    Err(KernelBuildError::ImportTrial {
+        failed: format!("{name} failed its trial: {}: {}", failure.what, failure.reason),
+        lines: last.iter().map(shown).collect::<Vec<_>>().join("\n"),
+    })
 }

@@ -36,6 +36,8 @@ pub enum KernelBuildError {
     Step { step: &'static str, lines: String, log: PathBuf },
     #[error("the kernel {failed}")]
     Trial { failed: String, log: PathBuf, way_on: &'static str },
+    #[error("the kernel {failed}; the last lines of its trial:\n{lines}")]
+    ImportTrial { failed: String, lines: String },
     #[error("there is a kernel {name} in the cache already")]
     There { name: String },
     #[error("{} is no kernel that `fsverdict kernel export` wrote, or it is damaged: {fault}", path.display())]
@@ -77,7 +79,7 @@ pub enum PackageFault {
     Digest(&'static str),
     #[error("it holds more than {}, {} and {}", .0[0], .0[1], .0[2])]
     TooManyFiles([&'static str; 3]),
-    #[error("it does not end where its files do")]
+    #[error("it goes on where its files end, or its end is missing")]
     EndsLate,
     #[error("something follows its end")]
     Trailing,
@@ -94,6 +96,9 @@ fn advise_on_io(error: &std::io::Error) -> Option<&'static str> {
         }
         std::io::ErrorKind::NotFound => {
             "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
+        }
+        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => {
+            "name a regular file; what is something else, or larger than such a file is, is not read"
         }
         std::io::ErrorKind::ReadOnlyFilesystem => "set XDG_CACHE_HOME to a folder that can be written",
         _ => return None,
@@ -115,6 +120,7 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Options { .. } => "Linux 6.1, 6.12 and 7.2 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
             KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
             KernelBuildError::Trial { log, way_on, .. } => format!("the whole record is {}; {way_on}", log.display()),
+            KernelBuildError::ImportTrial { .. } => "nothing of it is in the cache; have it sent again, or build it here: `fsverdict kernel build`".to_owned(),
             KernelBuildError::There { name } => format!("`fsverdict kernel remove {name}` removes it, if the other one is to take its place"),
             KernelBuildError::NotAPackage { .. } => "have it sent again, or exported again; what is in it was not used".to_owned(),
             KernelBuildError::Unknown { hint, .. } => hint.clone(),

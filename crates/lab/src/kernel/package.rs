@@ -4,7 +4,7 @@
 //! A package is untrusted: it must hold exactly three regular files of bounded sizes with the expected names, and no
 //! path in it is followed. The digests detect damage; they do not authenticate the author.
 
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
 use flate2::Compression;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
+use super::attendant::{Attendant, require_passed_import};
 use super::cache::{
     CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
 };
@@ -31,9 +31,10 @@ use fsverdict_text::{Links, open_regular};
 const LABEL: &str = "kernel.json";
 /// Another one has another meaning.
 const SCHEMA: u32 = 1;
+/// Bytes of a block of a tar archive.
+const BLOCK: usize = 512;
 /// Bytes that stay free where a kernel is taken over.
 const MARGIN: u64 = 64 << 20;
-const HINT_NOT_IMPORTED: &str = "nothing of it is in the cache";
 
 /// The label: describes the other members of a package.
 #[derive(Debug, Serialize, Deserialize)]
@@ -155,23 +156,29 @@ pub fn import_kernel(
     if entries.next().is_some() {
         return Err(wrong(PackageFault::TooManyFiles([LABEL, CONFIG, KERNEL])));
     }
-    // To the end, where the checksum is.
-    let mut rest = archive.into_inner();
-    std::io::copy(&mut rest, &mut std::io::sink()).map_err(io)?;
-    if rest.limit() == 0 {
-        return Err(wrong(PackageFault::EndsLate));
-    }
-    if rest.into_inner().into_inner().read(&mut [0]).map_err(io)? > 0 {
-        return Err(wrong(PackageFault::Trailing));
-    }
+    require_end(archive.into_inner().into_inner()).map_err(wrong)?;
     staged.put_config(&config)?;
 
     let subject = Subject { kernel: &staged.kernel_path(), release: &facts.release, config: &config };
-    let log = cache.log_of(&name);
-    let trial = run_kernel_trial(&log, subject, attendant)?;
-    facts.trial = Some(require_passed_trial(trial, &name, &log, HINT_NOT_IMPORTED)?);
+    let (trial, record) = attendant.try_out(subject);
+    facts.trial = Some(require_passed_import(trial, &name, &record)?);
     facts.imported = Some(jiff::Timestamp::now());
     staged.move_into_cache(cache, &facts)
+}
+
+/// Requires what `export_kernel` writes behind the last file, and no byte more: of the two blocks of zeros that end an
+/// archive, the second, since the first has been read; then the checksum, and the end of the file.
+fn require_end(mut archive: GzDecoder<impl BufRead>) -> Result<(), PackageFault> {
+    let mut rest = Vec::new();
+    // One byte more shows whether there is more; reading to the end verifies the checksum.
+    archive.by_ref().take(BLOCK as u64 + 1).read_to_end(&mut rest)?;
+    if rest != [0; BLOCK] {
+        return Err(PackageFault::EndsLate);
+    }
+    if archive.into_inner().read(&mut [0])? > 0 {
+        return Err(PackageFault::Trailing);
+    }
+    Ok(())
 }
 
 /// Checks the facts of a label before they are used: their text is shown to users, and the kernel's name becomes a
