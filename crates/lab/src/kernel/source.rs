@@ -1,9 +1,10 @@
 //! Finds and unpacks kernel sources: the distribution's package, a tarball, or a tree.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use rustix::fs::{CWD, FileType, OFlags};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use fsverdict_linux::host::beneath::Beneath;
@@ -12,9 +13,12 @@ use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
+use fsverdict_text::{Bytes, Links, name_file_type, open_regular};
 
 /// Bytes of a makefile or a Kconfig file of a kernel's.
 const LARGEST: u64 = 4 << 20;
+/// Bytes of a tarball: that of Linux 7.2 has 1.7 GiB where it is not compressed.
+const LARGEST_TARBALL: u64 = 4 << 30;
 /// Where distributions put the sources of their kernels.
 const PACKAGED: &str = "/usr/src";
 
@@ -61,11 +65,14 @@ impl KernelSource {
                 .ok_or(KernelBuildError::NoSources);
         };
         let path = path.canonicalize().map_err(file_error("find the sources", path))?;
-        if path.is_file() {
-            return Ok(KernelSource::Tarball(path));
+        match file_type(&path)? {
+            FileType::RegularFile => Ok(KernelSource::Tarball(path)),
+            FileType::Directory => {
+                require_kernel_sources(&path)?;
+                Ok(KernelSource::Tree(path))
+            }
+            other => Err(not_sources(&path, format!("it is {}", name_file_type(other)))),
         }
-        require_kernel_sources(&path)?;
-        Ok(KernelSource::Tree(path))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -78,18 +85,7 @@ impl KernelSource {
     /// files.
     pub(super) fn update_digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
         match self {
-            KernelSource::Tarball(path) => {
-                let failed = || file_error("read", path);
-                let mut tarball = std::fs::File::open(path).map_err(failed())?;
-                let mut buffer = vec![0; 1 << 20];
-                loop {
-                    let count = tarball.read(&mut buffer).map_err(failed())?;
-                    if count == 0 {
-                        return Ok(());
-                    }
-                    digest.update(buffer.get(..count).unwrap_or_default());
-                }
-            }
+            KernelSource::Tarball(path) => digest_tarball(path, digest),
             KernelSource::Tree(path) => digest_tree(path, digest),
         }
     }
@@ -128,23 +124,29 @@ impl KernelSource {
         }
         if matches!(self, KernelSource::Tarball(_)) && record.exit != Some(0) {
             let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
-            return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
+            return Err(not_sources(self.path(), reason));
         }
         require_success(record)?;
         require_kernel_sources(folder).map_err(|error| match error {
-            KernelBuildError::NotSources { reason, .. } => {
-                KernelBuildError::NotSources { path: self.path().to_owned(), reason }
-            }
+            KernelBuildError::NotSources { reason, .. } => not_sources(self.path(), reason),
             other => other,
         })
     }
 }
 
+/// The type of the file at a path that the user named.
+pub(super) fn file_type(path: &Path) -> Result<FileType, KernelBuildError> {
+    let status = rustix::fs::stat(path).map_err(file_error("look at", path))?;
+    Ok(FileType::from_raw_mode(status.st_mode))
+}
+
+fn not_sources(path: &Path, reason: String) -> KernelBuildError {
+    KernelBuildError::NotSources { path: path.to_owned(), reason }
+}
+
 /// Whether a folder holds kernel sources that know User-Mode Linux.
 fn require_kernel_sources(folder: &Path) -> Result<(), KernelBuildError> {
-    let lacks = |reason: &str| {
-        Err(KernelBuildError::NotSources { path: folder.to_owned(), reason: reason.to_owned() })
-    };
+    let lacks = |reason: &str| Err(not_sources(folder, reason.to_owned()));
     if read_release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
@@ -189,6 +191,32 @@ fn newest_tarball(folder: &Path) -> Option<PathBuf> {
         .filter_map(|path| Some((version(&path)?, path)))
         .max()
         .map(|(_, path)| path)
+}
+
+/// Refuses a tarball that is larger than one of kernel sources before it is read, and one that grows meanwhile.
+fn digest_tarball(path: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
+    let failed = || file_error("read", path);
+    let too_large = || not_sources(path, format!("it is larger than {}", Bytes(LARGEST_TARBALL)));
+    let mut tarball = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(failed())?;
+    if tarball.metadata().map_err(failed())?.len() > LARGEST_TARBALL {
+        return Err(too_large());
+    }
+    let mut buffer = vec![0; 1 << 20];
+    let mut bytes = 0;
+    loop {
+        match tarball.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                bytes += count as u64;
+                if bytes > LARGEST_TARBALL {
+                    return Err(too_large());
+                }
+                digest.update(buffer.get(..count).unwrap_or_default());
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed()(error)),
+        }
+    }
 }
 
 fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use fsverdict_linux::host::beneath::{Beneath, open_own, remove_tree};
@@ -19,8 +20,9 @@ use super::error::{KernelBuildError, file_error};
 use super::fragment::ZFS_FRAGMENT;
 use super::patch::{apply_zfs_patches, list_zfs_patches};
 use super::scratch::Scratch;
-use super::source::KernelSource;
+use super::source::{KernelSource, file_type};
 use super::zfs_packages::{download_packages, unpack_package};
+use fsverdict_text::name_file_type;
 
 /// Where the package zfs-dkms puts ZFS's sources.
 const PACKAGED: &str = "/usr/src";
@@ -52,6 +54,13 @@ pub(super) struct ZfsRelease {
     linux_maximum_text: String,
 }
 
+fn not_zfs_sources(path: &Path, reason: &str) -> KernelBuildError {
+    KernelBuildError::Zfs {
+        what: format!("{} is no tarball or folder of OpenZFS's sources: {reason}", path.display()),
+        hint: HINT_SOURCES.to_owned(),
+    }
+}
+
 impl ZfsSource {
     /// The sources that the user named, or those that an installed package has, or the packages themselves.
     pub(super) fn find_sources(named: Option<&Path>) -> Result<Self, KernelBuildError> {
@@ -75,7 +84,11 @@ impl ZfsSource {
             };
         };
         let path = path.canonicalize().map_err(file_error("find the sources of ZFS", path))?;
-        Ok(if path.is_file() { ZfsSource::Tarball(path) } else { ZfsSource::Folder(path) })
+        match file_type(&path)? {
+            FileType::RegularFile => Ok(ZfsSource::Tarball(path)),
+            FileType::Directory => Ok(ZfsSource::Folder(path)),
+            other => Err(not_zfs_sources(&path, &format!("it is {}", name_file_type(other)))),
+        }
     }
 
     /// A path that the programs of a build must be able to read, besides the build's own folder.
@@ -95,7 +108,12 @@ impl ZfsSource {
         digest.update(ZFS_FRAGMENT.as_bytes());
         list_zfs_patches(counting).for_each(|(_, text)| digest.update(text.as_bytes()));
         match self {
-            ZfsSource::Tarball(path) => KernelSource::Tarball(path.clone()).update_digest(digest),
+            ZfsSource::Tarball(path) => {
+                KernelSource::Tarball(path.clone()).update_digest(digest).map_err(|error| match error {
+                    KernelBuildError::NotSources { reason, .. } => not_zfs_sources(path, &reason),
+                    other => other,
+                })
+            }
             ZfsSource::Folder(path) => KernelSource::Tree(path.clone()).update_digest(digest),
             // Which version apt-get finds is no input that is known beforehand; the kernel's facts name it.
             ZfsSource::Packages => {
