@@ -11,7 +11,7 @@ use fsverdict_disk::calibrate::{
 use fsverdict_disk::device::Model;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
-use fsverdict_text::{Hinted, Reason, read_regular};
+use fsverdict_text::{Bytes, Hinted, Reason, read_regular};
 
 use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
@@ -39,7 +39,7 @@ pub(super) struct Against {
 pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> Result<Exit, CliError> {
     let named = arguments.model.as_deref().unwrap_or_default();
     let model = Model::find(named).map_err(CliError::usage)?;
-    let bytes = read_regular(trace, LONGEST_TRACE).map_err(|error| of(trace, &Reason::plain(error)))?;
+    let bytes = read_regular(trace, LONGEST_TRACE).map_err(|error| of(trace, &unreadable(error)))?;
     let measured = read_recording(&bytes).map_err(|error| of(trace, &error))?;
     let took = replay_trace(&model, &measured).map_err(|error| of(trace, &error))?;
     let whole = 0..measured.len();
@@ -101,6 +101,10 @@ fn shares(found: &Demerit) -> Shares {
 }
 
 /// Wraps the error of a trace, and names the trace.
+fn unreadable(error: std::io::Error) -> Reason {
+    Reason::new(error, format!("name a file that can be read, of at most {}", Bytes(LONGEST_TRACE)))
+}
+
 fn of(trace: &Path, error: &impl Hinted) -> CliError {
     CliError::Failed(error.reason().after(format!("cannot use the trace {}: ", trace.display())))
 }

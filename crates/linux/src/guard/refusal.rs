@@ -240,6 +240,9 @@ impl Hinted for Refusal {
                 "a write-protect switch, or `blockdev --setro`? `lsblk -o PATH,RO` shows it".to_owned()
             }
             Refusal::TooSmall { .. } => "take a larger device, or a smaller --scale".to_owned(),
+            Refusal::Inspect(InspectError::NotBlock { .. }) => {
+                "name a block device as lsblk(8) lists it, or image:SIZE for a scratch image".to_owned()
+            }
             Refusal::Inspect(_) | Refusal::TableUnreadable { .. } | Refusal::CannotOpen { .. } => return None,
         };
         Some(hint)

@@ -1,13 +1,14 @@
 //! Unpacks kernel packages, and installs the modules of built trees, into the cache: programs run in a sandbox, and
 //! the result is cleaned up through its descriptor. Nothing is unpacked when only looking.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::kernel::{KernelCache, is_release};
@@ -15,7 +16,7 @@ use crate::lab::{Intent, LabError};
 use fsverdict_linux::host::beneath::{Beneath, remove_tree};
 use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
-use fsverdict_text::{Hinted, Reason};
+use fsverdict_text::{Hinted, Links, Reason, open_regular};
 
 use super::error::KernelFileError;
 
@@ -88,7 +89,8 @@ pub fn is_kernel_package(path: &Path) -> std::io::Result<bool> {
     if !path.metadata()?.is_file() {
         return Ok(false);
     }
-    let (mut file, mut start) = (File::open(path)?, [0; 8]);
+    let mut file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
+    let mut start = [0; 8];
     if file.read_exact(&mut start).is_err() || &start != b"!<arch>\n" {
         return Ok(false);
     }
