@@ -180,9 +180,6 @@ impl KernelCache {
             folder
         } else if let Some(folder) = of_this(self.unpacked_packages()) {
             folder
-        } else if let Some(log) = self.log_of_nothing(name) {
-            std::fs::remove_file(&log).map_err(file_error("remove", &log))?;
-            return Ok(log);
         } else {
             let kernel = self.find_kernel(name)?.kernel;
             kernel.parent().unwrap_or(&self.own).to_owned()
@@ -199,13 +196,7 @@ impl KernelCache {
         Ok(folder)
     }
 
-    /// The record of the trial of a kernel that did not get here.
-    fn log_of_nothing(&self, name: &str) -> Option<PathBuf> {
-        let there = names_in(&self.own).contains(&format!("{name}.log"));
-        (there && self.list_kernels().iter().all(|entry| entry.name != name)).then(|| self.log_of(name))
-    }
-
-    /// Where the record of a trial that failed lies: of a kernel that is, or would be, called so.
+    /// Where the record of a trial that failed lies, of the kernel of this name.
     pub(super) fn log_of(&self, name: &str) -> PathBuf {
         self.own.join(format!("{name}.log"))
     }
