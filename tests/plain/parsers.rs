@@ -19,7 +19,7 @@ use fsverdict_lab::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, MissingOption, Progress, Subject, export_kernel,
     import_kernel,
 };
-use fsverdict_lab::lab::is_kernel_package;
+use fsverdict_lab::lab::{KernelImage, is_kernel_package};
 use fsverdict_report::{Format, Report, plan_in_page, write};
 use fsverdict_workload::dataset::{RecordRequest, read_record};
 use fsverdict_workload::workload::adapter_by_name;
@@ -252,6 +252,9 @@ targets! {
     };
     kernel_package: vec![package()], |bytes: &[u8]| {
         let _ = in_file(bytes, is_kernel_package);
+    };
+    kernel_image: vec![crate::common::kernels::strings("6.12.1", &crate::common::kernels::OPTIONS)], |bytes: &[u8]| {
+        let _ = KernelImage::read_strings(bytes);
     };
     exported_kernel: vec![exported()], |bytes: &[u8]| {
         let cache = tempfile::tempdir_in("/dev/shm").unwrap();

@@ -6,7 +6,6 @@
 //! each option of `--help` (`__uml_setup`, `arch/um/include/shared/init.h`).
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -29,13 +28,13 @@ const PIECE: usize = 256 << 10;
 
 /// What the file of a kernel says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct KernelImage {
+pub struct KernelImage {
     /// As in the banner; `None` if there is none.
-    pub(super) release: Option<String>,
+    pub release: Option<String>,
     /// The options that are set, by their symbols.
-    pub(super) configuration: BTreeMap<String, String>,
+    pub configuration: BTreeMap<String, String>,
     /// Whether it has the option `seccomp=`.
-    pub(super) has_seccomp: bool,
+    pub has_seccomp: bool,
 }
 
 impl KernelImage {
@@ -56,7 +55,11 @@ impl KernelImage {
         Self::read_strings(file)
     }
 
-    fn read_strings(file: File) -> io::Result<Self> {
+    /// Reads the bytes of a kernel's file, as many as a kernel may have.
+    ///
+    /// # Errors
+    /// If they cannot be read, or hold more lines of a configuration than a kernel has.
+    pub fn read_strings(file: impl Read) -> io::Result<Self> {
         let mut scan = StringScan::default();
         let mut piece = vec![0; PIECE];
         // The file may grow meanwhile.

@@ -60,6 +60,7 @@ pub use error::LabError;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, list_missing_content};
 pub use interruption::{ATTEMPTS, Interruption, describe_interruptions};
+pub use kernel_image::KernelImage;
 pub use launch::main as launch;
 pub use missing_tools::not_installed;
 pub use trace_file::{FOLDER as TRACES, TraceFile};
