@@ -138,6 +138,10 @@ pub(super) fn read_free_bytes(folder: &Path) -> std::io::Result<u64> {
 }
 
 impl KernelBuildError {
+    pub(super) fn not_sources(path: &Path, reason: String) -> Self {
+        KernelBuildError::NotSources { path: path.to_owned(), reason }
+    }
+
     pub(super) fn disk_full(step: &'static str, folder: &Path) -> Self {
         KernelBuildError::Full { step, folder: folder.to_owned(), free: read_free_bytes(folder).unwrap_or(0) }
     }

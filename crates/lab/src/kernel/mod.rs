@@ -16,6 +16,7 @@ mod package;
 mod patch;
 mod scratch;
 mod source;
+mod source_digest;
 mod staged;
 mod zfs;
 mod zfs_packages;

@@ -1,10 +1,8 @@
 //! Finds and unpacks kernel sources: the distribution's package, a tarball, or a tree.
 
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use rustix::fs::{CWD, FileType, OFlags};
+use rustix::fs::FileType;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use fsverdict_linux::host::beneath::Beneath;
@@ -13,12 +11,11 @@ use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
-use fsverdict_text::{Bytes, Links, name_file_type, open_regular};
+use super::source_digest::{digest_tarball, digest_tree};
+use fsverdict_text::name_file_type;
 
 /// Bytes of a makefile or a Kconfig file of a kernel's.
 const LARGEST: u64 = 4 << 20;
-/// Bytes of a tarball: that of Linux 7.2 has 1.7 GiB where it is not compressed.
-const LARGEST_TARBALL: u64 = 4 << 30;
 /// Where distributions put the sources of their kernels.
 const PACKAGED: &str = "/usr/src";
 
@@ -71,7 +68,7 @@ impl KernelSource {
                 require_kernel_sources(&path)?;
                 Ok(KernelSource::Tree(path))
             }
-            other => Err(not_sources(&path, format!("it is {}", name_file_type(other)))),
+            other => Err(KernelBuildError::not_sources(&path, format!("it is {}", name_file_type(other)))),
         }
     }
 
@@ -124,11 +121,11 @@ impl KernelSource {
         }
         if matches!(self, KernelSource::Tarball(_)) && record.exit != Some(0) {
             let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
-            return Err(not_sources(self.path(), reason));
+            return Err(KernelBuildError::not_sources(self.path(), reason));
         }
         require_success(record)?;
         require_kernel_sources(folder).map_err(|error| match error {
-            KernelBuildError::NotSources { reason, .. } => not_sources(self.path(), reason),
+            KernelBuildError::NotSources { reason, .. } => KernelBuildError::not_sources(self.path(), reason),
             other => other,
         })
     }
@@ -140,13 +137,9 @@ pub(super) fn file_type(path: &Path) -> Result<FileType, KernelBuildError> {
     Ok(FileType::from_raw_mode(status.st_mode))
 }
 
-fn not_sources(path: &Path, reason: String) -> KernelBuildError {
-    KernelBuildError::NotSources { path: path.to_owned(), reason }
-}
-
 /// Whether a folder holds kernel sources that know User-Mode Linux.
 fn require_kernel_sources(folder: &Path) -> Result<(), KernelBuildError> {
-    let lacks = |reason: &str| Err(not_sources(folder, reason.to_owned()));
+    let lacks = |reason: &str| Err(KernelBuildError::not_sources(folder, reason.to_owned()));
     if read_release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
@@ -191,57 +184,6 @@ fn newest_tarball(folder: &Path) -> Option<PathBuf> {
         .filter_map(|path| Some((version(&path)?, path)))
         .max()
         .map(|(_, path)| path)
-}
-
-/// Refuses a tarball that is larger than one of kernel sources before it is read, and one that grows meanwhile.
-fn digest_tarball(path: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
-    let failed = || file_error("read", path);
-    let too_large = || not_sources(path, format!("it is larger than {}", Bytes(LARGEST_TARBALL)));
-    let mut tarball = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(failed())?;
-    if tarball.metadata().map_err(failed())?.len() > LARGEST_TARBALL {
-        return Err(too_large());
-    }
-    let mut buffer = vec![0; 1 << 20];
-    let mut bytes = 0;
-    loop {
-        match tarball.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => {
-                bytes += count as u64;
-                if bytes > LARGEST_TARBALL {
-                    return Err(too_large());
-                }
-                digest.update(buffer.get(..count).unwrap_or_default());
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed()(error)),
-        }
-    }
-}
-
-fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let listing = std::fs::read_dir(&folder).map_err(file_error("read", &folder))?;
-        let mut entries: Vec<_> = listing.filter_map(Result::ok).map(|entry| entry.path()).collect();
-        entries.sort();
-        for path in entries {
-            let facts = std::fs::symlink_metadata(&path).map_err(file_error("look at", &path))?;
-            if facts.is_dir() {
-                // The data of a version control system are not sources.
-                if path.file_name().is_none_or(|name| name != ".git") {
-                    folders.push(path);
-                }
-                continue;
-            }
-            let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let name = path.strip_prefix(root).unwrap_or(&path);
-            digest.update(name.as_os_str().as_encoded_bytes());
-            digest.update(&facts.len().to_le_bytes());
-            digest.update(&changed.unwrap_or_default().as_nanos().to_le_bytes());
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
