@@ -12,6 +12,12 @@ use crate::error::FaultError;
 /// The longest description of a guest's death, in characters.
 const LONGEST_DESCRIPTION: usize = 600;
 
+/// Into how many batches states are divided, if there are enough of them. It does not depend on the processors of this
+/// machine, so that each guest examines the same states on every machine.
+const BATCHES: usize = 8;
+/// No batch is smaller on account of [`BATCHES`]: starting a guest takes as long as examining some states.
+const SMALLEST_BATCH: usize = 16;
+
 /// The largest batch where the time is limited: the limit may come within a batch, and a loss that excludes the candidate
 /// ends the examination after its batch.
 const LARGEST_LIMITED_BATCH: usize = 6;
@@ -52,7 +58,7 @@ fn is_past(moment: Option<Instant>) -> bool {
 }
 
 /// Calls `examine` for each batch of `states`, with the number of the guest that is to examine it, from up to `guests` threads.
-/// No batch begins after the `time` is used; nor, where the time is limited, after `examine` returned true: it found a loss that
+/// Which states make up a batch depends on the states and `largest_batch` alone. No batch begins after the `time` is used; nor, where the time is limited, after `examine` returned true: it found a loss that
 /// excludes the candidate, and the time is better spent on the others. Each batch holds every n-th state, and each begins as far
 /// from those before it as it can, so that those before the deadline are a sample of all.
 ///
@@ -68,7 +74,7 @@ pub(crate) fn examine_in_batches<State: Sync + Copy>(
     let guests = guests.max(1);
     let is_limited = time.deadline.is_some();
     let largest_batch = if is_limited { largest_batch.min(LARGEST_LIMITED_BATCH) } else { largest_batch };
-    let batch_size = states.len().div_ceil(guests).clamp(1, largest_batch);
+    let batch_size = states.len().div_ceil(BATCHES).max(SMALLEST_BATCH).min(largest_batch.max(1));
     let batches = states.len().div_ceil(batch_size);
     let waiting = Mutex::new(spread_evenly(batches).into_iter());
     let begun = AtomicUsize::new(0);
@@ -146,6 +152,28 @@ mod tests {
         let fail = |_: &[u32], _: usize| Err(to_fault_error("no guest"));
         assert!(examine_in_batches(&states, 2, 10, ExaminationTime::default(), fail).is_err());
         examine_in_batches(&[] as &[u32], 0, 10, ExaminationTime::default(), fail).unwrap();
+    }
+
+    /// One guest per processor once got an equal share of the states, and what it found depended on those before.
+    #[test]
+    fn batches_do_not_depend_on_the_processors() {
+        let states: Vec<u32> = (0..60).collect();
+        let batches_of = |guests: usize, largest_batch: usize| {
+            let batches = Mutex::new(BTreeSet::new());
+            let note = |batch: &[u32], _: usize| {
+                batches.lock().unwrap().insert(batch.to_vec());
+                Ok(false)
+            };
+            examine_in_batches(&states, guests, largest_batch, ExaminationTime::default(), note).unwrap();
+            batches.into_inner().unwrap()
+        };
+        for largest_batch in [1, 5, 60, 250] {
+            let alone = batches_of(1, largest_batch);
+            for guests in [2, 3, 8, 64] {
+                assert_eq!(batches_of(guests, largest_batch), alone, "{guests} guests, {largest_batch}");
+            }
+        }
+        assert_eq!(batches_of(2, 250).len(), 4);
     }
 
     #[test]
