@@ -21,6 +21,8 @@ const WARNING: u32 = 4;
 pub struct KernelLog {
     /// None where this user may not read it.
     file: Option<File>,
+    /// How many records were read.
+    records: usize,
 }
 
 impl KernelLog {
@@ -32,13 +34,18 @@ impl KernelLog {
         if file.as_mut().is_some_and(|file| file.seek(SeekFrom::End(0)).is_err()) {
             file = None;
         }
-        KernelLog { file }
+        KernelLog { file, records: 0 }
     }
 
     pub fn skip_to_end(&mut self) {
         if let Some(file) = &mut self.file {
             let _ = file.seek(SeekFrom::End(0));
         }
+    }
+
+    /// How many records were read, of any level.
+    pub fn count_records(&self) -> usize {
+        self.records
     }
 
     /// Everything said since then, with its level (syslog(3)).
@@ -71,7 +78,10 @@ impl KernelLog {
         let mut record = [0; 8192];
         loop {
             match file.read(&mut record) {
-                Ok(length @ 1..) => lines.push(String::from_utf8_lossy(&record[..length]).into_owned()),
+                Ok(length @ 1..) => {
+                    self.records += 1;
+                    lines.push(String::from_utf8_lossy(&record[..length]).into_owned());
+                }
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 Ok(_) | Err(_) => return lines,
             }

@@ -65,20 +65,6 @@ pub fn mount_devpts() -> Result<(), MountError> {
     }
 }
 
-/// Mounts the filesystem on a device, like mount(8) with options that need no helper. For filesystems that are mounted
-/// very often: starting a program would take longer than the mount.
-pub fn mount_device(device: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), MountError> {
-    let flags = options.iter().fold(MountFlags::empty(), |flags, option| flags | mount_flag(option));
-    let data: Vec<&str> = options
-        .iter()
-        .map(String::as_str)
-        .filter(|option| mount_flag(option).is_empty() && *option != "rw")
-        .collect();
-    let data = CString::new(data.join(",")).unwrap_or_default();
-    rustix::mount::mount(device, point, kind, flags, Some(data.as_c_str()))
-        .map_err(mount_error("mount on", point))
-}
-
 /// Mounts the filesystem that is served through this opened /dev/fuse, for all users, with permission checks by the
 /// kernel; `mode` is that of its root.
 pub fn mount_fuse(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {

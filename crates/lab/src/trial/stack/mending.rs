@@ -1,9 +1,10 @@
 //! Mounts and repairs a filesystem with a rotten block: from whichever of its devices can be mounted.
 
 use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_stack::filesystem::MountOptions;
 
 use super::state::other_device_options;
-use super::{Stack, Trade};
+use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
@@ -20,12 +21,12 @@ impl Stack<'_> {
         let mount = self.filesystem.mount_options(&self.candidate.mount);
         let whole = other_device_options(&tops).chain(mount.options.iter().cloned()).collect();
         let degraded = mount.options.iter().cloned().chain(["degraded".to_owned()]).collect();
-        let ways: [Vec<String>; 2] = [whole, degraded];
-        for (options, top) in ways.iter().flat_map(|way| tops.iter().map(move |top| (way, top))) {
+        let ways = [whole, degraded].map(|options| MountOptions { options, ..mount.clone() });
+        for (way, top) in ways.iter().flat_map(|way| tops.iter().map(move |top| (way, top))) {
             if refused.is_none() {
                 break;
             }
-            refused = self.mount_quickly(top, mount.kind, options).err().map(|error| error.to_string());
+            refused = self.mount_by(way.argv(&top.to_string_lossy(), MOUNT))?;
         }
         Ok(refused)
     }

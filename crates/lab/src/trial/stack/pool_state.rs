@@ -1,12 +1,11 @@
 //! The pool of a filesystem in the states that power cuts or rot left on its devices: imported, mounted, scrubbed and
 //! exported many times in a row.
 
-use std::path::Path;
-
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_stack::filesystem::counted_errors;
 
 use super::super::programs::Line;
+use super::state::failure_text;
 use super::{Stack, trade_of};
 use crate::trial::error::TrialError;
 
@@ -18,7 +17,7 @@ impl Stack<'_> {
     }
 
     /// Imports the pool, which was not exported before the power was cut. Returns why it cannot be imported, if it cannot.
-    fn import_pool_state(&mut self) -> Result<Option<String>, TrialError> {
+    pub(super) fn import_pool_state(&mut self) -> Result<Option<String>, TrialError> {
         let Some(pool) = self.filesystem.pool.filter(|_| !self.imported) else { return Ok(None) };
         self.make_pool_nodes()?;
         let names = self.trial_names();
@@ -29,19 +28,6 @@ impl Stack<'_> {
         let record = self.tools.run_untold(Line::Import.step_name(), trade_of(Line::Import), argv)?;
         self.imported = record.exit == Some(0);
         Ok((!self.imported).then(|| failure_text(&record)))
-    }
-
-    /// Imports the pool and mounts its dataset. Returns why that fails, if it does.
-    pub(super) fn mount_pool_state(&mut self) -> Result<Option<String>, TrialError> {
-        if let Some(reason) = self.import_pool_state()? {
-            return Ok(Some(reason));
-        }
-        let mount = self.filesystem.mount_options(&self.candidate.mount);
-        let name = self.pool_name();
-        match self.mount_quickly(Path::new(&name), mount.kind, &mount.options) {
-            Ok(()) => Ok(None),
-            Err(error) => self.export_pool_state().map(|()| Some(error.to_string())),
-        }
     }
 
     /// Exports the pool, if it is imported.
@@ -81,10 +67,4 @@ impl Stack<'_> {
         }
         Ok(self.run_line_untold(Line::Check)?.and_then(|record| counted_errors(&record.stdout)))
     }
-}
-
-fn failure_text(record: &CommandRecord) -> String {
-    let said = record.stderr.lines().chain(record.stdout.lines()).map(str::trim);
-    let said: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
-    format!("{} failed: {}", record.argv.join(" "), said.join("; "))
 }

@@ -5,41 +5,36 @@ use std::path::Path;
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_linux::host::kernel_log::LogLine;
-use fsverdict_linux::host::mounts::{self, MountError};
+use fsverdict_linux::host::mounts;
 use fsverdict_stack::filesystem::FsckStatus;
 
-use super::{MOUNT, Stack, Trade};
+use super::super::programs::{Line, TrialNames};
+use super::{MOUNT, Stack, Trade, trade_of};
 use crate::trial::error::TrialError;
 
 impl Stack<'_> {
-    /// Mounts as mount(8) would, without starting a program for it; the reason why it cannot be mounted, if there is one.
+    /// Mounts by the command line of the trial. Returns why that fails, if it does.
+    ///
+    /// mount(8) itself deals with many options and never passes them to the kernel (`nofail`, `user`, `x-…`), which
+    /// would refuse them: a filesystem that it mounted in the trial is to be mounted by it in each state, too.
     pub(in crate::trial) fn mount_state(&mut self) -> Result<Option<String>, TrialError> {
-        if self.filesystem.pool.is_some() {
-            return self.mount_pool_state();
+        if let Some(reason) = self.import_pool_state()? {
+            return Ok(Some(reason));
         }
-        let mount = self.filesystem.mount_options(&self.candidate.mount);
-        let tops: Vec<_> = self.top_devices().into_iter().map(|top| top.path).collect();
-        let mut options = mount.options.clone();
-        let mut source = self.top_device();
-        if self.filesystem.joins_devices {
-            let names: Vec<_> = tops.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-            source = self.filesystem.mounted_as_all(&names).into();
-        } else if tops.len() > 1 && self.filesystem.takes_several {
-            options.extend(other_device_options(&tops));
+        let names = TrialNames { mount: MOUNT, ..self.trial_names() };
+        let argv = self.programs.argv_for(Line::Mount, &names).unwrap_or_default();
+        let refused = self.mount_by(argv)?;
+        if refused.is_some() {
+            self.export_pool_state()?;
         }
-        Ok(self.mount_quickly(&source, mount.kind, &options).err().map(|error| error.to_string()))
+        Ok(refused)
     }
 
-    /// Mounts by the system call alone.
-    pub(super) fn mount_quickly(
-        &mut self,
-        source: &Path,
-        kind: &str,
-        options: &[String],
-    ) -> Result<(), MountError> {
-        mounts::mount_device(source, Path::new(MOUNT), kind, options)?;
-        self.mounted = true;
-        Ok(())
+    /// Mounts by this command line of mount(8). Returns why that fails, if it does.
+    pub(super) fn mount_by(&mut self, argv: Vec<String>) -> Result<Option<String>, TrialError> {
+        let record = self.tools.run_untold(Line::Mount.step_name(), trade_of(Line::Mount), argv)?;
+        self.mounted = record.exit == Some(0);
+        Ok((!self.mounted).then(|| failure_text(&record)))
     }
 
     pub(in crate::trial) fn unmount_state(&mut self) -> Result<(), TrialError> {
@@ -51,6 +46,11 @@ impl Stack<'_> {
     /// All messages of the kernel since the last call.
     pub(in crate::trial) fn said_at_all(&mut self) -> Vec<LogLine> {
         self.log.read_all()
+    }
+
+    /// How many messages of the kernel were read in the trial so far.
+    pub(in crate::trial) fn count_messages(&self) -> usize {
+        self.log.count_records()
     }
 
     /// The checker's complaint about the unmounted filesystem, which it does not change; that of a pool is what a scrub
@@ -101,4 +101,11 @@ impl Stack<'_> {
 /// Where a filesystem of several devices finds the others (btrfs(5)).
 pub(super) fn other_device_options(devices: &[std::path::PathBuf]) -> impl Iterator<Item = String> {
     devices.iter().map(|device| format!("device={}", device.display()))
+}
+
+/// Describes a program that failed, by its command line and the first lines of its output.
+pub(super) fn failure_text(record: &CommandRecord) -> String {
+    let said = record.stderr.lines().chain(record.stdout.lines()).map(str::trim);
+    let said: Vec<&str> = said.filter(|line| !line.is_empty()).take(4).collect();
+    format!("{} failed: {}", record.argv.join(" "), said.join("; "))
 }
