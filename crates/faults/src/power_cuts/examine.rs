@@ -79,7 +79,8 @@ impl PowerCutting<'_> {
         })
     }
 
-    /// Examines these states in one guest, and in another one after each state that a guest does not survive.
+    /// Examines these states in one guest, and in another one after each state that a guest does not survive. Each guest
+    /// first examines the undamaged device, which must be mounted: otherwise it is not the power cut that damaged it.
     fn examine_batch(
         &self,
         asked: &CutStates<'_>,
@@ -93,32 +94,47 @@ impl PowerCutting<'_> {
             let entered = self.files_of_devices(candidate, part, record, log, remaining)?;
             let attachments = self.attachments.clone().with_logs(entered);
             let spec = self.trial_spec(candidate, part);
-            let programs = u32::try_from(asked.programs_in_state() * remaining.len()).unwrap_or(u32::MAX);
+            let programs = asked.programs_in_state() * (remaining.len() + 1);
+            let programs = u32::try_from(programs).unwrap_or(u32::MAX);
             let limit = spec.limit.max(TIMEOUT_OF_PROGRAM.saturating_mul(programs));
-            let spec = TrialSpec { cuts: Some(record.look_for(log, remaining)), limit, ..spec };
+            let waits_freely = self.choice.lab.side_by_side().is_some();
+            let look = record.look_for(log, remaining, waits_freely);
+            let spec = TrialSpec { cuts: Some(look), limit, ..spec };
             let (mut step_number, mut reported) = (None, Vec::new());
             let mut watch = |event: Event| match event {
                 Event::StepStarted { step } => step_number = step.parse::<usize>().ok().or(step_number),
                 // One finding too many shows that the guest reports too many; keeping more would only take memory.
-                Event::AfterCut(finding) if reported.len() <= remaining.len() => {
+                Event::AfterCut(finding) if reported.len() <= remaining.len() + 1 => {
                     reported.push(finding.with_bounded_text());
                 }
                 _ => {}
             };
             let end = self.choice.lab.run_trial(&spec, &attachments, guest, &mut watch)?;
-            let examined_here = reported.len();
             // A guest numbers its states from 0, and reports each of them.
-            let in_order = examined_here <= remaining.len()
+            let in_order = reported.len() <= remaining.len() + 1
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
-            let named = reported.into_iter().zip(remaining);
-            findings.extend(named.map(|(finding, state)| StateFinding {
+            // A guest that was stopped had come to the early states alone: of its batch none counts.
+            if end.status == Status::Failed && self.is_time_up() {
+                return Ok(Vec::new());
+            }
+            if !in_order {
+                return Err(to_fault_error("a guest did not tell of each state"));
+            }
+            let examined_here = reported.len();
+            let mut reported = reported.into_iter();
+            match reported.next() {
+                Some(undamaged) => require_undamaged(candidate, &undamaged)?,
+                None if interruptions.count_interruption(&end)? => continue,
+                None if end.status == Status::Failed && interruptions.is_first_death_at(findings.len()) => {
+                    continue;
+                }
+                None => return Err(FaultError::Refused(Reason::new(end.reason, end.hint))),
+            }
+            findings.extend(reported.zip(remaining).map(|(finding, state)| StateFinding {
                 state: asked.cut_name(*state).to_string(),
                 ..finding
             }));
-            match remaining.get(examined_here) {
-                // A guest that was stopped had come to the early states alone: of its batch none counts.
-                _ if end.status == Status::Failed && self.is_time_up() => return Ok(Vec::new()),
-                _ if !in_order => return Err(to_fault_error("a guest did not tell of each state")),
+            match remaining.get(examined_here - 1) {
                 None => {}
                 // An interruption from outside says nothing about the state that the guest examined.
                 Some(_) if interruptions.count_interruption(&end)? => {}
@@ -133,6 +149,20 @@ impl PowerCutting<'_> {
         }
         Ok(findings)
     }
+}
+
+/// Requires that the undamaged device of a candidate was mounted, and that its checker had nothing to repair. Files are
+/// not asked for: after the last cut the trial may have removed them.
+fn require_undamaged(candidate: &Candidate, finding: &StateFinding) -> Result<(), FaultError> {
+    if !matches!(finding.outcome, CutOutcome::Unmountable | CutOutcome::Repaired) {
+        return Ok(());
+    }
+    let (name, outcome, seen) = (&candidate.name, finding.outcome.words(), &finding.seen);
+    Err(FaultError::Refused(Reason::new(
+        format!("the device of {name} is not as it should be without any power cut ({outcome}): {seen}"),
+        "this says nothing of the filesystem after a power cut: try its options by hand, or leave those out that the \
+         message names",
+    )))
 }
 
 /// The finding for a state that a guest did not survive.

@@ -5,11 +5,12 @@ use fsverdict_judgement::plan::Candidate;
 
 use super::PowerCutting;
 use super::record::CutRecord;
+use super::states::undamaged_state;
 use crate::error::FaultError;
 use fsverdict_lab::lab::{LogPurpose, WriteLogFile};
 
 impl PowerCutting<'_> {
-    /// The states of each device that correspond to these states of the first.
+    /// The states of each device that correspond to these states of the first, after its undamaged one.
     pub(super) fn files_of_devices(
         &self,
         candidate: &Candidate,
@@ -19,14 +20,14 @@ impl PowerCutting<'_> {
         states: &[CrashState],
     ) -> Result<Vec<WriteLogFile>, FaultError> {
         let of_device = |device: usize| {
-            let states = match device {
-                1 => states.to_vec(),
+            let states: Vec<CrashState> = match device {
+                1 => [undamaged_state(first)].into_iter().chain(states.iter().copied()).collect(),
                 _ => {
                     let device_log = self.log_of(candidate, part, device)?;
                     let there = |state: &CrashState| {
                         on_another(*state, record.moment_ns(first, *state), device, &device_log)
                     };
-                    states.iter().map(there).collect()
+                    [undamaged_state(&device_log)].into_iter().chain(states.iter().map(there)).collect()
                 }
             };
             let purpose = LogPurpose::Enter { states, rule: self.loss_rule_of_device(candidate, device)? };

@@ -114,15 +114,17 @@ impl CutRecord {
         returned.max(promised).max(saved).unwrap_or(from_ns)
     }
 
-    /// The information that a guest needs to examine these states.
-    pub(super) fn look_for(&self, log: &WriteLog, states: &[CrashState]) -> CutLook {
-        let moments_ns: Vec<u64> = states.iter().map(|state| self.moment_ns(log, *state)).collect();
+    /// The information that a guest needs to examine the undamaged state, in which no promise is looked at, and then
+    /// these; `waits_freely` where time is simulated.
+    pub(super) fn look_for(&self, log: &WriteLog, states: &[CrashState], waits_freely: bool) -> CutLook {
+        let moments_ns = states.iter().map(|state| self.moment_ns(log, *state));
+        let moments_ns: Vec<u64> = [0].into_iter().chain(moments_ns).collect();
         let sequences = self.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));
         // One more state stands behind the promise of each sequence: these are many.
         let is_thorough = |state: &CrashState| {
             sequences.is_none() || state.survivors != Survivors::None || state.cut.is_multiple_of(THOROUGH)
         };
-        let thorough = states.iter().map(is_thorough).collect();
+        let thorough = [true].into_iter().chain(states.iter().map(is_thorough)).collect();
         CutLook {
             moments_ns,
             thorough,
@@ -130,8 +132,14 @@ impl CutRecord {
             sequences,
             rechecks: self.rechecks.clone(),
             written: self.written.clone(),
+            waits_freely,
         }
     }
+}
+
+/// The undamaged state of a recorded device, as its trial left it: nothing is lost, and all is unmounted.
+pub(super) fn undamaged_state(log: &WriteLog) -> CrashState {
+    CrashState { cut: log.requests().len(), survivors: Survivors::All }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use fsverdict_workload::workload::{SavedReading, SequencesLooking, SequencesReco
 
 use super::agent::Agent;
 use super::error::TrialError;
-use super::looks::ChangingDevices;
+use super::looks::{ChangingDevices, LogPauses};
 use super::spec::CutLook;
 use super::stack::{MOUNT, Stack};
 
@@ -42,13 +42,16 @@ impl Agent<'_> {
             sequences: None,
             rechecks: Vec::new(),
             written: Vec::new(),
+            waits_freely: false,
         });
         let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
         let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
         let devices = ChangingDevices::for_stack(stack);
+        let mut pauses = LogPauses::new(look.waits_freely);
         loop {
             // Of the state before, nothing may be left in memory.
             stack.forget_device()?;
+            pauses.wait(stack);
             let Some(at) = devices.next()? else { return Ok(()) };
             let number = at.to_string();
             stack.begin_step(&number);

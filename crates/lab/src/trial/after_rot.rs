@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
 use fsverdict_judgement::journal::{Event, RotWitness, SyncAnswer};
 use fsverdict_linux::host::kernel_log::LogLine;
@@ -16,7 +15,7 @@ use fsverdict_workload::workload::SavedReading;
 
 use super::agent::Agent;
 use super::error::TrialError;
-use super::looks::ChangingDevices;
+use super::looks::{ChangingDevices, LogPauses};
 use super::spec::RotLook;
 use super::stack::{MOUNT, Stack};
 use super::sync_after_error::TriedSyncs;
@@ -24,8 +23,6 @@ use super::sync_after_error::TriedSyncs;
 /// Name of the file that is written beside the saved ones; it must not replace any.
 const TAKEN: &str = "fsverdict-after-rot";
 const TAKEN_BYTES: usize = 1 << 20;
-/// The kernel says the same ten times in five seconds and no more (include/linux/ratelimit_types.h): in simulated time waiting is free.
-const QUIET: Duration = Duration::from_secs(6);
 
 /// Observations about one rotten block.
 #[derive(Default)]
@@ -50,9 +47,11 @@ impl Agent<'_> {
         let Some(look) = self.spec.rot.clone() else { return Ok(()) };
         let devices = ChangingDevices::for_stack(stack);
         let mut usual: BTreeSet<String> = BTreeSet::new();
+        // Of one block there may be more than ten messages, so that each is waited for in real time, too.
+        let mut pauses = LogPauses::new(true);
         loop {
             stack.forget_device()?;
-            std::thread::sleep(QUIET);
+            pauses.wait(stack);
             let Some(at) = devices.next()? else { return Ok(()) };
             let number = at.to_string();
             stack.begin_step(&number);

@@ -78,6 +78,9 @@ pub struct CutLook {
     /// Folders that had been copied and synced.
     #[serde(default)]
     pub written: Vec<WrittenFolder>,
+    /// Whether waiting costs nothing, because time is simulated.
+    #[serde(default)]
+    pub waits_freely: bool,
 }
 
 /// The requirements on the trial's device, on which one block after another is rotten.
