@@ -34,6 +34,18 @@ impl Interruptions {
         Err(LabError::Machine(Reason::new(text, hint)).into())
     }
 
+    /// Takes in the end of a guest. Whether something outside may have changed what it reported, so that all of it is to be
+    /// examined again.
+    ///
+    /// # Errors
+    /// When a guest was ended from outside too often.
+    pub(crate) fn count_spoiled(&mut self, end: &TrialEnd) -> Result<bool, FaultError> {
+        match end.interrupted {
+            Some(interruption) if interruption.spoils_reports() => self.count_interruption(end),
+            _ => Ok(false),
+        }
+    }
+
     /// Whether this is the first death at this state, which a guest is to examine once more: a process of the guest's that somebody
     /// kills can make its kernel panic or spin, and only a death that is repeated is the filesystem's.
     pub(crate) fn is_first_death_at(&mut self, state: usize) -> bool {
@@ -72,6 +84,16 @@ mod tests {
         assert!(
             !Interruptions::default().count_interruption(&end(Some(Interruption::GuestOutOfMemory))).unwrap()
         );
+    }
+
+    #[test]
+    fn reports_of_a_guest_that_lost_a_process_are_not_believed_and_of_one_that_was_killed_are() {
+        let mut seen = Interruptions::default();
+        let lost = end(Some(Interruption::GuestProcess(9)));
+        assert!(!seen.count_spoiled(&end(Some(Interruption::Signal(9)))).unwrap());
+        assert!(seen.count_spoiled(&lost).unwrap() && seen.count_spoiled(&lost).unwrap());
+        let error = seen.count_spoiled(&lost).unwrap_err().to_string();
+        assert!(error.contains("a process of its guest got signal 9 three times: r"), "{error}");
     }
 
     #[test]

@@ -117,6 +117,9 @@ impl PowerCutting<'_> {
             if end.status == Status::Failed && self.is_time_up() {
                 return Ok(Vec::new());
             }
+            if interruptions.count_spoiled(&end)? {
+                continue;
+            }
             if !in_order {
                 return Err(to_fault_error("a guest did not tell of each state"));
             }

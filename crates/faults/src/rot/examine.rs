@@ -82,14 +82,20 @@ impl PowerCutting<'_> {
                 _ => {}
             };
             let end = self.choice.lab.run_trial(&spec, &attachments, guest, &mut watch)?;
+            // Blocks that a guest reported before it was stopped count; the rest of its batch is left.
+            let is_stopped = end.status == Status::Failed && self.is_time_up();
+            if interruptions.count_spoiled(&end)? {
+                if is_stopped {
+                    return Ok(findings);
+                }
+                continue;
+            }
             // A guest numbers its states from 0, and reports each of them.
             let in_order = reported.len() <= states.len()
                 && (0..).zip(&reported).all(|(number, finding)| finding.state == number.to_string());
             if !in_order {
                 return Err(to_fault_error("a guest did not tell of each block"));
             }
-            // Blocks that a guest reported before it was stopped count; the rest of its batch is left.
-            let is_stopped = end.status == Status::Failed && self.is_time_up();
             let examined_here = reported.len();
             let mut reported = reported.into_iter();
             match reported.next() {

@@ -37,7 +37,10 @@ pub(super) fn add_backend_reports(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
-                interrupted: Some(error.as_interruption()),
+                interrupted: end
+                    .interrupted
+                    .filter(|interruption| interruption.spoils_reports())
+                    .or(Some(error.as_interruption())),
                 unheard: end.unheard || at.is_none() && matches!(error, ServingError::Killed { .. }),
                 ..fail_trial(&end, Reason::plain(format!("the device's process: {error}")))
             });

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use fsverdict_linux::host::foreign::neutralise;
 
+use super::stub_messages::signal_from_outside;
+
 /// How many of the last lines go into the reason of a failed trial.
 const LAST_LINES: usize = 12;
 /// Marks the line in which a kernel states why it panics.
@@ -37,6 +39,8 @@ struct ConsoleTail {
     out_of_memory: bool,
     /// Whether the guest's first process reported why it ended without a result.
     explained: bool,
+    /// The signal that a process of the guest's kernel got from outside, in any step.
+    stub_signal: Option<i32>,
     last: VecDeque<String>,
 }
 
@@ -58,6 +62,7 @@ impl Console {
                     kept.panic = Some(text.clone());
                 }
                 kept.explained |= text.contains(FIRST_PROCESS);
+                kept.stub_signal = kept.stub_signal.or_else(|| signal_from_outside(&text));
                 kept.out_of_memory |= OUT_OF_MEMORY.iter().any(|words| text.contains(words));
                 if kept.last.len() == LAST_LINES {
                     kept.last.pop_front();
@@ -75,6 +80,17 @@ impl Console {
         if let Ok(mut kept) = self.kept.lock() {
             kept.last.clear();
         }
+    }
+
+    /// The signal that a process of the guest's kernel got from outside, as far as the kernel has reported one by now.
+    pub(super) fn stub_signal_so_far(&self) -> Option<i32> {
+        self.kept.lock().ok().and_then(|kept| kept.stub_signal)
+    }
+
+    /// The same; complete once the console has ended.
+    pub(super) fn stub_signal(&self) -> Option<i32> {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.stub_signal_so_far()
     }
 
     /// Whether the kernel panicked; complete once the console has ended.
@@ -131,6 +147,20 @@ mod tests {
     use std::io::Write;
 
     use super::Console;
+
+    #[test]
+    fn a_stub_that_was_killed_is_known_at_once_and_in_every_later_step() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let console = Console::read_in_background(reader);
+        assert_eq!(console.stub_signal_so_far(), None);
+        writer.write_all(b"userspace - PTRACE_GETREGS failed, errno = 3\n").unwrap();
+        while console.stub_signal_so_far().is_none() {
+            std::thread::yield_now();
+        }
+        console.clear_for_step();
+        drop(writer);
+        assert_eq!(console.stub_signal(), Some(9));
+    }
 
     #[test]
     fn what_was_said_before_the_step_is_no_cause_and_a_panic_is() {

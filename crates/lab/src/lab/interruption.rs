@@ -17,6 +17,8 @@ pub const ATTEMPTS: usize = 3;
 pub enum Interruption {
     /// One of its processes was killed by a signal that no program sends to itself.
     Signal(i32),
+    /// A process of the guest's kernel got this signal from outside. What the guest has reported may be a consequence.
+    GuestProcess(i32),
     /// This machine, or the control group of the run, ran out of memory, and the kernel killed a process for it.
     OutOfMemory,
     /// The guest ran out of the memory that the plan gives it: filesystem, workload and memory do not fit together.
@@ -35,12 +37,21 @@ impl Interruption {
     pub fn can_pass(self) -> bool {
         self != Interruption::GuestOutOfMemory
     }
+
+    /// Whether what the trial has reported until then may be a consequence of it. The guest goes on for a moment without
+    /// the process that was killed: a checker that ended by it, for example, has not found the filesystem in order.
+    pub fn spoils_reports(self) -> bool {
+        matches!(self, Interruption::GuestProcess(_))
+    }
 }
 
 impl fmt::Display for Interruption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Interruption::Signal(signal) => write!(formatter, "killed by signal {signal}"),
+            Interruption::GuestProcess(signal) => {
+                write!(formatter, "a process of its guest got signal {signal}")
+            }
             Interruption::OutOfMemory => formatter.write_str("killed by signal 9 because memory ran out"),
             Interruption::GuestOutOfMemory => formatter.write_str("its guest ran out of memory"),
             Interruption::Debugger => formatter.write_str("held by a debugger"),
@@ -89,6 +100,12 @@ mod tests {
         let killed = Interruption::Signal(9);
         assert_eq!(describe_interruptions(&[killed; 3]), "killed by signal 9 three times");
         assert_eq!(describe_interruptions(&[killed; 2]), "killed by signal 9 twice");
+        let stub = Interruption::GuestProcess(9);
+        assert_eq!(
+            describe_interruptions(&[stub, killed]),
+            "ended from outside twice (a process of its guest got signal 9; killed by signal 9)"
+        );
+        assert!(stub.spoils_reports() && !killed.spoils_reports());
         assert_eq!(describe_interruptions(&[Interruption::GuestOutOfMemory]), "its guest ran out of memory");
         assert_eq!(
             describe_interruptions(&[killed, Interruption::Signal(15), killed]),

@@ -33,6 +33,7 @@ mod processors;
 mod running_trial;
 mod scheduler_obstacle;
 mod stop_watcher;
+mod stub_messages;
 mod time_limit;
 mod trace_file;
 mod traced;

@@ -151,6 +151,12 @@ impl<'a> RunningTrial<'a> {
                     }
                 }
             }
+            // Without this process the guest may end, go on, or wait or spin until its time is up, and its clock with it.
+            // No other sign is needed, and none would do: an honest guest may compute for as long.
+            if self.console.stub_signal_so_far().is_some() {
+                self.is_late = true;
+                break;
+            }
         }
     }
 
@@ -250,6 +256,7 @@ impl<'a> RunningTrial<'a> {
     fn outside_causes(&self, end: &ProcessEnd, has_failed: bool) -> OutsideCauses {
         let natively = self.stops.natively;
         OutsideCauses {
+            stub_signal: self.console.stub_signal().filter(|_| !natively),
             // A process that still ran at the timeout, or after its result, was killed here.
             trial_signal: exit_signal(end.status)
                 .or(self.supervisor.dead_helper)
@@ -278,6 +285,12 @@ impl<'a> RunningTrial<'a> {
         end: &ProcessEnd,
         interrupted: Option<Interruption>,
     ) -> (Status, String, String) {
+        if let Some(Interruption::GuestProcess(signal)) = interrupted {
+            let at = at_step(self.spec, &self.step);
+            let reason =
+                format!("a process of the guest's kernel got signal {signal} from outside; it was {at}");
+            return (Status::Failed, self.console.append_to_reason(&reason), String::new());
+        }
         match (&self.reported, self.killed_programs.describe_kill()) {
             (Some((Status::Failed, reason, hint)), Some(kill)) => {
                 (Status::Failed, format!("a program of the trial {kill}: {reason}"), hint.clone())

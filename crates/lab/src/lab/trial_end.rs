@@ -70,6 +70,8 @@ pub(super) struct OutsideCauses {
     pub(super) trial_signal: Option<i32>,
     /// The signal from outside that ended a program of a trial that failed.
     pub(super) program_signal: Option<i32>,
+    /// The signal that a process of the guest's kernel got.
+    pub(super) stub_signal: Option<i32>,
     /// Whether a debugger held the trial.
     pub(super) held: bool,
     /// Whether the guest ended during its work without a panic or a report.
@@ -88,6 +90,10 @@ impl OutsideCauses {
     /// crash because of its filesystem.
     pub(super) fn as_interruption(self) -> Option<Interruption> {
         const KILL: i32 = 9;
+        // First, because it makes the trial's reports doubtful, however it ended.
+        if let Some(signal) = self.stub_signal {
+            return Some(Interruption::GuestProcess(signal));
+        }
         let of_trial = self.trial_signal.filter(|signal| FROM_OUTSIDE.contains(signal));
         let interruption = match (self.held, of_trial, self.program_signal) {
             (true, ..) => Some(Interruption::Debugger),
@@ -179,6 +185,14 @@ mod tests {
             ),
             (OutsideCauses { guest_ended: true, ..guest }, Some(Interruption::GuestEnded)),
             (OutsideCauses { held: true, ..native }, Some(Interruption::Debugger)),
+            (
+                OutsideCauses { stub_signal: Some(9), failed: false, ..guest },
+                Some(Interruption::GuestProcess(9)),
+            ),
+            (
+                OutsideCauses { stub_signal: Some(9), trial_signal: Some(15), oom_kill: true, ..guest },
+                Some(Interruption::GuestProcess(9)),
+            ),
         ] {
             assert_eq!(end.as_interruption(), expected, "{end:?}");
         }

@@ -22,10 +22,11 @@ const fn new_process(
 const NATIVE: &[&str] = &["native"];
 const GUESTS: &[&str] = &["uml", "vm"];
 const UML: &[&str] = &["uml"];
+const UML_AND_MODELLED: &[&str] = &["uml", "simulated"];
 const MODELLED: &[&str] = &["simulated"];
 
 /// Every process that a trial has.
-pub const TRIAL_PROCESSES: [TrialProcess; 19] = [
+pub const TRIAL_PROCESSES: [TrialProcess; 20] = [
     new_process("supervisor of the agent", NATIVE, "its exit status (lab/drive)"),
     new_process("agent", NATIVE, "the exit status of its supervisor (lab/drive)"),
     new_process("supervisor of a phase", NATIVE, "the record of the phase's command"),
@@ -46,6 +47,11 @@ pub const TRIAL_PROCESSES: [TrialProcess; 19] = [
         "I/O process of a guest kernel",
         UML,
         "its remains, which its kernel does not reap (lab/first_process)",
+    ),
+    new_process(
+        "stub of a guest kernel",
+        UML_AND_MODELLED,
+        "what its kernel prints (lab/stub_messages), or its remains (lab/first_process)",
     ),
     new_process("supervisor of a device process", MODELLED, "its exit status (lab/backend)"),
     new_process("device process", MODELLED, "the exit status of its supervisor (lab/backend)"),
