@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, not_run};
+use crate::common::{PROGRAM, Place, not_run};
 
 const PLAN: &str = r#"
 title         = "Saved files"
@@ -205,4 +205,96 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
     let arguments = ["crash", "run", "ext4+md:raid1", "700-none", "--image", image.to_str().unwrap()];
     place.fsverdict(&arguments).exits(0).shows(&["state.img.device-2", "the devices of", "notes/"]);
     place.is_left_clean();
+}
+
+/// The filesystem-independent options of mount(8), of which it deals with many itself and passes them to no kernel. Left out are
+/// `remount`, which needs a mount; `ro`, with which no trial writes; and those of SELinux.
+const MOUNT_OPTIONS: [&str; 43] = [
+    "async",
+    "atime",
+    "auto",
+    "comment=text",
+    "defaults",
+    "dev",
+    "diratime",
+    "dirsync",
+    "group",
+    "iversion",
+    "lazytime",
+    "loud",
+    "mand",
+    "_netdev",
+    "noatime",
+    "noauto",
+    "nodev",
+    "nodiratime",
+    "noexec",
+    "nofail",
+    "noiversion",
+    "nolazytime",
+    "nomand",
+    "norelatime",
+    "nostrictatime",
+    "nosuid",
+    "nosymfollow",
+    "nouser",
+    "owner",
+    "relatime",
+    "rw",
+    "silent",
+    "strictatime",
+    "suid",
+    "sync",
+    "user",
+    "users",
+    "X-mount.mkdir",
+    "X-mount.mode=755",
+    "x-systemd.automount",
+    "x-gvfs-hide",
+    "X-any.thing=1",
+    "exec",
+];
+
+/// Trials are mounted by mount(8), and states were by mount(2), which refuses such options: each state was unmountable.
+#[test]
+fn uml_options_that_mount_itself_deals_with_leave_no_state_unmountable() {
+    let asked = "{ power_cuts = 24 }";
+    assert!(PLAN.contains(asked));
+    let head = PLAN.split("[[candidate]]").next().unwrap().replace(asked, "{ power_cuts = 8, rot = 8 }");
+    let candidate = |name: &str, filesystem: &str, options: &str| {
+        format!("[[candidate]]\nname = \"{name}\"\nfilesystem = \"{filesystem}\"\nmount = \"{options}\"\n")
+    };
+    let plan = head
+        + &candidate("all", "ext4", &MOUNT_OPTIONS.join(","))
+        + &candidate("usual", "btrfs", "defaults,nofail,x-systemd.automount,user,exec,compress=zstd");
+    let place = Place::new();
+    place.run(&plan, &["--blocks", "1"]).says(&["power cuts: all: 8 states", "power cuts: usual: 8 states"]);
+    let report = place.report();
+    for cuts in report["power_cuts"].as_array().unwrap() {
+        assert_eq!(outcome(cuts, "unharmed") + outcome(cuts, "replayed"), 8, "{cuts}");
+    }
+    for rot in report["rot"].as_array().unwrap() {
+        assert!(rot["outcomes"]["unmountable"].is_null(), "{rot}");
+    }
+    place.is_left_clean();
+}
+
+/// Messages of a kernel about a replay are left out if there are too many, and each guest was given more states the fewer
+/// processors there are: on one, 12 of 60 states counted as replayed, and on two 25.
+#[test]
+fn uml_what_power_cuts_find_does_not_depend_on_the_processors() {
+    let asked = "{ power_cuts = 24 }";
+    assert!(PLAN.contains(asked));
+    let head = PLAN.split("[[candidate]]").next().unwrap().replace(asked, "{ power_cuts = 40 }");
+    let plan = head + "[[candidate]]\nfilesystem = \"btrfs\"\n";
+    let place = Place::new();
+    place.run(&plan, &["--blocks", "1"]).exits(0);
+    let all = place.report()["power_cuts"].clone();
+    // All but those that were cut before the log tree was written, or after it was dropped.
+    assert!(outcome(&all[0], "replayed") > 30, "{all}");
+    let alone = Place::new();
+    let path = alone.plan("plan", &plan);
+    let run = ["run", path.as_str(), "--out", "run", "--blocks", "1", "--set", "protocol.disturbed=false"];
+    alone.any("taskset", &[&["-c", "0", PROGRAM], &run[..]].concat()).exits(0);
+    assert_eq!(alone.report()["power_cuts"], all);
 }
