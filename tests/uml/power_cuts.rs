@@ -207,53 +207,9 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
     place.is_left_clean();
 }
 
-/// The filesystem-independent options of mount(8), of which it deals with many itself and passes them to no kernel. Left out are
-/// `remount`, which needs a mount; `ro`, with which no trial writes; and those of SELinux.
-const MOUNT_OPTIONS: [&str; 43] = [
-    "async",
-    "atime",
-    "auto",
-    "comment=text",
-    "defaults",
-    "dev",
-    "diratime",
-    "dirsync",
-    "group",
-    "iversion",
-    "lazytime",
-    "loud",
-    "mand",
-    "_netdev",
-    "noatime",
-    "noauto",
-    "nodev",
-    "nodiratime",
-    "noexec",
-    "nofail",
-    "noiversion",
-    "nolazytime",
-    "nomand",
-    "norelatime",
-    "nostrictatime",
-    "nosuid",
-    "nosymfollow",
-    "nouser",
-    "owner",
-    "relatime",
-    "rw",
-    "silent",
-    "strictatime",
-    "suid",
-    "sync",
-    "user",
-    "users",
-    "X-mount.mkdir",
-    "X-mount.mode=755",
-    "x-systemd.automount",
-    "x-gvfs-hide",
-    "X-any.thing=1",
-    "exec",
-];
+/// Options of mount(8) that it deals with itself, or that are flags of the system call: with any of these, that refuses the text.
+const MOUNT_OPTIONS: &str = "defaults,nofail,auto,user,exec,suid,dev,group,owner,_netdev,comment=text,iversion,noiversion,\
+    silent,loud,mand,nostrictatime,norelatime,nouser,X-mount.mkdir,X-mount.mode=755,X-any.thing=1,x-systemd.automount";
 
 /// Trials are mounted by mount(8), and states were by mount(2), which refuses such options: each state was unmountable.
 #[test]
@@ -265,7 +221,7 @@ fn uml_options_that_mount_itself_deals_with_leave_no_state_unmountable() {
         format!("[[candidate]]\nname = \"{name}\"\nfilesystem = \"{filesystem}\"\nmount = \"{options}\"\n")
     };
     let plan = head
-        + &candidate("all", "ext4", &MOUNT_OPTIONS.join(","))
+        + &candidate("all", "ext4", MOUNT_OPTIONS)
         + &candidate("usual", "btrfs", "defaults,nofail,x-systemd.automount,user,exec,compress=zstd");
     let place = Place::new();
     place.run(&plan, &["--blocks", "1"]).says(&["power cuts: all: 8 states", "power cuts: usual: 8 states"]);

@@ -180,3 +180,32 @@ fn finding_of_death(state: CutName, end: &TrialEnd) -> StateFinding {
         ages: LossAges::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
+    use fsverdict_judgement::plan::Candidate;
+
+    use super::require_undamaged;
+
+    #[test]
+    fn an_undamaged_device_that_is_not_mounted_is_not_held_against_a_candidate() {
+        let finding = |outcome| StateFinding {
+            state: "0".to_owned(),
+            outcome,
+            broken: Vec::new(),
+            seen: "mount failed: Unknown parameter 'nofail'".to_owned(),
+            back_s: 0.0,
+            ages: LossAges::default(),
+        };
+        let candidate = Candidate::with_defaults("ext4");
+        for outcome in [CutOutcome::Unharmed, CutOutcome::Replayed, CutOutcome::SilentLoss] {
+            require_undamaged(&candidate, &finding(outcome)).unwrap();
+        }
+        for outcome in [CutOutcome::Unmountable, CutOutcome::Repaired] {
+            let error = require_undamaged(&candidate, &finding(outcome)).unwrap_err().to_string();
+            assert!(error.contains("of ext4 is not as it should be without any power cut"), "{error}");
+            assert!(error.contains("'nofail'"), "{error}");
+        }
+    }
+}

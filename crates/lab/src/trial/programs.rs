@@ -7,6 +7,8 @@ use fsverdict_stack::filesystem::{
     ApartDevice, Cleaner, Filesystem, MountOptions, PoolPrograms, SnapshotPlace,
 };
 
+/// Where the filesystem under test is mounted, below the agent's own tmpfs.
+pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
 /// The file with the key of an encrypted pool.
 pub(super) const POOL_KEY: &str = "/tmp/fsverdict/pool-key";
 
@@ -165,6 +167,12 @@ impl Programs<'_> {
         }
     }
 
+    /// The command line that mounts the filesystem in a state of its devices: that of the trial, at the mount point itself,
+    /// whatever lay above the filesystem.
+    pub(super) fn state_mount_argv(&self, names: &TrialNames) -> Option<Vec<String>> {
+        self.argv_for(Line::Mount, &TrialNames { mount: MOUNT, ..names.clone() })
+    }
+
     /// The command lines that make the snapshot of this name, give it up, send it (all of it, or what changed since
     /// `base`) or receive it; none where nothing can.
     pub(super) fn snapshot_commands(
@@ -244,7 +252,7 @@ impl Programs<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, NamedTop, Programs, TrialNames};
+    use super::{Line, MOUNT, NamedTop, Programs, TrialNames};
     use fsverdict_judgement::plan::Candidate;
     use fsverdict_stack::filesystem::find_filesystem;
 
@@ -285,5 +293,92 @@ mod tests {
         let once =
             |mkfs: &str| command_line("bcachefs", mkfs, Line::Mkfs, false).matches("--no_passphrase").count();
         assert_eq!([once("--encrypted"), once("--encrypted --no_passphrase"), once("")], [1, 1, 0]);
+    }
+
+    /// The options of mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS (util-linux 2.38), with a value where they take one.
+    const OPTIONS_OF_MOUNT: [&str; 53] = [
+        "async",
+        "atime",
+        "noatime",
+        "auto",
+        "noauto",
+        "comment=text",
+        "context=c",
+        "fscontext=c",
+        "defcontext=c",
+        "rootcontext=c",
+        "defaults",
+        "dev",
+        "nodev",
+        "diratime",
+        "nodiratime",
+        "dirsync",
+        "exec",
+        "noexec",
+        "group",
+        "iversion",
+        "noiversion",
+        "mand",
+        "nomand",
+        "_netdev",
+        "nofail",
+        "relatime",
+        "norelatime",
+        "strictatime",
+        "nostrictatime",
+        "lazytime",
+        "nolazytime",
+        "suid",
+        "nosuid",
+        "silent",
+        "loud",
+        "owner",
+        "remount",
+        "ro",
+        "rw",
+        "sync",
+        "user",
+        "nouser",
+        "users",
+        "X-any.thing=1",
+        "x-systemd.automount",
+        "x-gvfs-hide",
+        "X-mount.auto-fstypes=ext4",
+        "X-mount.mkdir",
+        "X-mount.subdir=d",
+        "X-mount.owner=u",
+        "X-mount.group=g",
+        "X-mount.mode=755",
+        "nosymfollow",
+    ];
+
+    /// States were mounted by the system call alone, which refuses what only mount(8) knows: all of them were unmountable.
+    #[test]
+    fn states_are_mounted_by_the_line_of_the_trial_with_every_option_of_mount() {
+        for filesystem in ["ext4", "xfs", "btrfs", "bcachefs"] {
+            for option in OPTIONS_OF_MOUNT {
+                let candidate =
+                    Candidate { mount: vec![option.to_owned()], ..Candidate::with_defaults(filesystem) };
+                let names = TrialNames {
+                    tops: vec![NamedTop { device: 1, apart: false, path: "/dev/vda".into() }],
+                    names_pool: None,
+                    degraded: false,
+                    sealed: false,
+                    mount: MOUNT,
+                };
+                let programs =
+                    Programs { candidate: &candidate, filesystem: find_filesystem(filesystem).unwrap() };
+                let of_state = programs.state_mount_argv(&names).unwrap();
+                assert_eq!(Some(&of_state), programs.argv_for(Line::Mount, &names).as_ref());
+                let given = of_state.iter().skip_while(|word| *word != "-o").nth(1).unwrap();
+                assert!(
+                    of_state[0] == "mount" && given.split(',').any(|word| word == option),
+                    "{of_state:?}"
+                );
+                // Where another filesystem lay above it, it is mounted at the same place as without.
+                let below = TrialNames { mount: "/below", ..names };
+                assert_eq!(programs.state_mount_argv(&below).unwrap(), of_state);
+            }
+        }
     }
 }

@@ -36,6 +36,7 @@ use super::arrangement::Arrangement;
 use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::layers::OpenLayers;
+pub(super) use super::programs::MOUNT;
 use super::programs::{Line, Programs, TrialNames};
 use super::sink::Sink;
 use super::tools::{EMPTY, Tools, Trade};
@@ -43,8 +44,6 @@ use above::ShownAbove;
 use array::WorkBeside;
 use host_mapper::HostMapper;
 
-/// Where the filesystem under test is mounted, below the agent's own tmpfs.
-pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
 /// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 

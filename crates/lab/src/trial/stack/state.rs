@@ -8,7 +8,7 @@ use fsverdict_linux::host::kernel_log::LogLine;
 use fsverdict_linux::host::mounts;
 use fsverdict_stack::filesystem::FsckStatus;
 
-use super::super::programs::{Line, TrialNames};
+use super::super::programs::Line;
 use super::{MOUNT, Stack, Trade, trade_of};
 use crate::trial::error::TrialError;
 
@@ -21,8 +21,7 @@ impl Stack<'_> {
         if let Some(reason) = self.import_pool_state()? {
             return Ok(Some(reason));
         }
-        let names = TrialNames { mount: MOUNT, ..self.trial_names() };
-        let argv = self.programs.argv_for(Line::Mount, &names).unwrap_or_default();
+        let argv = self.programs.state_mount_argv(&self.trial_names()).unwrap_or_default();
         let refused = self.mount_by(argv)?;
         if refused.is_some() {
             self.export_pool_state()?;
