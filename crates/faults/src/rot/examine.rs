@@ -41,7 +41,10 @@ impl PowerCutting<'_> {
             }
             Ok(is_excluded)
         })?;
-        findings.into_inner().map_err(|_| to_fault_error("a thread was lost"))
+        let mut findings = findings.into_inner().map_err(|_| to_fault_error("a thread was lost"))?;
+        // In the order of the blocks, whichever guest was the first to end.
+        findings.sort_by_key(|placed| placed.finding.state.parse::<RottenBlock>().ok());
+        Ok(findings)
     }
 
     /// Examines these blocks in one guest, and in another one after each block that a guest does not survive. Each guest first
