@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use fsverdict_text::value::{filled_text, text};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlValue};
-use regex_lite::RegexBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::limits::OWN_METRICS;
+use super::number_pattern::NumberPattern;
 use super::unit::{Better, Unit, unit_written};
 
 pub(super) const OWN_METRIC: &[&str] = &["match", "json", "unit", "better"];
 
-/// The maximum size of a pattern in bytes, both compiled and as text.
-const PATTERN_SIZE: usize = 1 << 20;
-const PATTERN_TEXT: usize = 1000;
+/// The maximum length of a pointer in bytes.
+const POINTER_TEXT: usize = 1000;
 
 /// A number in the output of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,28 +44,6 @@ impl OwnMetric {
     /// Converts a printed number to [that unit](Self::kept_in).
     pub fn to_kept_unit(&self, printed: f64) -> f64 {
         printed * unit_written(&self.unit).map_or(1.0, |written| written.factor)
-    }
-}
-
-/// The pattern as it is searched for: `^` and `$` are of lines.
-///
-/// # Errors
-/// If the pattern is invalid, or does not have exactly one group.
-pub fn number_pattern(pattern: &str) -> Result<regex_lite::Regex, Reason> {
-    let example = "for example: match = 'tps = ([-+0-9.,eE]+)'";
-    if pattern.len() > PATTERN_TEXT {
-        return Err(Reason::new(format!("the pattern is longer than {PATTERN_TEXT} bytes"), example));
-    }
-    let compiled = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_SIZE).build();
-    let compiled = compiled.map_err(|error| {
-        Reason::new(format!("`{pattern}` is no pattern (a regular expression): {error}"), example)
-    })?;
-    match compiled.captures_len() - 1 {
-        1 => Ok(compiled),
-        groups => Err(Reason::new(
-            format!("`{pattern}` has {groups} groups, and one is wanted: around the number"),
-            "write ( ) around the number, and (?: ) where a group is not the number's",
-        )),
     }
 }
 
@@ -119,11 +96,11 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
     let section = Section::new("[phase.metric.NAME]", node, OWN_METRIC, problems)?;
     let pattern = section.get("match", |node| {
         let pattern = filled_text(node)?;
-        number_pattern(&pattern).map(|_| pattern)
+        NumberPattern::compile(&pattern).map(|_| pattern)
     });
     let pointer = section.get("json", |node| {
         let pointer = filled_text(node)?;
-        match pointer.starts_with('/') && pointer.len() <= PATTERN_TEXT {
+        match pointer.starts_with('/') && pointer.len() <= POINTER_TEXT {
             true => Ok(pointer),
             false => Err(Reason::new(
                 format!("`{pointer}` is no JSON pointer"),
@@ -152,25 +129,4 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
         _ => pattern.map(NumberSource::Match).or(pointer.map(NumberSource::Json)),
     };
     Some(OwnMetric { found: found?, unit: unit?, better: better? })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number_pattern;
-
-    #[test]
-    fn a_pattern_has_one_group_and_is_bounded() {
-        assert!(number_pattern("^tps = ([0-9.]+)").unwrap().is_match("x\ntps = 12.5 (with)"));
-        for (wrong, why) in [
-            ("tps = [0-9.]+", "0 groups"),
-            ("(a)(b)", "2 groups"),
-            ("(", "no pattern"),
-            (&"a".repeat(2000), "longer than"),
-            ("(a{1000}{1000}{1000})", "no pattern"),
-        ] {
-            let error = number_pattern(wrong).unwrap_err();
-            assert!(error.what.contains(why), "{}", error.what);
-            assert!(error.what.len() < 1500);
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
+use super::preconditions::LeftByPhases;
 use super::read_age::{read_age, read_remake};
 use super::read_dataset::Datasets;
 use super::read_manner::{read_changed, read_pace, read_repeat, read_sequences, read_state, read_to};
@@ -82,8 +83,14 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     if problems.record_error(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
         return phases;
     }
+    let mut left = LeftByPhases::new(top.entry("service").is_some());
     for node in nodes {
-        let Some(phase) = read_phase(node, &phases.list, datasets, vocabulary, problems) else { continue };
+        let Some(phase) = read_phase(node, &phases.list, datasets, vocabulary, problems) else {
+            left.pass_unknown();
+            continue;
+        };
+        let dataset = phase.dataset.as_ref().and_then(|name| datasets.get(name)?.as_ref());
+        left.pass(&phase, node, dataset, problems);
         if let (true, TomlValue::Table(table)) = (phase.network, &node.value) {
             let at = table.get("network").map(|entry| entry.key_at);
             phases.network_at = phases.network_at.or(at);

@@ -2,7 +2,7 @@
 //! benchmark that prints nothing must not look like a fast one.
 
 use fsverdict_judgement::journal::Measurement;
-use fsverdict_judgement::plan::{NumberSource, OwnMetric, is_printed_unit, number_pattern};
+use fsverdict_judgement::plan::{NumberPattern, NumberSource, OwnMetric, is_printed_unit};
 use fsverdict_text::Reason;
 
 use super::json::{BrokenJson, last_document};
@@ -69,12 +69,9 @@ pub fn read_own_metric(
 }
 
 fn match_pattern(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
-    let compiled = number_pattern(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
-    let last = |text: &str| {
-        let capture = compiled.captures_iter(text).last()?.get(1)?;
-        Some((capture.start(), capture.end()))
-    };
-    let (begin, end) = last(printed.stdout).ok_or_else(|| match last(printed.stderr) {
+    let compiled =
+        NumberPattern::compile(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
+    let number = compiled.find_last(printed.stdout).ok_or_else(|| match compiled.find_last(printed.stderr) {
         Some(_) => Unread::new(
             format!(
                 "nothing on its standard output matches `{pattern}`, but something on its standard error does"
@@ -89,8 +86,8 @@ fn match_pattern(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Res
     kept_of(
         &NumberPlace {
             text: printed.stdout,
-            begin,
-            end,
+            begin: number.start,
+            end: number.end,
             separated_before: pattern.contains(",(") || pattern.contains(":("),
             separated_behind: pattern.contains("),") || pattern.contains("):"),
         },
