@@ -39,6 +39,8 @@ enum Hostile {
     Plan(fn() -> Vec<u8>),
     /// Its journal.
     Journal(fn() -> Vec<u8>),
+    /// A plan with the journal that belongs to it.
+    Run(fn() -> (Vec<u8>, Vec<u8>)),
     /// A plan as its author writes it.
     Toml(fn() -> String),
     /// The trace of a modelled device.
@@ -51,7 +53,7 @@ impl Hostile {
     const fn kind(&self) -> Kind {
         match self {
             Hostile::Plan(_) => Kind::Plan,
-            Hostile::Journal(_) => Kind::Journal,
+            Hostile::Journal(_) | Hostile::Run(_) => Kind::Journal,
             Hostile::Toml(_) => Kind::Toml,
             Hostile::Trace(_) => Kind::Trace,
             Hostile::Calls(_) => Kind::Calls,
@@ -103,6 +105,7 @@ const ENTRY_POINTS: &[EntryPoint] = &[
         reads: &[Kind::Plan, Kind::Journal],
         words: &["compare", "BUNDLE", "DEMO"],
     },
+    EntryPoint { name: "state of a run", reads: &[Kind::Journal], words: &["status", "RUN"] },
     EntryPoint { name: "plan of a folder", reads: &[Kind::Plan], words: &["show", "RUN"] },
     EntryPoint {
         name: "making a bundle",
@@ -139,6 +142,17 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "as many candidates as there may be",
         Hostile::Plan(|| changed(|plan| repeat(&mut plan["candidates"], 1000, |at| Some(format!("c{at}"))))),
+    ),
+    (
+        "as many candidates as there may be, each tried in five blocks",
+        Hostile::Run(|| candidates_in_blocks(1000, 5)),
+    ),
+    (
+        "candidates in blocks of which no two have the same",
+        Hostile::Run(|| {
+            let subsets = (1..=1000_u32).map(|set| (0..12).filter(|at| (set * 4) >> at & 1 == 1).collect());
+            run_of_blocks(12, subsets.collect())
+        }),
     ),
     (
         "long names",
@@ -586,6 +600,40 @@ fn block(
     [vec![begun], trial(number, candidate, phases, metrics), vec![ended]].concat().into_iter()
 }
 
+/// A run of so many candidates, all of which were in each of so many blocks.
+fn candidates_in_blocks(candidates: usize, blocks: usize) -> (Vec<u8>, Vec<u8>) {
+    run_of_blocks(candidates, vec![(0..candidates).collect(); blocks])
+}
+
+/// A run of so many candidates, of which each block has some, with measured numbers that differ.
+fn run_of_blocks(candidates: usize, blocks: Vec<Vec<usize>>) -> (Vec<u8>, Vec<u8>) {
+    let plan = changed(|plan| repeat(&mut plan["candidates"], candidates, |at| Some(format!("c{at}"))));
+    let phases: Vec<String> = serde_json::from_slice::<Value>(&plan).unwrap()["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|phase| phase["name"].as_str().unwrap().to_owned())
+        .collect();
+    let of_block = |(number, members): (u32, Vec<usize>)| {
+        let order: Vec<String> = members.iter().map(|at| format!("c{at}")).collect();
+        let begun = json!({ "event": "block_started", "block": number, "attempt": 1, "order": order });
+        let ended = json!({ "event": "block_finished", "block": number, "attempt": 1 });
+        let trials = members.into_iter().flat_map(|at| {
+            let mut events = trial(number, &format!("c{at}"), &phases, &["durable", "cpu", "device_written"]);
+            for (place, event) in events.iter_mut().enumerate() {
+                for measured in event["measurements"].as_array_mut().into_iter().flatten() {
+                    // Noise without a pattern, so that no two candidates are alike.
+                    let noise = (at * 7919 + number as usize * 104_729 + place * 31) % 1009;
+                    measured["value"] = json!(1.0 + at as f64 / 100.0 + noise as f64 / 5000.0);
+                }
+            }
+            events
+        });
+        std::iter::once(begun).chain(trials).chain([ended]).collect::<Vec<Value>>()
+    };
+    (plan, journal((1..).zip(blocks).flat_map(of_block)))
+}
+
 fn with_observation(mut observation: Value) -> impl Iterator<Item = Value> {
     let mut events: Vec<Value> = block(1, "ext4", &[""; 0], &[""; 0]).collect();
     observation["trial"] = json!({ "block": 1, "candidate": "ext4", "attempt": 1 });
@@ -628,6 +676,11 @@ fn lay_out(place: &Path, hostile: &Hostile) -> usize {
             let journal = make();
             run(PLAN.as_bytes(), &journal);
             PLAN.len() + journal.len()
+        }
+        Hostile::Run(make) => {
+            let (plan, journal) = make();
+            run(&plan, &journal);
+            plan.len() + journal.len()
         }
         Hostile::Toml(make) => {
             let toml = make();

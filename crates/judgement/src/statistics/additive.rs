@@ -6,6 +6,8 @@
 //! known sums of these variances (Rao 1970), so the model solves for the variances; the degrees of freedom of a
 //! contrast follow from them (Satterthwaite 1946, Welch 1947).
 
+use std::collections::HashMap;
+
 use libm::sqrt;
 
 use super::evidence::Evidence;
@@ -17,6 +19,12 @@ const NO_PIVOT: f64 = 1e-10;
 /// The weight, in degrees of freedom, of the median variance when it raises a smaller variance: a few trials that agree
 /// by chance may not do so again.
 const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
+
+/// The largest number of candidates that are fitted, since time grows with its cube.
+const MOST_CANDIDATES: usize = 200;
+/// The largest number of pairs of trials in different rounds for which each candidate's own variance is calculated;
+/// beyond it one variance stands for all.
+const MOST_PAIRS: usize = 50_000_000;
 
 /// A least-squares fit of log scores to candidates and blocks; a candidate need not be in every block.
 #[derive(Debug, Clone)]
@@ -56,9 +64,10 @@ impl Round {
 
 impl Additive {
     /// Fits one row per block, with one score per candidate that was in it. `None` if some candidate was never in a
-    /// block with the others, or if there are too few trials to estimate the noise.
+    /// block with the others, if there are too few trials to estimate the noise, or if there are more than
+    /// [`MOST_CANDIDATES`].
     pub fn fit(rows: &[Vec<Option<f64>>]) -> Option<Self> {
-        let candidates = rows.first().map(Vec::len).filter(|candidates| *candidates > 1)?;
+        let candidates = rows.first().map(Vec::len).filter(|count| (2..=MOST_CANDIDATES).contains(count))?;
         let blocks: Vec<Vec<(usize, f64)>> = rows
             .iter()
             .map(|row| row.iter().enumerate().filter_map(|(at, score)| Some((at, (*score)?))).collect())
@@ -95,7 +104,8 @@ impl Additive {
         }
         let rounds = group_into_rounds(&blocks);
         let common = || TrialVariance::Common(squares.iter().sum::<f64>() / degrees, degrees);
-        let noise = candidate_variances(&variance_shares(&rounds, &covariance), &squares)
+        let noise = variance_shares(&rounds, &covariance)
+            .and_then(|shares| candidate_variances(&shares, &squares))
             .map_or_else(common, TrialVariance::Each);
         (degrees >= 1.0).then_some(Self { effects, covariance, rounds, noise, blocks: blocks.len() })
     }
@@ -127,26 +137,35 @@ impl Additive {
 
 fn group_into_rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
+    let mut numbers: HashMap<Vec<usize>, usize> = HashMap::new();
     for block in blocks {
         let members: Vec<usize> = block.iter().map(|(at, _)| *at).collect();
-        match rounds.iter_mut().find(|round| round.members == members) {
-            Some(round) => round.blocks += 1.0,
-            None => rounds.push(Round { members, blocks: 1.0 }),
+        match numbers.get(&members) {
+            Some(number) => rounds[*number].blocks += 1.0,
+            None => {
+                numbers.insert(members.clone(), rounds.len());
+                rounds.push(Round { members, blocks: 1.0 });
+            }
         }
     }
     rounds
 }
 
-/// The expected share of each candidate's variance (columns) in each candidate's squared residuals (rows).
-fn variance_shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// The expected share of each candidate's variance (columns) in each candidate's squared residuals (rows); `None`
+/// where that takes too long.
+fn variance_shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    let trials: usize = rounds.iter().map(|round| round.members.len()).sum();
+    if trials.saturating_mul(trials) > MOST_PAIRS {
+        return None;
+    }
+    // The covariance is symmetric, so that the mean over columns is also that over rows.
+    let means: Vec<Vec<f64>> =
+        rounds.iter().map(|round| covariance.iter().map(|row| round.mean(|to| row[to])).collect()).collect();
     let mut shares = vec![vec![0.0; covariance.len()]; covariance.len()];
-    for one in rounds {
-        for other in rounds {
-            let middle = one.mean(|at| other.mean(|to| covariance[at][to]));
-            let to_other: Vec<f64> = covariance.iter().map(|row| other.mean(|to| row[to])).collect();
-            let to_one: Vec<f64> =
-                (0..covariance.len()).map(|to| one.mean(|at| covariance[at][to])).collect();
-            let same = if one.members == other.members { one.blocks } else { 0.0 };
+    for (number, (one, to_one)) in rounds.iter().zip(&means).enumerate() {
+        for (other_number, (other, to_other)) in rounds.iter().zip(&means).enumerate() {
+            let middle = one.mean(|at| to_other[at]);
+            let same = if number == other_number { one.blocks } else { 0.0 };
             for at in &one.members {
                 for to in &other.members {
                     let apart = -(covariance[*at][*to] - to_other[*at] - to_one[*to] + middle);
@@ -157,7 +176,7 @@ fn variance_shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
             }
         }
     }
-    shares
+    Some(shares)
 }
 
 /// Every candidate's own variance with its degrees of freedom; `None` where they cannot be told apart.

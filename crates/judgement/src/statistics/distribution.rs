@@ -4,6 +4,9 @@
 //! series follow Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; `tests/plain/oracle.rs` checks them
 //! against scipy.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
 use libm::{exp, fabs, lgamma, log, log1p};
 
 const TINY: f64 = 1e-300;
@@ -36,9 +39,26 @@ pub(super) fn fair_coin_tail(tosses: usize, heads: usize) -> f64 {
     if tails > 0.0 { incomplete_beta(tails, heads as f64 + 1.0, 0.5) } else { 1.0 }
 }
 
+/// Remembered quantiles: candidates that were in the same blocks have the same degrees of freedom.
+const REMEMBERED: usize = 16;
+
+thread_local! {
+    /// The quantiles that were calculated last on this thread, by the bits of probability and degrees.
+    static LAST_QUANTILES: RefCell<VecDeque<((u64, u64), f64)>> = const { RefCell::new(VecDeque::new()) };
+}
+
 /// The t with P(T ≤ t) = `probability` for Student's t; infinite at 0 and 1.
 pub fn student_quantile(probability: f64, degrees: f64) -> f64 {
-    quantile(probability, |t| student_tail(t, degrees))
+    let key = (probability.to_bits(), degrees.to_bits());
+    LAST_QUANTILES.with_borrow_mut(|last| {
+        if let Some((_, known)) = last.iter().find(|(known, _)| *known == key) {
+            return *known;
+        }
+        let found = quantile(probability, |t| student_tail(t, degrees));
+        last.truncate(REMEMBERED - 1);
+        last.push_front((key, found));
+        found
+    })
 }
 
 /// Inverts the upper tail of a distribution that is symmetric about 0, by bisection, which always converges.

@@ -3,6 +3,8 @@
 //! A random order that is reversed in every second block keeps these effects from favouring a candidate in the long
 //! run, but a reader must know of them.
 
+use std::collections::{BTreeMap, HashMap};
+
 use libm::{log1p, sqrt};
 
 use super::limit::Limit;
@@ -13,6 +15,9 @@ use crate::statistics::{Evidence, FEWEST};
 pub(super) const ALARM: f64 = 0.01;
 /// The fewest blocks from which the correlation of successive blocks is tested.
 const FEWEST_TO_FOLLOW: usize = 6;
+
+/// For so many candidates, the best for the goal, it is tested what they do to the trial that follows.
+const MOST_BEFORE: usize = 64;
 
 /// A trial's score minus the effects of its candidate and its block.
 struct Residual<'a> {
@@ -34,7 +39,8 @@ pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> 
     if let Some(slope) = position_effect(&residuals).filter(|slope| matters(slope, 1)) {
         limits.push(Limit::Slope(slope.ratio()));
     }
-    for rank in ranking {
+    // With many candidates, each is compared with the rest of all trials, which takes time quadratic in them.
+    for rank in ranking.iter().take(MOST_BEFORE) {
         let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
             residuals.iter().partition(|one| one.before == Some(&rank.candidate));
         let rests = |list: &[&Residual<'_>]| list.iter().map(|one| one.rest).collect::<Vec<f64>>();
@@ -51,12 +57,13 @@ pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> 
 fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
     let mut all = Vec::new();
+    let ranks: HashMap<&str, &Rank> = ranking.iter().map(|rank| (rank.candidate.as_str(), rank)).collect();
     for state in evidence.run.counted_blocks() {
         let last = state.order.len().saturating_sub(1).max(1) as f64;
         let mut block_residuals: Vec<Residual<'a>> = Vec::new();
         for (at, name) in state.order.iter().enumerate() {
             let score = evidence.trials.find_trial(state.block, name).and_then(|trial| evidence.score(trial));
-            let rank = ranking.iter().find(|rank| rank.candidate == *name);
+            let rank = ranks.get(name.as_str()).copied();
             if let Some((score, rank)) = score.zip(rank) {
                 let before = at.checked_sub(1).and_then(|at| state.order.get(at));
                 block_residuals.push(Residual {
@@ -93,12 +100,9 @@ fn position_effect(residuals: &[Residual<'_>]) -> Option<Evidence> {
 /// Whether blocks correlate with the blocks before them; then all intervals are too narrow.
 fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
     let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
-    let mut names: Vec<&str> = residuals.iter().map(|one| one.candidate).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        let rests: Vec<f64> =
-            residuals.iter().filter(|one| one.candidate == name).map(|one| one.rest).collect();
+    let mut by_candidate: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    residuals.iter().for_each(|one| by_candidate.entry(one.candidate).or_default().push(one.rest));
+    for rests in by_candidate.into_values() {
         let middle = rests.iter().sum::<f64>() / rests.len() as f64;
         products += rests.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
         squares += rests.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();

@@ -55,6 +55,10 @@ impl Tradeoff {
     }
 }
 
+/// With more candidates than this, only so many, the best for the goal, are looked at as those that may beat others;
+/// all pairs would take time quadratic in the candidates.
+const MOST_BEATERS: usize = 64;
+
 /// How a candidate compares with the others in one cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CostLead<'a> {
@@ -119,7 +123,7 @@ pub(super) fn list_tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -
 /// For each candidate, the first in the ranking that beats it: by the intervals, it is no worse by more than a tie in
 /// anything, and better by more than a tie in something. A cost that the two do not both have is left out. The flag
 /// says whether it is shown that no candidate does: each other one is worse by more than a tie in something, or nowhere
-/// better.
+/// better. With more than [`MOST_BEATERS`] candidates that is not shown of any.
 fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (evidence.objective.phases(), evidence.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
@@ -127,9 +131,9 @@ fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Opt
     let of_cost = |which| evidence.trials.rows_by_block(names, |trial| cost(trial, which));
     let goal = evidence.trials.rows_by_block(names, |trial| evidence.score(trial));
     let tables = [goal].into_iter().chain(COSTS.map(of_cost));
-    let mut beaten = vec![(None, true); names.len()];
+    let mut beaten = vec![(None, names.len() <= MOST_BEATERS); names.len()];
     let tables: Vec<_> = tables.collect();
-    for at in 0..names.len() {
+    for at in 0..names.len().min(MOST_BEATERS) {
         let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
         let (mut nowhere_better, mut worse) = (vec![true; names.len()], vec![false; names.len()]);
         for rows in &tables {
