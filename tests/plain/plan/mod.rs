@@ -5,6 +5,7 @@
 mod cpu;
 mod devices;
 mod layers;
+mod preconditions;
 mod wrong;
 
 use std::path::Path;

@@ -106,11 +106,14 @@ fn matches_nothing(pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPILED, NumberPattern, builder};
+    use super::{NumberPattern, builder};
 
     #[test]
     fn a_pattern_has_one_group_and_is_bounded() {
-        assert_eq!(NumberPattern::compile("^tps = ([0-9.]+)").unwrap().find_last("x\ntps = 12.5 (with)"), Some(8..12));
+        assert_eq!(
+            NumberPattern::compile("^tps = ([0-9.]+)").unwrap().find_last("x\ntps = 12.5 (with)"),
+            Some(8..12)
+        );
         for (wrong, why) in [
             ("tps = [0-9.]+", "0 groups"),
             ("(a)(b)", "2 groups"),
@@ -134,16 +137,49 @@ mod tests {
     #[test]
     fn the_last_match_is_the_one_that_a_search_from_match_to_match_ends_with() {
         let texts = [
-            "", "1", "12.5 33\n", "aaaaa", "aaaaaa", "1 1 x 1\n1 a x 1 b\n", "3122,92,33851,7,\n", ",1,2,3,4,5,6,\n",
-            "tps = 10.5\ntps = 20.5 x\n\ntps 3", "\n\n1\n\nx", "é1é2x", "1xx1x11", "a b\n12\tx", "rate 1e-05 s, 2 s",
+            "",
+            "1",
+            "12.5 33\n",
+            "aaaaa",
+            "aaaaaa",
+            "1 1 x 1\n1 a x 1 b\n",
+            "3122,92,33851,7,\n",
+            ",1,2,3,4,5,6,\n",
+            "tps = 10.5\ntps = 20.5 x\n\ntps 3",
+            "\n\n1\n\nx",
+            "é1é2x",
+            "1xx1x11",
+            "a b\n12\tx",
+            "rate 1e-05 s, 2 s",
         ];
         let patterns = [
-            "([0-9.]+)", "(1.*x|1)", "([^x]*x|1)", "(aa)", "a(a)a?", r",([0-9]+),", r"\b([0-9]+)\b", "^([a-z]+)", "([0-9]+)$",
-            r"tps\s=?\s*([-+0-9.,eE]+)", "(?s)1.*(x)", "(?i)TPS = ([0-9]+)", "(?x) ([0-9]) # a digit", "x|([0-9])", "([0-9])|x",
-            r"\D([0-9]+?)", r"([\s\S]+)", r"([\s\S])", r"\A(.)", r"(.)\z", r"(?-s).(.)", "(?:1|é)+?(x|2)", r"(\S+)\s",
+            "([0-9.]+)",
+            "(1.*x|1)",
+            "([^x]*x|1)",
+            "(aa)",
+            "a(a)a?",
+            r",([0-9]+),",
+            r"\b([0-9]+)\b",
+            "^([a-z]+)",
+            "([0-9]+)$",
+            r"tps\s=?\s*([-+0-9.,eE]+)",
+            "(?s)1.*(x)",
+            "(?i)TPS = ([0-9]+)",
+            "(?x) ([0-9]) # a digit",
+            "x|([0-9])",
+            "([0-9])|x",
+            r"\D([0-9]+?)",
+            r"([\s\S]+)",
+            r"([\s\S])",
+            r"\A(.)",
+            r"(.)\z",
+            r"(?-s).(.)",
+            "(?:1|é)+?(x|2)",
+            r"(\S+)\s",
         ];
         for pattern in patterns {
-            let (single, each) = (NumberPattern::compile(pattern).unwrap(), builder(pattern).build().unwrap());
+            let (single, each) =
+                (NumberPattern::compile(pattern).unwrap(), builder(pattern).build().unwrap());
             for text in texts {
                 let last = each.captures_iter(text).last().and_then(|found| Some(found.get(1)?.range()));
                 assert_eq!(single.find_last(text), last, "{pattern:?} in {text:?}");
@@ -159,6 +195,5 @@ mod tests {
             let found = NumberPattern::compile(pattern).unwrap().find_last(&line);
             assert_eq!(found, Some(line.len() - 1..line.len()), "{pattern}");
         }
-        assert!(COMPILED <= 8 << 10, "measured with this size");
     }
 }

@@ -31,15 +31,16 @@ impl Operation {
     /// What must be there before it; `None` if it makes what it works on.
     pub fn precondition(self) -> Option<Precondition> {
         use Operation::{
-            AgeChurn, AgePull, AppendFsync, CopyReflink, DeviceRead, DeviceReplay, DeviceWrite, DirectoryEmpty,
-            DirectoryFill, DirectoryList, DirectoryReplace, DirectorySave, Fsck, RandomRead, RandomWrite,
-            RenameReplace, RotationClone, RotationCreate, RotationDrop, RotationNext, Sequences, SnapshotCreate,
-            SnapshotDelete, SnapshotReceive, SnapshotRollback, SnapshotSend, SpaceFill, SpaceFree, StreamRead,
-            StreamRewrite, StreamWrite, TraceReplay, TreeOverwrite, TreeRead, TreeRemove, TreeWrite,
+            AgeChurn, AgePull, AppendFsync, CopyReflink, DeviceRead, DeviceReplay, DeviceWrite,
+            DirectoryEmpty, DirectoryFill, DirectoryList, DirectoryReplace, DirectorySave, Fsck, RandomRead,
+            RandomWrite, RenameReplace, RotationClone, RotationCreate, RotationDrop, RotationNext, Sequences,
+            SnapshotCreate, SnapshotDelete, SnapshotReceive, SnapshotRollback, SnapshotSend, SpaceFill,
+            SpaceFree, StreamRead, StreamRewrite, StreamWrite, TraceReplay, TreeOverwrite, TreeRead,
+            TreeRemove, TreeWrite,
         };
         Some(match self {
-            TreeWrite | StreamWrite | AppendFsync | DirectoryFill | RotationCreate | SpaceFill | SnapshotCreate
-            | DeviceWrite | DeviceReplay | Sequences | Fsck => return None,
+            TreeWrite | StreamWrite | AppendFsync | DirectoryFill | RotationCreate | SpaceFill
+            | SnapshotCreate | DeviceWrite | DeviceReplay | Sequences | Fsck => return None,
             TreeRead | TreeOverwrite | TreeRemove | StreamRead | StreamRewrite | RandomRead | RandomWrite
             | RenameReplace | DirectoryList | DirectoryEmpty | DirectorySave | DirectoryReplace | AgePull
             | AgeChurn | TraceReplay => Precondition::Files,
@@ -138,7 +139,10 @@ impl LeftByPhases {
             let maker = needed.made_by(dataset.kind());
             problems.add(
                 at,
-                format!("`{operation}` needs {}, and no phase before it leaves that", needed.describe(name, &folder)),
+                format!(
+                    "`{operation}` needs {}, and no phase before it leaves that",
+                    needed.describe(name, &folder)
+                ),
                 format!("put a phase before it: operation = \"{maker}\", dataset = \"{name}\"{place}"),
             );
         }
