@@ -2,6 +2,9 @@
 
 use fsverdict_judgement::journal::HIDDEN_DIGEST;
 
+/// The number of digits of a pseudonym.
+pub(super) const DIGITS: usize = 8;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HiddenKind {
     Device,
@@ -41,7 +44,7 @@ impl HiddenKind {
     }
 
     pub(super) fn format_pseudonym(self, digits: &str) -> String {
-        let short = &digits[..8];
+        let short = &digits[..DIGITS];
         match self {
             HiddenKind::Device => format!("device-{short}"),
             HiddenKind::Site => format!("site-{short}"),

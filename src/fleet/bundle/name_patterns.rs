@@ -1,6 +1,6 @@
 //! Recognises names in text: the patterns of private names, and the names that are public.
 
-use super::hidden_kind::{HIDDEN, HiddenKind};
+use super::hidden_kind::{DIGITS, HIDDEN, HiddenKind};
 
 /// System folders. Their paths reveal nothing about the owner of the machine.
 const PUBLIC: [&str; 11] =
@@ -45,8 +45,8 @@ pub(super) const PATTERNS: &str = concat!(
     r"|(?:-u|--user)[ =][^\s:]+:\S+|\bsshpass\s+-p\s*\S+|\b(?:mysql|mysqldump|mariadb)\b[^\n;|]*?\s-p\S+)",
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b|\b[A-Za-z0-9]{6}(?:-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}\b|(?i:uuid[=: ]+['\x22]?[0-9a-f]{4}-[0-9a-f]{4}\b)|\b[0-9a-fA-F]{32}\b)",
     r"|(?P<site>\b[a-z][a-z0-9+.-]*://[^\s'\x22`<>)\]]+)",
-    r"|(?P<mail>[A-Za-z0-9._%+-]+@[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9](?::[^\s'\x22`,;()]*)?)",
-    r"|(?P<user>(?i:\b(?:user|username|login|domain|workgroup)=[^\s,;'\x22)]+))",
+    r"|(?P<mail>[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[^\]\s]*\])(?::[^\s'\x22`,;()]*)?)",
+    r"|(?P<user>(?i:\b(?:user|username|login|domain|workgroup)=['\x22]?[^\s,;'\x22)]+|\b(?:uid|gid|groups)=[0-9]+\([^)\s]*\)))",
     r"|(?P<device>/dev/disk/by-[a-z]+/[^\s'\x22`,;:()]+|\b(?:wwn|naa|eui|nvme|t10|nqn|iqn)[.-][A-Za-z0-9_.:-]{6,}|\b(?:0x)?[0-9a-fA-F]{16}\b",
     r"|(?i:\b(?:serial(?:[ _-]?(?:number|no\.?))?|s/n|asset[ _-]?tag|(?:part)?label)\s*[=:]\s*[^\s,;]+))",
     r"|(?P<remote>\b[A-Za-z0-9][A-Za-z0-9._-]*::?/[^\s'\x22`,;()\[\]{}<>|&=]*|\b[A-Za-z][A-Za-z0-9._-]*::[A-Za-z][^\s'\x22`,;()]*)",
@@ -81,15 +81,29 @@ pub(super) fn is_public_match(group: &str, found: &str, cites: bool) -> bool {
         "site" => {
             let rest = found.split_once("://").map_or(found, |(_, rest)| rest);
             let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-            is_known_site(host) && !found.contains('?')
+            // Before an @ stands the name of a user.
+            is_known_site(host) && !found.contains(['?', '@'])
         }
         "host" => is_known_site(found) || FACTS.iter().any(|fact| found.starts_with(fact)),
         "secret" | "user" | "device" => {
             let last = found.rsplit([' ', '=', ':', '\'', '"']).next().unwrap_or(found);
-            ["secret-", "user-", "device-", "uuid-", "name-", HIDDEN].iter().any(|own| last.starts_with(own))
+            is_pseudonym(last)
         }
         _ => false,
     }
+}
+
+/// Whether a word is a pseudonym and nothing else: behind one in `user-1a2b3c4d@host`, a name may follow.
+pub(super) fn is_pseudonym(word: &str) -> bool {
+    const PREFIXES: [&str; 6] = ["secret-", "user-", "device-", "uuid-", "name-", HIDDEN];
+    let digits = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix)).unwrap_or_default();
+    let digits =
+        digits.split_once("-part").filter(|(_, part)| is_number(part)).map_or(digits, |(digits, _)| digits);
+    digits.len() == DIGITS && digits.chars().all(|digit| digit.is_ascii_hexdigit())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|digit| digit.is_ascii_digit())
 }
 
 fn is_known_site(host: &str) -> bool {
