@@ -130,3 +130,30 @@ fn a_run_is_watched_to_its_end_and_never_kept_from_its_journal() {
     assert!(text.iter().any(|line| line.starts_with("State") && line.contains("ended: ")), "{text:#?}");
     assert_eq!(fs::read(&path).unwrap(), JOURNAL.as_bytes());
 }
+
+/// 200,000 trials that began and did not end were listed one by one, in 8.5 MB.
+#[test]
+fn of_very_many_trials_under_way_the_last_are_listed_and_the_others_counted() {
+    let place = Place::new();
+    recorded(&place);
+    let mut text = JOURNAL.lines().next().unwrap().to_owned() + "\n";
+    for number in 0..5000 {
+        text += &format!(
+            "{{\"at\":\"2026-11-21T07:00:00Z\",\"trial\":{{\"block\":{},\"candidate\":\"c{}\",\"attempt\":1}},\"event\":\"trial_started\"}}\n",
+            number / 2 + 1,
+            number % 2
+        );
+    }
+    fs::write(place.path().join("run/journal.jsonl"), text).unwrap();
+    let shown = place
+        .fsverdict(&["status", "run"])
+        .exits(0)
+        .shows(&["4980 trials that began earlier are left out"])
+        .stdout;
+    assert!(shown.len() < 4000 && shown.contains("block 2500"), "{shown}");
+    let status = status(&place);
+    assert_eq!(
+        (status["underway"].as_array().unwrap().len(), &status["underway_left_out"]),
+        (20, &4980.into())
+    );
+}

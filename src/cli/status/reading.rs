@@ -16,6 +16,9 @@ use super::super::CliError;
 /// The version of the JSON form.
 const STATUS_SCHEMA: u32 = 1;
 
+/// So many trials under way are listed at most; a journal may say that any number began and did not end.
+const LISTED: usize = 20;
+
 /// How far a run has come.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct RunProgress {
@@ -34,8 +37,11 @@ pub(super) struct RunProgress {
     /// The blocks that count, and how many the plan asks for.
     pub(super) blocks: BlockProgress,
     pub(super) trials: TrialCounts,
-    /// The trials that have begun and not ended.
+    /// The trials that have begun and not ended: the last of them.
     pub(super) underway: Vec<TrialProgress>,
+    /// How many earlier ones are left out of that list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) underway_left_out: usize,
     /// Seconds that the run has been in progress, without interruptions.
     pub(super) wall_seconds: f64,
     /// In simulated time: seconds that the trials took on their devices.
@@ -133,7 +139,7 @@ impl StatusReader {
             (true, None) => RunActivity::Ended,
         };
         let now = if state.is_going_on() { Timestamp::now() } else { run.last };
-        let underway: Vec<TrialProgress> =
+        let mut underway: Vec<TrialProgress> =
             underway.into_iter().map(|trial| trial_progress(trial, now)).collect();
         let gone = underway.iter().map(|trial| (trial.candidate.as_str(), trial.seconds));
         Ok(RunProgress {
@@ -147,7 +153,8 @@ impl StatusReader {
             blocks: BlockProgress { complete: run.complete_blocks(), ..nothing_recorded.blocks },
             trials: TrialCounts { to_come: self.outlook.trials(), ..count_trials(run) },
             seconds_to_go: self.outlook.seconds(gone),
-            underway,
+            underway_left_out: underway.len().saturating_sub(LISTED),
+            underway: underway.split_off(underway.len().saturating_sub(LISTED)),
             wall_seconds: run.worked + seconds_between(run.last, now),
             simulated_seconds: self.outlook.simulated,
             leaders: self.outlook.leaders.clone(),
@@ -170,6 +177,7 @@ impl StatusReader {
             blocks: BlockProgress { complete: 0, least: blocks.min, most: blocks.max },
             trials: TrialCounts::default(),
             underway: Vec::new(),
+            underway_left_out: 0,
             wall_seconds: 0.0,
             simulated_seconds: None,
             leaders: Vec::new(),
@@ -201,4 +209,9 @@ fn trial_progress(trial: UnderwayTrial, now: Timestamp) -> TrialProgress {
 /// A clock that was set back takes no time away.
 fn seconds_between(earlier: Timestamp, later: Timestamp) -> f64 {
     later.duration_since(earlier).as_secs_f64().max(0.0)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }

@@ -60,7 +60,11 @@ fn rows(status: &RunProgress) -> Vec<(&'static str, String)> {
     }
     if !status.underway.is_empty() {
         let doing = if status.state == RunActivity::Running { "Now" } else { "Cut off" };
-        rows.push((doing, status.underway.iter().map(trial).collect::<Vec<_>>().join("; ")));
+        let left_out = Some(status.underway_left_out).filter(|number| *number > 0);
+        let left_out =
+            left_out.map(|number| format!("{} that began earlier are left out", count(number, "trial")));
+        let trials: Vec<String> = left_out.into_iter().chain(status.underway.iter().map(trial)).collect();
+        rows.push((doing, trials.join("; ")));
     }
     if let Some(simulated) = status.simulated_seconds {
         let (simulated, wall) = (rough_duration_text(simulated), rough_duration_text(status.wall_seconds));
