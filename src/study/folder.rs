@@ -85,26 +85,28 @@ impl RunFolder {
     /// Creates the folder. One from a run that ended before its first record is reused: it holds nothing to resume.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let taken_over = Self::has_plan(path);
-        Self::create_folder(path, plan, taken_over)
+        Self::create_folder(path, plan, taken_over, FolderHandle::open_or_create)
     }
 
     /// Like [`Self::create`], but never replaces an existing plan. Of several processes that call this at once,
     /// exactly one creates the run.
     pub fn create_new(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
-        Self::create_folder(path, plan, false)
+        Self::create_folder(path, plan, false, FolderHandle::open_or_create)
     }
 
-    /// Creates a folder of this name or, if it is taken, of this name with `-2`, `-3` and so on appended.
+    /// Creates a folder that no user named: of this name or, if it is taken, of this name with `-2`, `-3` and so on appended.
     pub fn create_free(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let next = |number: u32| {
             let mut name = path.as_os_str().to_owned();
             name.push(format!("-{number}"));
             PathBuf::from(name)
         };
-        let mut made = Self::create_folder(path, plan, false);
+        let create =
+            |path: &Path| Self::create_folder(path, plan, false, FolderHandle::open_or_create_unnamed);
+        let mut made = create(path);
         for number in 2..MOST_OF_A_NAME {
             match made {
-                Err(RunFolderError::Taken(_)) => made = Self::create_folder(&next(number), plan, false),
+                Err(RunFolderError::Taken(_)) => made = create(&next(number)),
                 other => return other,
             }
         }
@@ -122,9 +124,14 @@ impl RunFolder {
         }
     }
 
-    fn create_folder(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
+    fn create_folder(
+        path: &Path,
+        plan: &Plan,
+        taken_over: bool,
+        open: impl Fn(&Path) -> io::Result<FolderHandle>,
+    ) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
-        let handle = FolderHandle::open_or_create(path).map_err(make)?;
+        let handle = open(path).map_err(make)?;
         let folder = RunFolder { handle, plan_digest: digest(plan) };
         if !is_free(&folder.handle).map_err(make)? {
             return Err(RunFolderError::Taken(path.to_owned()));

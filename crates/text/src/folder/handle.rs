@@ -12,7 +12,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, fsync, mkdirat, open, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, fstat, fsync, mkdirat, open, openat, readlinkat, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -66,6 +68,41 @@ impl FolderHandle {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let made = Self::open(above)?.open_or_create_subfolder(name)?;
         Ok(FolderHandle { path: path.to_owned(), ..made })
+    }
+
+    /// Opens or creates a folder by a path that no user named: `runs/NAME` below the current folder. Another user may have
+    /// put a link in the place of `runs`, so a link is followed only if a trusted user made it in a trusted user's folder.
+    ///
+    /// # Errors
+    /// As [`FolderHandle::open_or_create`]; also fails where the link is not trusted.
+    pub fn open_or_create_unnamed(path: &Path) -> io::Result<Self> {
+        let above = path.parent().filter(|above| check_name(above.as_os_str()).is_ok());
+        let (Some(above), Some(name)) = (above, path.file_name()) else { return Self::open_or_create(path) };
+        let here = Self::open(Path::new("."))?;
+        let linked =
+            openat(&here.folder, above, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+        let linked = linked.ok().filter(|known| {
+            fstat(known).is_ok_and(|known| FileType::from_raw_mode(known.st_mode) == FileType::Symlink)
+        });
+        let folder = match linked {
+            Some(link) => here.follow(&link, above)?,
+            None => here.open_or_create_subfolder(above)?,
+        };
+        Ok(FolderHandle { path: path.to_owned(), ..folder.open_or_create_subfolder(name)? })
+    }
+
+    /// Follows an open link in this folder, if trusted users alone could have made it.
+    fn follow(&self, link: &OwnedFd, name: &Path) -> io::Result<Self> {
+        let makers = [fstat(&self.folder)?.st_uid, fstat(link)?.st_uid];
+        if let Some(other) = makers.iter().find(|maker| !trusted_users().any(|user| user == **maker)) {
+            let what = format!("`{}` here is a link that user {other} may have made", name.display());
+            return Err(refusal_error(what, "look where it leads; --out DIR names another folder"));
+        }
+        let target = readlinkat(link, c"", Vec::new())?;
+        let folder =
+            openat(&self.folder, &target, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let owners = trusted_users().chain([fstat(&folder)?.st_uid]).collect();
+        Ok(FolderHandle { folder: Arc::new(folder), path: name.to_owned(), owners })
     }
 
     /// The path by which the folder was opened, for messages and for programs that accept only a path.
