@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
         AgainstReport::new(&name, &trace.display().to_string(), parts.into_iter().flatten().collect());
     let report = report.with_fit(numbers, at_bound);
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
-    write_to(output, None, &mut |out| written(write_against(&report, format, out)))?;
+    write_to(output, &[trace], None, &mut |out| written(write_against(&report, format, out)))?;
     Ok(Exit::Done)
 }
 

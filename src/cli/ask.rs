@@ -131,6 +131,7 @@ const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    check_length(&arguments.words)?;
     let Understood { question, time } = understand(arguments, there)?;
     let name = question.name();
     let mut run = RunArguments::of_question(name);
@@ -167,6 +168,27 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
         );
     }
     Ok(exit)
+}
+
+/// A question may have so many words, and so many bytes: each word is looked up in the names of all that can be asked.
+const MOST_WORDS: usize = 300;
+const MOST_BYTES: usize = 16 << 10;
+
+/// Fails if the question is longer than any question: a file was given as one, perhaps.
+fn check_length(arguments: &[String]) -> Result<(), CliError> {
+    let words: usize = arguments.iter().map(|argument| argument.split_whitespace().count()).sum();
+    let bytes: usize = arguments.iter().map(String::len).sum();
+    if words <= MOST_WORDS && bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    Err(CliError::usage(Reason::new(
+        format!(
+            "the question has {words} words in {} KiB, and may have {MOST_WORDS} words in {} KiB",
+            bytes.div_ceil(1 << 10),
+            MOST_BYTES >> 10
+        ),
+        "say the work, the device and what must hold: fsverdict ask mail on hdd",
+    )))
 }
 
 /// Leaves the plan, with all that the question changed, where it was asked for.

@@ -186,6 +186,9 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
         ))
     })?;
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(arguments.output.is_some(), true);
-    write_to(arguments.output.as_deref(), None, &mut |out| written(write_devices(&report, format, out)))?;
+    let reads: Vec<&Path> = arguments.runs.iter().map(PathBuf::as_path).collect();
+    write_to(arguments.output.as_deref(), &reads, None, &mut |out| {
+        written(write_devices(&report, format, out))
+    })?;
     Ok(Exit::Done)
 }

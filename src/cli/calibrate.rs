@@ -20,6 +20,7 @@ use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
 use super::against;
 use super::calibrate_cpu;
 use super::device::ask_identity;
+use super::output::check_output;
 use super::vocabulary::read_plan;
 use super::{CliError, Exit};
 
@@ -116,6 +117,7 @@ fn free(file: &Path, force: bool) -> Result<(), CliError> {
 }
 
 fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
+    check_output(file, &[])?;
     let existing = if force { Existing::Replace } else { Existing::Keep };
     write_output(file, existing, |out| out.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => taken(file),

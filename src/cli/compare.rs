@@ -76,7 +76,10 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     let report = ComparisonReport { before, between, after, found: &history };
     let pager = (arguments.format == ReportFormat::Terminal).then_some(arguments.pager);
     let format = arguments.format.format(arguments.output.is_some(), true);
-    write_to(arguments.output.as_deref(), pager, &mut |out| written(write_comparison(report, format, out)))?;
+    let reads: Vec<&Path> = arguments.runs.iter().map(PathBuf::as_path).collect();
+    write_to(arguments.output.as_deref(), &reads, pager, &mut |out| {
+        written(write_comparison(report, format, out))
+    })?;
     Ok(match history.has_regression() {
         true => Exit::Regression,
         false if arguments.bisect && !history.is_decided() => Exit::CannotTell,

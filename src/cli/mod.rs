@@ -27,6 +27,7 @@ mod list;
 mod live;
 mod manual;
 mod opened;
+mod output;
 mod pager;
 mod price;
 mod progress;

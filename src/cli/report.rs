@@ -1,6 +1,7 @@
 //! `fsverdict report`: prints the results of a run in one of several forms.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::scope;
@@ -20,6 +21,7 @@ use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
 use super::fleet::print_settled;
 use super::guarantees::guarantees;
 use super::opened::{open_run, read_run};
+use super::output::check_output;
 use super::pager::{PagedOutput, PagerArguments, screen};
 use super::requests::requests_of_run;
 use super::to_use::to_use;
@@ -104,7 +106,13 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
     let is_page_of_text = format == ReportFormat::Terminal;
     let format = format.format(file.is_some(), arguments.all);
     let pager = is_page_of_text.then_some(arguments.pager);
-    write_to(file.as_deref(), pager, &mut |out| written(fsverdict_report::write(&report, format, out)))?;
+    if let Some(page) = file.as_deref().filter(|_| arguments.output.is_none()) {
+        refuse_link(page)?;
+    }
+    let reads = [arguments.run.as_path()];
+    write_to(file.as_deref(), &reads, pager, &mut |out| {
+        written(fsverdict_report::write(&report, format, out))
+    })?;
     if let Some(file) = file.filter(|_| arguments.open) {
         open_page(&file);
     }
@@ -239,9 +247,23 @@ pub(super) fn replace(report: &Report<'_>, format: Format, file: &FolderFile) ->
     })
 }
 
-/// Into this file, or to standard output: a text for people through their pager, if it is long.
+/// Fails if there is a link, or anything but a plain file, where a page is to be written whose place no user named:
+/// another user may have put it there.
+fn refuse_link(page: &Path) -> Result<(), CliError> {
+    match page.symlink_metadata() {
+        Ok(known) if !(known.is_file() && known.nlink() == 1) => Err(CliError::usage(Reason::new(
+            format!("{} is a link, or no plain file", page.display()),
+            "look where it leads; -o names another file for the page",
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Into this file, or to standard output: a text for people through their pager, if it is long. The file is none of
+/// those that the command `reads`.
 pub(super) fn write_to(
     file: Option<&Path>,
+    reads: &[&Path],
     pager: Option<PagerArguments>,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
@@ -251,6 +273,7 @@ pub(super) fn write_to(
         write(&mut out)?;
         return out.show().map_err(CliError::Output);
     };
+    check_output(path, reads)?;
     write_output(path, Existing::Replace, |out| write(out)).map_err(|error| match error {
         CliError::Output(error) => unwritten(path, &error),
         other => other,

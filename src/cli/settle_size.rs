@@ -128,7 +128,7 @@ fn show(runs: &[SizeRun], ended: Option<String>) -> Result<(), CliError> {
     let report =
         SizeReport::of(runs, ended).ok_or_else(|| CliError::failed("no size was tried".to_owned()))?;
     let format = Format::Terminal(TerminalLook::of_stdout(false));
-    write_to(None, None, &mut |out| written(write_sizes(&report, format, out)))
+    write_to(None, &[], None, &mut |out| written(write_sizes(&report, format, out)))
 }
 
 /// Why the data of a plan do not fit its device.

@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
         out.flush()?;
         return Ok(Exit::Done);
     }
-    write_to(arguments.output.as_deref(), None, &mut |out| {
+    write_to(arguments.output.as_deref(), &[&arguments.run], None, &mut |out| {
         let mut out = BufWriter::new(out);
         match format {
             Some(format) => export(&records, format, &arguments.on, &mut out)?,

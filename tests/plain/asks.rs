@@ -102,3 +102,18 @@ fn without_a_terminal_nothing_is_begun_unless_it_was_agreed_to_beforehand() {
         assert!(!place.path().join("runs").exists());
     }
 }
+
+/// Each word of 30,000 was looked up in the names of everything, for 11 seconds.
+#[test]
+fn a_question_of_very_many_words_is_refused_at_once() {
+    let place = Place::new();
+    for question in ["mail ".repeat(20_000), "mail".repeat(20_000)] {
+        place
+            .fsverdict(&["ask", &question, "--dry-run"])
+            .exits(2)
+            .says(&["and may have 300 words", "hint: say the work"]);
+    }
+    let many: Vec<String> = std::iter::repeat_n("zebra".to_owned(), 30_000).collect();
+    let words: Vec<&str> = ["ask"].into_iter().chain(many.iter().map(String::as_str)).collect();
+    place.fsverdict(&words).exits(2).says(&["the question has 30000 words"]);
+}

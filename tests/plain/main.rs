@@ -56,5 +56,6 @@ mod tables;
 mod traced_programs;
 mod traces;
 mod traces_of_calls;
+mod unasked_files;
 mod width;
 mod words;
