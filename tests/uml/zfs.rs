@@ -134,6 +134,34 @@ fn uml_simulated_pools_go_on_without_a_device_and_restore_it() {
     );
 }
 
+const FAST: &str = r#"
+title         = "A scrub that is over within a tick"
+lab           = "uml"
+cpu           = "free"
+device        = { model = "nvme-plp", size = "256MiB", count = 2 }
+protocol      = { blocks = 1, timeout = "300s", circumstances = "fixed", seed = 3 }
+faults        = { rot = 2, accept_loss = true }
+dataset.notes = { flat = 20, file_size = "8KiB" }
+candidate     = [{ filesystem = "zfs", mkfs = "mirror" }]
+phase = [
+    { name = "write", operation = "directory.fill", dataset = "notes" },
+    { name = "save", operation = "directory.save", dataset = "notes" },
+]
+"#;
+
+/// Devices that a scrub has reopened are in use until the kernel's next tick. On a device that has nothing to flush the pool was
+/// scrubbed, checked and exported by then, and the next import did not find it ("no such pool available").
+#[test]
+fn uml_simulated_pools_are_imported_within_the_tick_in_which_they_were_scrubbed() {
+    let place = Place::new();
+    if !has_zfs(&place) {
+        return not_run("no kernel with ZFS: fsverdict kernel build --with zfs");
+    }
+    place.run(FAST, &[]).exits(0).says(&["rot: zfs:mirror: 2 rotten blocks: "]);
+    let held = place.report()["rot"][0]["held"].to_string();
+    assert!(!held.contains("unmountable"), "{held}");
+}
+
 const FAULTS: &str = r#"
 title         = "Pools, rot and power cuts"
 lab           = "uml"

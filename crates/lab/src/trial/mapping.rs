@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
 use fsverdict_stack::layer::LayerKind;
 
 /// Whether something goes in time.
@@ -15,6 +18,13 @@ pub(super) fn gone_within(is_there: impl Fn() -> bool, limit: Duration) -> bool 
         std::thread::sleep(Duration::from_millis(10));
     }
     true
+}
+
+/// Waits until no part of the kernel has claimed this block device. Returns whether that was so in time.
+pub(super) fn wait_until_unclaimed(node: &Path, limit: Duration) -> bool {
+    // For a block device, O_EXCL without O_CREAT fails with EBUSY while it is in use by the system (open(2)).
+    let claim = || open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
+    gone_within(|| matches!(claim(), Err(Errno::BUSY)), limit)
 }
 
 /// Whether the software RAID of this node runs: one that is stopped keeps its node for a while.

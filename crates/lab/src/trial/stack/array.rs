@@ -95,6 +95,7 @@ impl Stack<'_> {
             Redundancy::Pool(pool) => {
                 let last = self.top_devices().into_iter().rfind(|top| !top.apart);
                 self.unmount_filesystem()?;
+                self.wait_until_released();
                 if let Some(last) = last {
                     let node = self.node_in_pool(&last.path);
                     let words: Vec<&str> = pool.forget.iter().copied().chain([node.as_str()]).collect();

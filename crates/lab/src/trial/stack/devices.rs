@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fsverdict_judgement::journal::{DeviceEvent, Event, Facts};
 use fsverdict_linux::host::kernel_log::is_device_error;
@@ -12,9 +13,13 @@ use fsverdict_linux::host::sysfs::partition_parent;
 
 use super::super::bare_device::BareDevice;
 use super::super::error::TrialError;
+use super::super::mapping::wait_until_unclaimed;
 use super::super::programs::NamedTop;
 use super::super::spec::TrialDevice;
 use super::{Stack, THE_KERNEL};
+
+/// Time limit for the kernel to let go of a device; a tick is 1 to 10 ms.
+const RELEASE_LIMIT: Duration = Duration::from_secs(1);
 
 impl Stack<'_> {
     /// Claims the devices, and makes sure that they are the cleared ones.
@@ -100,8 +105,23 @@ impl Stack<'_> {
         self.devices.iter().map(name).collect()
     }
 
-    /// Checks, before the device is written, mounted or checked, that it is the one that was cleared.
+    /// Waits until the kernel has let go of the devices of the unmounted filesystem. What one of the kernel's threads closes
+    /// is closed at the next tick (`fput` in fs/file_table.c), and programs refuse or skip a device that is in use until then:
+    /// OpenZFS reopens its devices in a thread when a scrub begins, so that a pool which is exported within the same tick is
+    /// not found by an import. If a device is not released in time, the next program reports it.
+    pub(super) fn wait_until_released(&self) {
+        if self.mounted || self.imported {
+            return;
+        }
+        for top in self.top_devices() {
+            wait_until_unclaimed(&top.path, RELEASE_LIMIT);
+        }
+    }
+
+    /// Checks, before the device is written, mounted or checked, that it is the one that was cleared, and has the kernel let
+    /// go of it first.
     pub(in super::super) fn check_device(&self) -> Result<(), TrialError> {
+        self.wait_until_released();
         let claimed = self.mounted || self.layers.open_nodes().next().is_some();
         self.claims.iter().try_for_each(|claim| claim.require_unchanged(claimed))
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::fs::FileType;
 
 use fsverdict_linux::sandbox::make_node;
 use fsverdict_stack::layer::LayerKind;
@@ -13,6 +13,7 @@ use super::super::error::TrialError;
 use super::super::layers::{Mapper, OpenNode};
 use super::super::mapping::{
     device_number, device_size, gone_within, is_mapped, is_running, mapped_name, mapping_node,
+    wait_until_unclaimed,
 };
 use super::super::sink::Sink;
 use super::super::tools::{Tools, Trade};
@@ -66,9 +67,7 @@ impl Mapper for HostMapper<'_> {
     }
 
     fn becomes_free(&mut self, node: &Path) {
-        // For a block device, O_EXCL without O_CREAT fails while another process has it open exclusively (open(2)).
-        let exclusively = || open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
-        gone_within(|| exclusively().is_err(), LIMIT);
+        wait_until_unclaimed(node, LIMIT);
     }
 
     fn wait_until_gone(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {

@@ -69,6 +69,7 @@ impl Stack<'_> {
             return Ok(());
         }
         self.make_pool_nodes()?;
+        self.wait_until_released();
         self.run_required(Line::Import)?;
         self.imported = true;
         Ok(())

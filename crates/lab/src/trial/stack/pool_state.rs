@@ -20,6 +20,7 @@ impl Stack<'_> {
     pub(super) fn import_pool_state(&mut self) -> Result<Option<String>, TrialError> {
         let Some(pool) = self.filesystem.pool.filter(|_| !self.imported) else { return Ok(None) };
         self.make_pool_nodes()?;
+        self.wait_until_released();
         let names = self.trial_names();
         let devices: Vec<String> =
             names.tops.iter().map(|top| top.path.to_string_lossy().into_owned()).collect();
