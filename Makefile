@@ -24,9 +24,9 @@ demo: ## compare four filesystems for daily backups on a modelled USB disk, with
 	@scripts/setup demo
 	@binary=$$(scripts/binary --demo) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
-test: ## run every test that can run here, and say which cannot and why
+test: ## run every test that can run here, and say which cannot and why; FULL=1 has long tests try every combination
 	@scripts/setup tests
-	@scripts/test-tiers
+	@FULL="$(FULL)" scripts/test-tiers
 
 lint: ## format, lints and links of the documentation, as .ci/run enforces them
 	scripts/cargo fmt --all --check

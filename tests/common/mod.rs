@@ -270,6 +270,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether long tests are asked for (`make test FULL=1`).
+pub fn is_full() -> bool {
+    std::env::var_os("FULL").is_some_and(|value| value == "1")
+}
+
 /// A lab that can be used here by whoever runs the tests.
 pub fn usable_lab() -> Option<&'static str> {
     if is_root() { Some("native") } else { has_uml().then_some("uml") }

@@ -3,7 +3,7 @@
 //!
 //! `ENTRY_POINTS` has a row for each way by which bytes of a stranger's come in, `AMPLIFICATIONS` one for each way to make few of
 //! them say much. A new reader, or a new list in a plan or a journal, is one more row. Each input is given to the command that does
-//! most with it, and to two others in turn, so that every command gets some of every kind; with `FSVERDICT_TEST_ALL` in the
+//! most with it, and to two others in turn, so that every command gets some of every kind; with `FULL=1` in the
 //! environment to all of them.
 
 use std::fs;
@@ -18,7 +18,7 @@ use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_judgement::journal::{JournalBounds, Record};
 use serde_json::{Value, json};
 
-use crate::common::PROGRAM;
+use crate::common::{PROGRAM, is_full};
 
 const PLAN: &str = include_str!("../runs/demo/plan.json");
 const JOURNAL: &str = include_str!("../runs/demo/journal.jsonl");
@@ -754,7 +754,7 @@ fn exceeded(place: &Path, entry: &EntryPoint, unpacked: usize) -> Option<String>
 fn entry_points(kind: Kind, number: usize) -> Vec<&'static EntryPoint> {
     let mut entries: Vec<&EntryPoint> =
         ENTRY_POINTS.iter().filter(|entry| entry.reads.contains(&kind)).collect();
-    if std::env::var_os("FSVERDICT_TEST_ALL").is_none() && entries.len() > IN_TURN + 1 {
+    if !is_full() && entries.len() > IN_TURN + 1 {
         let others = entries.len() - 1;
         entries[1..].rotate_left(number * IN_TURN % others);
         entries.truncate(1 + IN_TURN);
