@@ -19,6 +19,7 @@ mod fullness;
 mod guests;
 mod kernel_trials;
 mod known_facts;
+mod models;
 mod power_cuts;
 mod questions;
 mod refusals;
