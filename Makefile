@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
 PREFIX ?= /usr/local
-SHARE = $(DESTDIR)$(PREFIX)/share
+export PREFIX DESTDIR
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -48,17 +48,10 @@ figures: ## run the demo and put its figures into README.md
 	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && scripts/demo-figures "$$binary"
 
 install: ## build and install into PREFIX (/usr/local)
-	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict" && \
-		mkdir -p "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
-		"$$binary" man "$(SHARE)/man/man1" && install -D -m 644 -t "$(SHARE)/man/man5" "$(SHARE)/man/man1/fsverdict-plan.5" && rm "$(SHARE)/man/man1/fsverdict-plan.5" && \
-		"$$binary" completions bash >"$(SHARE)/bash-completion/completions/fsverdict" && \
-		"$$binary" completions zsh >"$(SHARE)/zsh/site-functions/_fsverdict" && \
-		"$$binary" completions fish >"$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict, its man pages and completions"
+	@binary=$$(scripts/binary) && scripts/install "$$binary" "$$DESTDIR$$PREFIX"
 
 uninstall: ## remove what `make install` installed
-	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict" "$(SHARE)/man/man1/fsverdict.1" "$(SHARE)"/man/man1/fsverdict-*.1
-	rm -f "$(SHARE)/bash-completion/completions/fsverdict" "$(SHARE)/zsh/site-functions/_fsverdict" "$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
+	@scripts/install --remove "$$DESTDIR$$PREFIX"
 
 dist: ## build a release in target/release-files: archive, Debian packages, SBOM, licences, checksums
 	@scripts/dist/release

@@ -153,3 +153,78 @@ fn a_kernel_goes_with_its_patches_and_one_with_zfs_does_not_go() {
     assert!(doc.join("patches/0001-um-seed.patch").is_file() && doc.join("config").is_file());
     assert!(staged.join("lib/fsverdict/kernels/6.12.1-0123456789abcdef/facts.json").is_file());
 }
+
+/// The shell's line with this umask, in the folder of the sources.
+fn with_umask(umask: &str, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("umask {umask}; {line}")]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let listed = succeeds(Command::new("find").arg(folder).args(["-type", "f", "-o", "-type", "l"]));
+    listed.lines().map(PathBuf::from).collect()
+}
+
+#[test]
+fn what_is_installed_is_written_through_no_link_and_only_its_owner_can_change_it() {
+    for umask in ["000", "077"] {
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("program");
+        let text = "#!/bin/sh\ncase $1 in man) for page in fsverdict.1 fsverdict-run.1 fsverdict-plan.5; do\n\
+                    echo page >\"$2/$page\"; done ;; *) echo completion ;; esac\n";
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // A name that a shell would run, if it were a part of a line.
+        let folder = place.path().join("a \"$(touch pwned)' b");
+        let victim = place.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        for name in ["bin/fsverdict", "share/man/man1/fsverdict.1", "share/zsh/site-functions/_fsverdict",
+            "share/bash-completion/completions/fsverdict"] {
+            let link = folder.join(name);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(&victim, link).unwrap();
+        }
+        let mut install = with_umask(umask, "exec scripts/install \"$PROGRAM\" \"$FOLDER\"");
+        succeeds(install.env("PROGRAM", &program).env("FOLDER", &folder));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        let files = files_below(&folder);
+        assert_eq!(files.len(), 7, "{files:#?}");
+        for file in files {
+            let facts = fs::symlink_metadata(&file).unwrap();
+            let mode = facts.permissions().mode() & 0o7777;
+            assert!(facts.is_file() && [0o644, 0o755].contains(&mode), "{}: {mode:o}", file.display());
+        }
+        let mut remove = with_umask(umask, "exec make -s uninstall");
+        succeeds(remove.env("PREFIX", &folder).env_remove("DESTDIR").env_remove("MAKEFLAGS"));
+        assert_eq!(files_below(&folder), [PathBuf::new(); 0]);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(!root.join("pwned").exists() && fs::read_to_string(&victim).unwrap() == "mine");
+    }
+}
+
+#[test]
+fn a_package_runs_nothing_when_it_is_installed_and_has_no_file_that_others_can_change() {
+    if Command::new("dpkg-deb").arg("--version").output().is_err() {
+        return not_run("dpkg-deb is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let tree = tree(folder.path(), 1_700_000_000);
+    for name in ["usr/share", "usr/share/doc/fsverdict", "usr/share/doc/fsverdict/copyright", "usr/bin/fsverdict"] {
+        fs::set_permissions(tree.join(name), fs::Permissions::from_mode(0o6777)).unwrap();
+    }
+    for control in ["fsverdict", "fsverdict-kernel"] {
+        let package = folder.path().join(format!("{control}.deb"));
+        fs::create_dir_all(tree.join("usr/share/doc").join(control)).unwrap();
+        let control = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("scripts/dist/debian/{control}.control"));
+        succeeds(script("package").arg(&tree).arg(control).args(["1.2-1", "amd64"]).arg(&package));
+        let line = "dpkg-deb --ctrl-tarfile \"$PACKAGE\" | tar --list";
+        let scripts = succeeds(with_umask("022", line).env("PACKAGE", &package));
+        let mut names: Vec<&str> = scripts.lines().map(|name| name.trim_start_matches("./")).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["", "control", "md5sums"]);
+        let content = succeeds(Command::new("dpkg-deb").arg("--contents").arg(&package));
+        let open = |line: &&str| line[5..6] == *"w" || line[8..9] == *"w" || line[..10].contains(['s', 'S']);
+        assert_eq!(content.lines().find(open), None, "{content}");
+    }
+}
