@@ -9,11 +9,11 @@ mod settle;
 pub use fold::Fold;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 use super::open_trial::{OpenTrial, OpenTrials, find_open};
-use super::reader::{opened_in_folder, read_each, scan_lines};
+use super::reader::{Scanned, opened_in_folder, read_each, scan_file, scan_lines};
 use super::run::{BlockState, CandidateState, CandidateStatus, Latencies, Run};
 use super::trial::{Trial, TrialCommands};
 use super::{
@@ -41,8 +41,10 @@ impl Run {
     /// Derives the run from the journal in its folder, record by record, so that a long journal need not fit into
     /// memory.
     pub fn read_in_folder(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
-        let journal = BufReader::with_capacity(1 << 17, opened_in_folder(place)?);
-        Self::read_from(plan, &place.path(), journal)
+        let (path, mut fold) = (place.path(), Fold::new(plan));
+        let file = opened_in_folder(place)?;
+        let torn = scan_file(&path, &file, Scanned::default(), |record| fold.add_record(record))?.torn;
+        fold.finish_run(&path, torn)
     }
 
     /// As [`read_in_folder`](Self::read_in_folder), for the journal at `path`, which the caller named.

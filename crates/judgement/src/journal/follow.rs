@@ -3,11 +3,9 @@
 //! A follower takes no lock and writes nothing, so the writer does not notice it.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
-use std::path::PathBuf;
 
 use super::open_trial::UnderwayTrial;
-use super::reader::{Scanned, opened_in_folder, scan_further};
+use super::reader::{Scanned, opened_in_folder, scan_file};
 use super::{Fold, JournalError, Run};
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
@@ -15,7 +13,8 @@ use fsverdict_text::FolderFile;
 /// An open journal, and the run as far as it was read.
 #[derive(Debug)]
 pub struct JournalFollower {
-    path: PathBuf,
+    /// Its name in the folder of its run.
+    place: FolderFile,
     file: File,
     scanned: Scanned,
     fold: Fold,
@@ -27,8 +26,8 @@ impl JournalFollower {
     /// # Errors
     /// If there is no journal yet, or it is damaged before its end.
     pub fn open(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
-        let (path, file) = (place.path(), opened_in_folder(place)?);
-        let mut follower = Self { path, file, scanned: Scanned::default(), fold: Fold::new(plan) };
+        let (place, file) = (place.clone(), opened_in_folder(place)?);
+        let mut follower = Self { place, file, scanned: Scanned::default(), fold: Fold::new(plan) };
         follower.read_new()?;
         Ok(follower)
     }
@@ -37,22 +36,20 @@ impl JournalFollower {
     /// written is left for later.
     ///
     /// # Errors
-    /// If the journal is shorter than before, or damaged.
+    /// If the journal is shorter than before, has lost its name, or is damaged.
     pub fn read_new(&mut self) -> Result<bool, JournalError> {
-        let failed = |error| JournalError::io("read", &self.path, error);
-        let (length, before) = (self.file.metadata().map_err(failed)?.len(), self.scanned.intact_bytes);
-        if length < before {
-            return Err(JournalError::Gone { path: self.path.clone() });
+        let path = self.place.path();
+        let length = self.file.metadata().map_err(|error| JournalError::io("read", &path, error))?.len();
+        let before = self.scanned.intact_bytes;
+        // Nobody writes any more to a file that was replaced or removed.
+        if length < before || !self.place.is_name_of(&self.file) {
+            return Err(JournalError::Gone { path });
         }
         if length == before {
             return Ok(false);
         }
-        self.file.seek(SeekFrom::Start(before)).map_err(failed)?;
-        let lines = BufReader::with_capacity(1 << 17, &self.file);
-        let fold = &mut self.fold;
-        self.scanned = scan_further(&self.path, lines, std::mem::take(&mut self.scanned), |record| {
-            fold.add_record(record);
-        })?;
+        let (scanned, fold) = (std::mem::take(&mut self.scanned), &mut self.fold);
+        self.scanned = scan_file(&path, &self.file, scanned, |record| fold.add_record(record))?;
         Ok(self.scanned.intact_bytes > before)
     }
 
@@ -116,7 +113,41 @@ mod tests {
         append(&path, b"{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"run_resumed\"}\n");
         assert!(follower.read_new().unwrap());
         assert_eq!(follower.run().unwrap().resumed, 1);
+        let length = fs::metadata(&path).unwrap().len();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(10).unwrap();
         assert!(matches!(follower.read_new(), Err(JournalError::Gone { .. })));
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+        assert!(!follower.read_new().unwrap());
+    }
+
+    #[test]
+    fn a_journal_that_lost_its_name_is_followed_no_more() {
+        type Replace = fn(&Path);
+        let cases: [Replace; 4] = [
+            |path| fs::remove_file(path).unwrap(),
+            |path| {
+                fs::copy(path, path.with_extension("copy")).unwrap();
+                fs::rename(path.with_extension("copy"), path).unwrap();
+            },
+            |path| {
+                fs::rename(path, path.with_extension("away")).unwrap();
+                std::os::unix::fs::symlink(path.with_extension("away"), path).unwrap();
+            },
+            |path| {
+                fs::remove_file(path).unwrap();
+                rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+                    .unwrap();
+            },
+        ];
+        let plan: Plan = serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+        for replace in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let place = FolderHandle::open(folder.path()).unwrap().file("journal.jsonl");
+            append(&place.path(), include_bytes!("../../../../tests/runs/demo/journal.jsonl"));
+            let mut follower = JournalFollower::open(&plan, &place).unwrap();
+            assert!(!follower.read_new().unwrap());
+            replace(&place.path());
+            assert!(matches!(follower.read_new(), Err(JournalError::Gone { .. })));
+        }
     }
 }

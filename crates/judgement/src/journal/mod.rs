@@ -72,7 +72,7 @@ pub use rotten_blocks::{PlacedRot, RotFinding, RotTally, RottenBlocks};
 pub use run::{BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, kernel_release};
 pub use surroundings::{Sentinel, Surroundings};
 pub use trial::{Spent, Trial, TrialCommands, TrialStanding};
-pub use writer::Writer;
+pub use writer::{Writer, check_record_length};
 
 /// The version of the journal's schema that this program writes, and the latest it can read.
 pub const SCHEMA: u32 = 1;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -40,7 +40,10 @@ pub fn read(path: &Path) -> Result<Journal, JournalError> {
 
 /// Reads the journal in the folder of a run, as [`read`] does.
 pub fn read_in_folder(place: &FolderFile) -> Result<Journal, JournalError> {
-    read_open(&place.path(), opened_in_folder(place)?)
+    let (path, mut records) = (place.path(), Vec::new());
+    let scanned =
+        scan_file(&path, &opened_in_folder(place)?, Scanned::default(), |record| records.push(record))?;
+    Ok(Journal { path, records, torn: scanned.torn })
 }
 
 /// Reads a journal from an open file, as [`read`] does; `path` only appears in errors.
@@ -62,7 +65,7 @@ pub(super) fn opened_in_folder(place: &FolderFile) -> Result<fs::File, JournalEr
 /// Passes each record of the journal at `path` to `take`, without holding all of them in memory. Returns whether the
 /// last line was torn.
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    Ok(scan_lines(path, BufReader::with_capacity(1 << 17, open_journal(path)?), take)?.torn)
+    Ok(scan_file(path, &open_journal(path)?, Scanned::default(), take)?.torn)
 }
 
 /// The first record of the journal in the folder of a run, if it is a valid record.
@@ -84,6 +87,21 @@ pub(super) struct Scanned {
     pub(super) intact_bytes: u64,
     /// The counts of names in the records, which are bounded.
     pub(super) bounds: JournalBounds,
+}
+
+/// Continues in an open journal behind the last scanned record, up to the end that the file has now: somebody may append
+/// faster than records are read.
+pub(super) fn scan_file(
+    path: &Path,
+    mut file: &fs::File,
+    before: Scanned,
+    take: impl FnMut(Record),
+) -> Result<Scanned, JournalError> {
+    let failed = |error: io::Error| JournalError::io("read", path, error);
+    let length = file.metadata().map_err(failed)?.len();
+    file.seek(SeekFrom::Start(before.intact_bytes)).map_err(failed)?;
+    let rest = file.take(length.saturating_sub(before.intact_bytes));
+    scan_further(path, BufReader::with_capacity(1 << 17, rest), before, take)
 }
 
 pub(super) fn scan_lines(
@@ -232,7 +250,7 @@ fn reason(error: &serde_json::Error) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{parse_record, scan_lines};
+    use super::{Scanned, parse_record, scan_file, scan_lines};
     use crate::journal::JournalError;
 
     const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
@@ -251,6 +269,24 @@ mod tests {
             let general: crate::journal::Record = serde_json::from_str(line).unwrap();
             assert_eq!(parse_record(line.as_bytes()).unwrap(), general);
         }
+    }
+
+    #[test]
+    fn a_journal_that_grows_as_fast_as_it_is_read_is_read_to_the_end_it_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        std::fs::write(&path, format!("{RESUMED}\n{RESUMED}\n")).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let mut growing = std::fs::File::options().append(true).open(&path).unwrap();
+        let mut records = 0;
+        // More is appended than is read ahead.
+        let more = format!("{RESUMED}\n").repeat(10_000);
+        let scanned = scan_file(&path, &file, Scanned::default(), |_| {
+            records += 1;
+            assert!(records < 20_000, "it goes on reading");
+            std::io::Write::write_all(&mut growing, more.as_bytes()).unwrap();
+        });
+        assert_eq!((records, scanned.unwrap().intact_bytes), (2, 2 * (RESUMED.len() as u64 + 1)));
     }
 
     #[test]

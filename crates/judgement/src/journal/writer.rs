@@ -83,14 +83,8 @@ impl Writer {
         let mut line = serde_json::to_vec(&record)
             .map_err(|source| JournalError::Json { path: self.path.clone(), source })?;
         line.push(b'\n');
-        let longest = match record.event {
-            Event::Observation(_) | Event::Command(_) => reader::LONGEST_LINE,
-            _ => reader::LONGEST_OTHER_LINE,
-        };
-        if line.len() as u64 >= longest {
-            let reason = BoundError::LongLine { bytes: line.len() };
-            return Err(JournalError::Unbounded { path: self.path.clone(), reason });
-        }
+        check_line_length(&record.event, line.len())
+            .map_err(|reason| JournalError::Unbounded { path: self.path.clone(), reason })?;
         if let Err(error) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
             // A complete line must not follow a partial one.
             self.closed = self.truncate_unacknowledged().is_err();
@@ -123,6 +117,26 @@ impl Drop for Writer {
         // If this fails, the lock ends when the last copy of the descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
+}
+
+/// Bytes that a record may have beside its event: moment and trial.
+const RECORD_HEAD: usize = 16 << 10;
+
+/// Checks that the record of this event fits into a line of a journal.
+///
+/// # Errors
+/// If it is longer, so that [`Writer::append`] would refuse it.
+pub fn check_record_length(event: &Event) -> Result<(), BoundError> {
+    let bytes = serde_json::to_vec(event).map_or(usize::MAX, |text| text.len());
+    check_line_length(event, bytes.saturating_add(RECORD_HEAD))
+}
+
+fn check_line_length(event: &Event, bytes: usize) -> Result<(), BoundError> {
+    let longest = match event {
+        Event::Observation(_) | Event::Command(_) => reader::LONGEST_LINE,
+        _ => reader::LONGEST_OTHER_LINE,
+    };
+    if bytes as u64 >= longest { Err(BoundError::LongLine { bytes }) } else { Ok(()) }
 }
 
 fn lock_file(file: &File, path: &Path) -> Result<(), JournalError> {
