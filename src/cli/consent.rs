@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::study::OpenedRun;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_lab::lab::hidden_from;
+use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::talk;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{count, in_lines};
@@ -49,13 +50,6 @@ impl PlanOrigin {
         }
         PlanOrigin::of_file(&format!("{shown}/{}", crate::study::PLAN_FILE), &opened.plan_seen)
     }
-}
-
-/// Users with files that count as our own: root, the caller, and the user who called sudo.
-fn own_users() -> Vec<u32> {
-    let user = rustix::process::geteuid();
-    let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
-    [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
 }
 
 /// The consent that the user gave beforehand, by options.

@@ -7,6 +7,7 @@ use fsverdict_disk::backend::Clock;
 use fsverdict_disk::device::{Draw, Limits};
 use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId};
 use fsverdict_judgement::plan::{Candidate, once_each};
+use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::placement::Placement;
 use fsverdict_linux::sandbox::{Sandbox, make_inheritable};
 use fsverdict_text::DrawnNumbers;
@@ -194,6 +195,7 @@ impl Guests {
     ) -> Result<(Sandbox, Vec<OwnedFd>), LabError> {
         let mut sandbox = kernel_sandbox(self.isolation, self.find_secrets()?.clone(), started.argv);
         sandbox.devices = traits.devices;
+        sandbox.link_owners = Some(own_users());
         sandbox.keeps =
             started.lent.iter().map(|lent| make_inheritable(lent.as_fd())).collect::<Result<_, _>>()?;
         // Users' folders may lie where the sandbox covers the path, as disks do that a desktop mounts below /run.

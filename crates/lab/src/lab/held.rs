@@ -10,6 +10,7 @@ use std::process::Stdio;
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
 use fsverdict_judgement::plan::StagingChoice;
 use fsverdict_linux::host::image;
+use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
@@ -86,6 +87,7 @@ impl Held {
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut sandbox = staging_sandbox(&assignment);
         sandbox.secrets = secrets.clone();
+        sandbox.link_owners = Some(own_users());
         let mut command = sandbox.command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::plan::{Dataset, Plan};
+use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 
@@ -22,7 +23,7 @@ pub(super) fn hidden_but_for(mut needed: Vec<PathBuf>, opened: &[PathBuf]) -> Se
     // Tools lie in these folders, which the user of fsverdict chose.
     let programs = std::env::var_os("PATH").unwrap_or_default();
     needed.extend(std::env::split_paths(&programs).filter(|folder| folder.is_absolute()));
-    Secrets::find_secrets(&Root::default(), &needed, opened)
+    Secrets::find_secrets(&Root::default(), &needed, opened, own_users())
 }
 
 /// Sentences about content that the datasets of a plan lack.

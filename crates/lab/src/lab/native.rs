@@ -9,6 +9,7 @@ use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, byt
 use fsverdict_judgement::journal::{Caution, Event};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
 use fsverdict_linux::host::borrowed_scheduler;
+use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::own_folder::check_usable;
 use fsverdict_linux::host::procfs::known_filesystems;
 use fsverdict_linux::host::root::Root;
@@ -265,6 +266,7 @@ impl Lab for Native {
             sandbox.secrets = self.secrets.clone();
         }
         sandbox.joins = joins;
+        sandbox.link_owners = Some(own_users());
         let stops = StopWatcher::new(&mut sandbox, &mut inherited)?;
         let mut command = sandbox.command()?;
         // Standard output is the console; events go their own way.

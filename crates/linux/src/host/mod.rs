@@ -14,6 +14,7 @@ pub mod kernel_log;
 pub mod limits;
 pub mod loop_device;
 pub mod mounts;
+pub mod named_path;
 pub mod output_file;
 pub mod own_folder;
 pub mod placement;

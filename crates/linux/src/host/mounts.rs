@@ -3,13 +3,16 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
+use super::named_path::path_by_number;
 use super::procfs::{Mount, read_mounts};
 use super::root::Root;
-use super::syscall::set_flags_of_all_mounts;
+use super::syscall::{self, set_flags_of_all_mounts};
 
 /// A mount could not be made or changed.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +136,7 @@ pub fn forbid_user_namespaces() -> Result<(), MountError> {
 }
 
 /// Every mount of this namespace.
-fn list_mounts() -> Result<Vec<Mount>, MountError> {
+pub fn list_mounts() -> Result<Vec<Mount>, MountError> {
     read_mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",
         path: "/".into(),
@@ -141,16 +144,17 @@ fn list_mounts() -> Result<Vec<Mount>, MountError> {
     })
 }
 
-/// Makes each of these folders a mount point, and lists all mounts of this namespace.
+/// Makes each of these open folders a mount point where it lies, and lists all mounts of this namespace.
 ///
 /// Reading the list is a large part of the time that a sandbox takes to start, so it is read only once if all folders
 /// are mount points already.
-pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
+pub fn all_with(folders: &[(OwnedFd, PathBuf)]) -> Result<Vec<Mount>, MountError> {
     let mounts = list_mounts()?;
-    let lacking: Vec<&PathBuf> =
-        folders.iter().filter(|folder| !mounts.iter().any(|mount| mount.target == **folder)).collect();
-    for folder in &lacking {
-        bind_mount(folder, folder)?;
+    let is_point = |path: &Path| mounts.iter().any(|mount| mount.target == path);
+    let lacking: Vec<_> = folders.iter().filter(|(_, path)| !is_point(path)).collect();
+    for (folder, _) in &lacking {
+        let by_number = path_by_number(folder);
+        bind_mount(&by_number, &by_number)?;
     }
     if lacking.is_empty() { Ok(mounts) } else { list_mounts() }
 }
@@ -211,6 +215,22 @@ struct MountRestriction<'a> {
     target: &'a Path,
     had: MountFlags,
     wanted: MountFlags,
+}
+
+/// From now on, no node on the mount at this point opens a device. A filesystem that a plan made may have nodes of any
+/// device (`mkfs.xfs -p`, `mke2fs -d`), and this process may write to devices.
+pub fn forbid_devices(point: &Path) -> Result<(), MountError> {
+    let failed = || mount_error("forbid devices on", point);
+    let path = CString::new(point.as_os_str().as_bytes()).map_err(|_| failed()(Errno::INVAL))?;
+    match syscall::forbid_devices(&path) {
+        // Before Linux 5.12 each mount is changed with all its options.
+        Err(Errno::NOSYS) => {
+            let mount = mount_at(point).ok_or_else(|| failed()(Errno::INVAL))?;
+            let flags = MountFlags::BIND | MountFlags::NODEV | kept_flags(&mount.options);
+            rustix::mount::mount_remount(point, flags, "").map_err(failed())
+        }
+        changed => changed.map_err(failed()),
+    }
 }
 
 /// Makes set-user-ID bits below a read-only mount point mean nothing.

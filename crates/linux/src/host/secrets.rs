@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::named_path::{open_through_links_of, real_path};
 use super::root::{Root, names_in};
 
 /// Folders that are somebody's, or tell of everybody.
@@ -23,19 +24,29 @@ pub struct Secrets {
     pub hidden: Vec<PathBuf>,
     /// Paths that stay visible within hidden folders.
     pub shown: Vec<PathBuf>,
+    /// The owners of links that are followed in those paths.
+    #[serde(default)]
+    pub link_owners: Vec<u32>,
 }
 
 impl Secrets {
     /// The secrets of the machine at `root`, except for `named` paths, and for `opened` paths with everything below
     /// them.
     ///
-    /// Naming a folder does not name the secrets in it: a copy of `/etc` need not include its passwords.
-    pub fn find_secrets(root: &Root, named: &[PathBuf], opened: &[PathBuf]) -> Secrets {
+    /// Naming a folder does not name the secrets in it: a copy of `/etc` need not include its passwords. A path that
+    /// leads through a link of somebody else's (not of `link_owners`) names nothing.
+    pub fn find_secrets(
+        root: &Root,
+        named: &[PathBuf],
+        opened: &[PathBuf],
+        link_owners: Vec<u32>,
+    ) -> Secrets {
         let known = |path: &PathBuf| {
-            let real = root.absolute(path).canonicalize().ok();
-            let real =
-                real.and_then(|real| Some(Path::new("/").join(real.strip_prefix(root.path("")).ok()?)));
-            [Some(path.clone()), real]
+            let real = open_through_links_of(Some(&link_owners), &root.absolute(path))
+                .and_then(|file| real_path(&file));
+            let Ok(real) = real else { return [None, None] };
+            let below = real.strip_prefix(root.path("")).ok().map(|real| Path::new("/").join(real));
+            [Some(path.clone()), below]
         };
         let mut named: Vec<PathBuf> = named.iter().chain(opened).flat_map(known).flatten().collect();
         named.sort();
@@ -53,7 +64,7 @@ impl Secrets {
         hidden
             .retain(|secret| !named.contains(secret) && !opened.iter().any(|open| secret.starts_with(open)));
         named.retain(|path| hidden.iter().any(|secret| path.starts_with(secret)));
-        Secrets { hidden, shown: named }
+        Secrets { hidden, shown: named, link_owners }
     }
 
     /// How many of them lie within this folder.
@@ -88,6 +99,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::{Root, Secrets};
+    use crate::host::named_path::own_users;
 
     /// A machine with some of everything: each file or folder with its mode.
     fn machine() -> (tempfile::TempDir, Root) {
@@ -120,7 +132,7 @@ mod tests {
     fn hidden(named: &[&str], opened: &[&str]) -> (Vec<String>, Vec<String>) {
         let (_place, root) = machine();
         let paths = |of: &[&str]| of.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let found = Secrets::find_secrets(&root, &paths(named), &paths(opened));
+        let found = Secrets::find_secrets(&root, &paths(named), &paths(opened), own_users());
         let text = |of: Vec<PathBuf>| {
             let mut of: Vec<String> = of.into_iter().map(|path| path.display().to_string()).collect();
             of.sort();
@@ -155,6 +167,16 @@ mod tests {
     }
 
     #[test]
+    fn a_link_of_somebody_elses_names_no_secret() {
+        let (_place, root) = machine();
+        let named = [PathBuf::from("/home/photos"), PathBuf::from("/home/me/photos")];
+        let found = |link_owners| Secrets::find_secrets(&root, &named, &named[..1], link_owners).shown;
+        assert_eq!(found(own_users()).len(), 2);
+        // The link is ours, and nobody's are followed.
+        assert_eq!(found(Vec::new()), [Path::new("/home/me/photos")]);
+    }
+
+    #[test]
     fn what_is_opened_is_seen_with_all_that_is_in_it() {
         let (covered, shown) = hidden(&[], &["/etc", "/home/me/.ssh"]);
         assert_eq!(covered, ["/home", "/root", "/var/lib/mysql/users"]);
@@ -164,7 +186,7 @@ mod tests {
     #[test]
     fn those_within_a_folder_are_known() {
         let (_place, root) = machine();
-        let found = Secrets::find_secrets(&root, &[], &[]);
+        let found = Secrets::find_secrets(&root, &[], &[], own_users());
         assert_eq!(found.secrets_in(Path::new("/etc/ssh")).count(), 1);
         assert_eq!(found.secrets_in(Path::new("/srv")).count(), 0);
     }

@@ -8,7 +8,7 @@ mod extents;
 pub mod files_reader;
 pub mod ring;
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Result;
@@ -235,25 +235,34 @@ pub fn set_loopback_up() -> Result<()> {
 }
 
 /// Sets mount flags of the mount at `/` of this process's namespace and of every mount below it, hidden ones included, in
-/// one step (mount_setattr(2), Linux 5.12); clears none.
+/// one step; clears none.
 ///
 /// # Errors
 /// The kernel's error; then no mount is changed.
 pub fn set_flags_of_all_mounts(read_only: bool, no_devices: bool) -> Result<()> {
     let flag = |wanted: bool, flag: u64| if wanted { flag } else { 0 };
-    let attributes = libc::mount_attr {
-        attr_set: flag(read_only, libc::MOUNT_ATTR_RDONLY) | flag(no_devices, libc::MOUNT_ATTR_NODEV),
-        attr_clr: 0,
-        propagation: 0,
-        userns_fd: 0,
-    };
+    let flags = flag(read_only, libc::MOUNT_ATTR_RDONLY) | flag(no_devices, libc::MOUNT_ATTR_NODEV);
+    set_mount_flags(c"/", libc::AT_RECURSIVE, flags)
+}
+
+/// From now on, no node on the mount at this point opens a device.
+///
+/// # Errors
+/// The kernel's error; then the mount is not changed.
+pub fn forbid_devices(point: &CStr) -> Result<()> {
+    set_mount_flags(point, 0, libc::MOUNT_ATTR_NODEV)
+}
+
+/// mount_setattr(2), Linux 5.12.
+fn set_mount_flags(point: &CStr, depth: i32, flags: u64) -> Result<()> {
+    let attributes = libc::mount_attr { attr_set: flags, attr_clr: 0, propagation: 0, userns_fd: 0 };
     // SAFETY: mount_setattr reads one path that ends with zero, and one structure of the size it is told.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
             libc::AT_FDCWD,
-            c"/".as_ptr(),
-            libc::AT_RECURSIVE,
+            point.as_ptr(),
+            depth,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
         )

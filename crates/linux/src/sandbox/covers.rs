@@ -1,6 +1,6 @@
 //! Hides secrets from a sandbox: an empty folder covers a folder, an empty file a file.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::{SandboxError, system};
 use crate::host::mounts;
+use crate::host::named_path::{open_through_links_of, path_by_number};
 use crate::host::secrets::Secrets;
 
 /// Two things of which every cover is another sight, so that a cover costs one mount.
@@ -24,8 +25,10 @@ impl<'a> Covers<'a> {
         if secrets.hidden.is_empty() {
             return Ok(None);
         }
+        // Another user may have put a link in the place of one since it was named.
+        let opened = |path: &Path| open_through_links_of(Some(&secrets.link_owners), path).ok();
         let visible: Vec<(OwnedFd, &Path)> =
-            secrets.shown.iter().filter_map(|path| Some((path_only(path)?, path.as_path()))).collect();
+            secrets.shown.iter().filter_map(|path| Some((opened(path)?, path.as_path()))).collect();
         let covers = Self::make_covers(secrets)?;
         for secret in &secrets.hidden {
             let within: Vec<_> = visible.iter().filter(|(_, path)| path.starts_with(secret)).collect();
@@ -76,7 +79,7 @@ impl<'a> Covers<'a> {
             FileType::Directory => &self.folder,
             _ => &self.file,
         };
-        Ok(mounts::bind_mount(&by_number(by), secret)?)
+        Ok(mounts::bind_mount(&path_by_number(by), secret)?)
     }
 }
 
@@ -90,13 +93,9 @@ fn show_again(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
         _ => std::fs::write(path, ""),
     };
     made.map_err(system("make a place for what is shown"))?;
-    Ok(mounts::bind_all(&by_number(what), path)?)
+    Ok(mounts::bind_all(&path_by_number(what), path)?)
 }
 
 fn path_only(path: &Path) -> Option<OwnedFd> {
     open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
-}
-
-fn by_number(descriptor: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
 }

@@ -66,6 +66,9 @@ impl Sandbox {
                 }
             }
             Isolation::UserNamespaces => {
+                if self.link_owners.is_some() {
+                    self.resolve_paths()?;
+                }
                 let user_namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
                 unshare_namespaces(user_namespaces | self.namespaces())
                     .map_err(system("make user namespaces"))?;

@@ -1,6 +1,6 @@
 //! Arranges the mounts of a sandbox, and separates an untrusted program in it from other processes.
 
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,6 +9,7 @@ use super::devices::{SHARED_MEMORY, bare_devices};
 use super::{Devices, Isolation, Sandbox, SandboxError, system};
 use crate::host::mounts;
 use crate::host::mounts::DEVICES;
+use crate::host::named_path::{open_through_links_of, path_by_number, real_path};
 use crate::host::syscall::own_descriptor;
 
 /// Folders with sockets of services: the container runtime or the init system would execute root's requests. Read-only
@@ -19,7 +20,13 @@ const SERVICES: &str = "/run";
 pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     let stranger = sandbox.capabilities.of_a_stranger();
     mounts::make_private()?;
-    let known = mounts::all_with(&sandbox.writable)?;
+    let opened: Vec<(OwnedFd, PathBuf)> = sandbox
+        .writable
+        .iter()
+        .map(|path| sandbox.open_where_it_lies(path))
+        .collect::<Result<_, SandboxError>>()?;
+    let known = mounts::all_with(&opened)?;
+    let writable: Vec<PathBuf> = opened.into_iter().map(|(_, path)| path).collect();
     let covers = match sandbox.isolation {
         Isolation::Namespaces => Covers::cover_secrets(&sandbox.secrets)?,
         Isolation::None | Isolation::UserNamespaces => None,
@@ -28,10 +35,10 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     let shown: Vec<(OwnedFd, &Path)> = sandbox
         .shown
         .iter()
-        .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
+        .map(|(source, point)| Ok((sandbox.open_path(source)?, point.as_path())))
         .collect::<Result<_, SandboxError>>()?;
     // Mounts made after this are ours and keep their options; bind mounts keep those of their source.
-    mounts::restrict_mounts(&known, covers.is_some(), &sandbox.writable, |point| match sandbox.devices {
+    mounts::restrict_mounts(&known, covers.is_some(), &writable, |point| match sandbox.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;
@@ -49,7 +56,7 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     }
     for (source, point) in &shown {
         make_place(source, point).map_err(system("make a place to show something in"))?;
-        mounts::bind_mount(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+        mounts::bind_mount(&path_by_number(source), point)?;
     }
     if let Some(covers) = covers {
         sandbox.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
@@ -62,9 +69,30 @@ pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
     Ok(mounts::mount_kernel_filesystem("proc", Path::new("/proc"), stranger)?)
 }
 
-fn open_shown(path: &Path) -> Result<OwnedFd, SandboxError> {
-    use rustix::fs::{Mode, OFlags, open};
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(system("open what is to be shown"))
+impl Sandbox {
+    /// Opens a path that is to be writable or shown, through no link of an untrusted user.
+    fn open_path(&self, path: &Path) -> Result<OwnedFd, SandboxError> {
+        open_through_links_of(self.link_owners.as_deref(), path)
+            .map_err(|source| SandboxError::Path { path: path.to_owned(), source })
+    }
+
+    fn open_where_it_lies(&self, path: &Path) -> Result<(OwnedFd, PathBuf), SandboxError> {
+        let opened = self.open_path(path)?;
+        let real = real_path(&opened).map_err(system("look where a folder lies"))?;
+        Ok((opened, real))
+    }
+
+    /// Replaces the writable and shown paths by those of the files that they lead to now, which have no links: in a user
+    /// namespace the owners of links cannot be told apart.
+    pub(super) fn resolve_paths(&mut self) -> Result<(), SandboxError> {
+        let resolve = |path: &Path| self.open_where_it_lies(path).map(|(_, real)| real);
+        let writable = self.writable.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?;
+        let shown = self.shown.iter().map(|(source, point)| Ok((resolve(source)?, point.clone())));
+        let shown = shown.collect::<Result<_, SandboxError>>()?;
+        (self.writable, self.shown) = (writable, shown);
+        self.link_owners = Some(Vec::new());
+        Ok(())
+    }
 }
 
 /// A mount covers a folder with a folder, and a file with a file.

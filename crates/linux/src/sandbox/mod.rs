@@ -43,6 +43,8 @@ pub const STOPS_VARIABLE: &str = "FSVERDICT_STOPS";
 pub enum SandboxError {
     #[error("cannot {what}: {source}")]
     System { what: &'static str, source: std::io::Error },
+    #[error("cannot show {} to a sandbox: {source}; hint: name the folder itself, by a path without links", path.display())]
+    Path { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Mount(#[from] mounts::MountError),
     #[error("`fsverdict sandbox` is an internal command of fsverdict")]
@@ -131,6 +133,9 @@ pub struct Sandbox {
     pub memory: Vec<PathBuf>,
     /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
+    /// The owners of links that are followed in writable and shown paths; every owner if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_owners: Option<Vec<u32>>,
     /// Paths that are hidden, also from everything that this sandbox starts. Only for [`Isolation::Namespaces`]: an
     /// ordinary user can only read their own files.
     #[serde(default)]
@@ -177,6 +182,7 @@ impl Sandbox {
             writable: Vec::new(),
             memory: Vec::new(),
             shown: Vec::new(),
+            link_owners: None,
             secrets: Secrets::default(),
             devices: Devices::Shared,
             capabilities: Capabilities::All,

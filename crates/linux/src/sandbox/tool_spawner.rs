@@ -36,7 +36,7 @@ impl ToolSpawner {
         Self::start_thread(|| {
             unshare_namespaces(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
             mounts::make_private()?;
-            mounts::restrict_mounts(&mounts::all_with(&[])?, false, &[], |point| {
+            mounts::restrict_mounts(&mounts::list_mounts()?, false, &[], |point| {
                 point.starts_with(mounts::DEVICES)
             })?;
             keep_only(Capabilities::Tool)
