@@ -144,3 +144,55 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
     drop(victim);
     place.is_left_clean();
 }
+
+/// Work of the agent's own that writes to a file which is there already.
+const WORK_ON_A_FILE: [&str; 2] = ["stream.rewrite", "random.write"];
+
+/// Options with which mkfs makes a node named `big`, and options of mount.
+const NODE_MAKERS: [(&str, &str, &str, &str); 4] = [
+    ("xfs", "-p PROTOTYPE", "", "[]"),
+    ("xfs", "-p PROTOTYPE", "dev,suid", "[]"),
+    ("ext4", "-d TREE", "dev", "[]"),
+    ("ext4", "-d TREE", "dev", "[\"fuse\"]"),
+];
+
+#[test]
+fn loop_a_node_that_mkfs_made_leads_the_agent_to_no_device() {
+    for work in WORK_ON_A_FILE {
+        let place = Place::new();
+        let victim = Disk::new(&place, "victim", 1 << 20);
+        let at = |name: &str| place.path().join(name).display().to_string();
+        let number = fs::read_to_string(format!("/sys/block/{}/dev", victim.name())).unwrap();
+        let (major, minor) = number.trim().split_once(':').unwrap();
+        fs::create_dir(at("tree")).unwrap();
+        tool(&["mknod", &at("tree/big"), "b", major, minor]);
+        let prototype = format!("x\n0 0\nd--755 0 0\nbig b--666 0 0 {major} {minor}\n$\n");
+        fs::write(at("prototype"), prototype).unwrap();
+        let candidates = NODE_MAKERS.iter().enumerate().map(|(number, (filesystem, mkfs, mount, layers))| {
+            let mkfs = mkfs.replace("TREE", &at("tree")).replace("PROTOTYPE", &at("prototype"));
+            format!(
+                "{{ name = \"c{number}\", filesystem = {filesystem:?}, mkfs = {mkfs:?}, mount = {mount:?}, layers = {layers} }}"
+            )
+        });
+        let candidates: Vec<String> = candidates.collect();
+        let plan = one_command("native", "test -b \"$MOUNT/big\"")
+            .replace("64MiB", "384MiB")
+            .replace(
+                " }]\n",
+                &format!(
+                    " }}, {{ name = \"next\", operation = \"{work}\", dataset = \"big\", into = \"big\" }}]\n"
+                ),
+            )
+            .replace("matrix.filesystem = [\"ext4\"]", &format!("candidate = [{}]", candidates.join(", ")));
+        let seen = place.run(&(plan + "dataset.big = { file = \"64KiB\" }\n"), &[]);
+        let journal = place.journal();
+        // The node was there in each trial, and the work was refused.
+        let nodes =
+            journal.all("command").filter(|event| event["step"] == "do" && event["exit"] == 0).count();
+        assert_eq!((nodes, journal.finished()), (NODE_MAKERS.len(), NODE_MAKERS.len()), "{work}: {seen:#?}");
+        assert!(journal.all("trial_finished").all(|end| end["status"] == "failed"), "{work}: {seen:#?}");
+        assert!(victim.bytes().iter().all(|byte| *byte == 0), "{work}: the victim was written: {seen:#?}");
+        drop(victim);
+        place.is_left_clean();
+    }
+}

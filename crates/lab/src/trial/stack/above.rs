@@ -57,6 +57,7 @@ impl Stack<'_> {
             let (step, argv) = above.mount_command(MOUNT);
             self.tools.run_required(self.sink, step, Trade::Mounting, argv)?;
             self.shown = ShownAbove::Layer { now: true };
+            mounts::forbid_devices(Path::new(MOUNT)).map_err(TrialError::host_error)?;
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ impl Stack<'_> {
         self.import_pool()?;
         self.run_required(Line::Mount)?;
         self.mounted = true;
+        mounts::forbid_devices(Path::new(self.filesystem_mount())).map_err(TrialError::host_error)?;
         self.run_required(Line::Cleaner)?;
         self.cleaner = self.programs.cleaner().is_some();
         self.show_above()
