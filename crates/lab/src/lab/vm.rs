@@ -10,6 +10,7 @@ mod enter;
 mod error;
 mod image;
 mod initramfs;
+mod modules;
 mod package;
 
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -26,6 +26,8 @@ pub enum KernelFileError {
     NoModules { path: PathBuf, release: String, symbol: &'static str },
     #[error("the module {} is compressed, and this kernel cannot unpack it (CONFIG_MODULE_DECOMPRESS)", path.display())]
     Packed { path: PathBuf },
+    #[error("cannot take the module {}: {reason}", path.display())]
+    Module { path: PathBuf, reason: String },
     #[error("cannot unpack {}: {}", path.display(), reason.what)]
     Unpack { path: PathBuf, reason: Reason },
 }
@@ -40,6 +42,7 @@ impl Hinted for KernelFileError {
             KernelFileError::NoConfiguration { .. } => "put the .config it was built with there, or name the tree it was built in".to_owned(),
             KernelFileError::NoModules { release, .. } => format!("they are looked for in /lib/modules/{release} and in ../lib/modules/{release} beside the kernel; name the .deb or the tree instead"),
             KernelFileError::Packed { .. } => "unpack the modules (unxz, unzstd) and run depmod, or take a kernel from 5.17 on".to_owned(),
+            KernelFileError::Module { .. } => "modules are regular files of 64 MiB at most, in a folder without links, and modules.dep there lists them (depmod(8)); name the .deb or the tree instead".to_owned(),
             KernelFileError::Unpack { .. } => "a .deb wants dpkg-deb, a tree make, both depmod (kmod); a kernel's file with its modules in ../lib/modules/RELEASE needs none of them".to_owned(),
         })
     }

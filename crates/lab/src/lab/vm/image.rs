@@ -1,6 +1,6 @@
 //! Finds kernels for virtual machines: a file as distributions install it, a package, or a tree that was built.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::kernel::{is_release, parse_release_numbers};
@@ -28,6 +28,8 @@ const SYMBOLS: [&str; 4] =
     ["CONFIG_BLK_DEV_INITRD", "CONFIG_DEVTMPFS", "CONFIG_PID_NS", "CONFIG_SERIAL_8250_CONSOLE"];
 /// Bytes of a list of modules.
 pub(super) const LARGEST_LIST: u64 = 16 << 20;
+/// Bytes of a kernel's file: QEMU reads all of it into memory. One with an initramfs of its own has a hundred mebibytes.
+const LARGEST_KERNEL: u64 = 256 << 20;
 /// Bytes of a kernel's configuration.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
@@ -114,12 +116,14 @@ fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, confi
 /// The symbols of filesystems whose driver was built beside the kernel (by DKMS: ZFS, bcachefs), of which its configuration says
 /// nothing: they are modules if modules.dep(5) lists them.
 fn drivers_built_beside(configuration: &BTreeMap<String, String>, list: &str) -> Vec<(String, String)> {
-    let names: Vec<String> =
-        list.lines().filter_map(|line| line.split_once(':')).map(|(path, _)| module_name(path)).collect();
-    let drivers = fsverdict_stack::filesystem::registry().iter().flat_map(|filesystem| filesystem.drivers);
-    drivers
+    let drivers = || fsverdict_stack::filesystem::registry().iter().flat_map(|known| known.drivers);
+    let wanted: BTreeSet<&str> = drivers().flat_map(|driver| driver.modules).copied().collect();
+    // The list may be a stranger's, and hold millions of names.
+    let paths = list.lines().filter_map(|line| line.split_once(':')).map(|(path, _)| module_name(path));
+    let names: BTreeSet<String> = paths.filter(|name| wanted.contains(name.as_str())).collect();
+    drivers()
         .filter(|driver| !configuration.contains_key(driver.config))
-        .filter(|driver| driver.modules.iter().all(|module| names.iter().any(|name| name == module)))
+        .filter(|driver| driver.modules.iter().all(|module| names.contains(*module)))
         .map(|driver| (driver.config.to_owned(), "m".to_owned()))
         .collect()
 }
@@ -146,6 +150,9 @@ fn read_release(path: &Path) -> Result<String, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     let bytes = read_beginning(path, 1 << 16).map_err(failed)?;
     let strange = |reason| KernelFileError::NoKernel { path: path.to_owned(), reason };
+    if path.metadata().map_err(failed)?.len() > LARGEST_KERNEL {
+        return Err(strange("is larger than a kernel is (256 MiB)"));
+    }
     if bytes.get(0x202..0x206) != Some(b"HdrS") {
         return Err(strange("is no Linux kernel for PCs that can be booted (bzImage)"));
     }
@@ -227,6 +234,11 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+        // As a sparse file it takes no room, and QEMU would take all memory for it.
+        std::fs::write(&path, head("6.1.0 ")).unwrap();
+        read_release(&path).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(read_release(&path).unwrap_err().to_string().contains("larger than a kernel"));
     }
 
     #[test]

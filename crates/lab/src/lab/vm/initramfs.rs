@@ -5,18 +5,15 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::lab::LabError;
-use crate::lab::kernel::{Kernel, Provision};
+use crate::lab::kernel::Kernel;
 use crate::trial::Assignment;
-use fsverdict_text::read_regular;
 
 use super::enter::{DESCRIPTION, MODULES};
-use super::error::KernelFileError;
-use super::image::{DRIVERS, LARGEST_LIST, module_name};
+use super::modules::read_driver_modules;
 
 /// The binary's name in the archive; the kernel's command line names it.
 pub(super) const PROGRAM: &str = "fsverdict";
@@ -25,8 +22,6 @@ const FOLDER: u32 = 0o040_755;
 const EXECUTABLE: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTERS: u32 = 0o020_600;
-/// Bytes of a module.
-const LARGEST_MODULE: u64 = 64 << 20;
 /// The console's.
 const CONSOLE: DeviceNumbers = DeviceNumbers { major: 5, minor: 1 };
 
@@ -47,13 +42,13 @@ pub(super) fn pack_initramfs(
         &without_sections(std::fs::read("/proc/self/exe")?),
     );
     let mut list = String::new();
-    for (number, path) in list_driver_modules(kernel)?.iter().enumerate() {
+    for (number, (path, content)) in read_driver_modules(kernel)?.iter().enumerate() {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{number}-{file}");
         let parameters = queue_depth.filter(|_| file.starts_with("virtio_blk."));
         let parameters = parameters.map_or(String::new(), |depth| format!("queue_depth={depth}"));
         list += &format!("/{name} {parameters}\n");
-        append_entry(&mut archive, &name, FILE, DeviceNumbers::NONE, &read_regular(path, LARGEST_MODULE)?);
+        append_entry(&mut archive, &name, FILE, DeviceNumbers::NONE, content);
     }
     append_entry(&mut archive, MODULES.trim_start_matches('/'), FILE, DeviceNumbers::NONE, list.as_bytes());
     let description = serde_json::to_vec(assignment).map_err(std::io::Error::from)?;
@@ -121,72 +116,9 @@ fn append_entry(archive: &mut Vec<u8>, name: &str, mode: u32, node: DeviceNumber
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// The files of those drivers that are modules, each after its dependencies.
-fn list_driver_modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
-    let modular: Vec<&str> = DRIVERS
-        .iter()
-        .filter(|(symbol, _)| kernel.find_provision(symbol) == Provision::Module)
-        .map(|(_, module)| *module)
-        .collect();
-    let (Some(folder), false) = (&kernel.modules, modular.is_empty()) else { return Ok(Vec::new()) };
-    let list = read_regular(&folder.join("modules.dep"), LARGEST_LIST)?;
-    let list = String::from_utf8_lossy(&list);
-    let files = in_order(&list, &modular);
-    let missing = |module: &str| {
-        let path = folder.join(format!("modules.dep: {module}"));
-        KernelFileError::Read { path, source: std::io::ErrorKind::NotFound.into() }
-    };
-    let files: Vec<PathBuf> = files.map_err(missing)?.into_iter().map(|path| folder.join(path)).collect();
-    let packed = files.iter().find(|path| path.extension().is_none_or(|extension| extension != "ko"));
-    match packed {
-        Some(path) if kernel.find_provision("CONFIG_MODULE_DECOMPRESS") != Provision::Builtin => {
-            Err(KernelFileError::Packed { path: path.clone() }.into())
-        }
-        _ => Ok(files),
-    }
-}
-
-/// The modules that must be loaded for these according to modules.dep(5), in the order of loading; or the first that
-/// is missing. The list is untrusted: only paths below its folder count.
-fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a str> {
-    let below = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
-    let mut files: Vec<&Path> = Vec::new();
-    for module in modules {
-        let lines = list.lines().filter_map(|line| line.split_once(':'));
-        let (own, needed) =
-            lines.into_iter().find(|(path, _)| module_name(path) == *module).ok_or(*module)?;
-        // Dependencies are listed in reverse order of loading.
-        for path in needed.split_whitespace().rev().chain([own]).map(Path::new).filter(below) {
-            if !files.contains(&path) {
-                files.push(path);
-            }
-        }
-    }
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        CHARACTERS, CONSOLE, DeviceNumbers, EXECUTABLE, FOLDER, append_entry, in_order, without_sections,
-    };
-
-    #[test]
-    fn modules_come_after_what_they_need_and_from_below_their_folder() {
-        let list = "kernel/fs/9p/9p.ko.xz: kernel/net/9p/9pnet.ko.xz kernel/fs/netfs/netfs.ko.xz /etc/shadow ../../x.ko\n\
-                    kernel/net/9p/9pnet.ko.xz:\n\
-                    kernel/drivers/block/virtio-blk.ko: kernel/fs/netfs/netfs.ko.xz\n/etc/evil.ko:\n";
-        let paths = |modules: &[&'static str]| {
-            in_order(list, modules)
-                .map(|all| all.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>())
-        };
-        let netfs = "kernel/fs/netfs/netfs.ko.xz";
-        let of_9p = [netfs, "kernel/net/9p/9pnet.ko.xz", "kernel/fs/9p/9p.ko.xz"];
-        assert_eq!(paths(&["9p"]), Ok(of_9p.to_vec()));
-        assert_eq!(paths(&["virtio_blk", "9p"]).unwrap()[..2], [netfs, "kernel/drivers/block/virtio-blk.ko"]);
-        assert_eq!(paths(&["9p", "virtio_pci"]), Err("virtio_pci"));
-        assert_eq!(paths(&["evil"]), Ok(Vec::new()));
-    }
+    use super::{CHARACTERS, CONSOLE, DeviceNumbers, EXECUTABLE, FOLDER, append_entry, without_sections};
 
     /// Read back by cpio(1)'s own rules, as busybox and bsdtar know them, with the kernel's rounding to four bytes.
     #[test]
