@@ -2,7 +2,7 @@
 //! runs in a thread of its own; only the conducting thread writes the journal and makes decisions.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::scope;
 
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
@@ -27,6 +27,9 @@ enum LabMessage {
     Event(Box<Event>),
     End(Result<TrialEnd, LabError>),
 }
+
+/// Messages of labs that wait to be recorded, at most: a guest that reports faster than a disk takes records waits.
+const WAITING_MESSAGES: usize = 64;
 
 /// A trial that is waiting or running.
 struct TrialTask<'a> {
@@ -65,7 +68,7 @@ impl Study<'_> {
         let mut waiting: VecDeque<TrialTask<'_>> = names.iter().filter_map(task).collect();
         let mut free: Vec<usize> = (0..self.jobs.max(1)).rev().collect();
         let mut underway: BTreeMap<usize, TrialTask<'_>> = BTreeMap::new();
-        let (sender, receiver) = channel();
+        let (sender, receiver) = sync_channel(WAITING_MESSAGES);
         scope(|scope| {
             // The first error is the one that is reported.
             let mut outcome = Ok(());
@@ -275,7 +278,7 @@ fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
 }
 
 /// Sends a message to the conducting thread, which receives until every lab has ended.
-fn send_message(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
+fn send_message(sender: &SyncSender<(usize, LabMessage)>, job: usize, said: LabMessage) {
     let _ = sender.send((job, said));
 }
 

@@ -179,8 +179,12 @@ fn what_is_installed_is_written_through_no_link_and_only_its_owner_can_change_it
         let folder = place.path().join("a \"$(touch pwned)' b");
         let victim = place.path().join("victim");
         fs::write(&victim, "mine").unwrap();
-        for name in ["bin/fsverdict", "share/man/man1/fsverdict.1", "share/zsh/site-functions/_fsverdict",
-            "share/bash-completion/completions/fsverdict"] {
+        for name in [
+            "bin/fsverdict",
+            "share/man/man1/fsverdict.1",
+            "share/zsh/site-functions/_fsverdict",
+            "share/bash-completion/completions/fsverdict",
+        ] {
             let link = folder.join(name);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(&victim, link).unwrap();
@@ -210,13 +214,16 @@ fn a_package_runs_nothing_when_it_is_installed_and_has_no_file_that_others_can_c
     }
     let folder = tempfile::tempdir().unwrap();
     let tree = tree(folder.path(), 1_700_000_000);
-    for name in ["usr/share", "usr/share/doc/fsverdict", "usr/share/doc/fsverdict/copyright", "usr/bin/fsverdict"] {
+    for name in
+        ["usr/share", "usr/share/doc/fsverdict", "usr/share/doc/fsverdict/copyright", "usr/bin/fsverdict"]
+    {
         fs::set_permissions(tree.join(name), fs::Permissions::from_mode(0o6777)).unwrap();
     }
     for control in ["fsverdict", "fsverdict-kernel"] {
         let package = folder.path().join(format!("{control}.deb"));
         fs::create_dir_all(tree.join("usr/share/doc").join(control)).unwrap();
-        let control = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("scripts/dist/debian/{control}.control"));
+        let control =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("scripts/dist/debian/{control}.control"));
         succeeds(script("package").arg(&tree).arg(control).args(["1.2-1", "amd64"]).arg(&package));
         let line = "dpkg-deb --ctrl-tarfile \"$PACKAGE\" | tar --list";
         let scripts = succeeds(with_umask("022", line).env("PACKAGE", &package));

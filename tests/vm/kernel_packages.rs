@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::common::attacks::to_its_end;
 use crate::common::labs::namespaces::NAMESPACES;
 use crate::common::{Place, Seen, one_command, tool};
 
@@ -72,6 +73,12 @@ fn fsverdict(place: &Place, arguments: &[&str]) -> Seen {
 
 /// With a QEMU that does this, too.
 fn with_qemu(place: &Place, line: &str, arguments: &[&str]) -> Seen {
+    let path = prepare_qemu(place, line);
+    Seen::of(&place.command(arguments).env("PATH", path).output().unwrap())
+}
+
+/// The PATH with such a QEMU.
+fn prepare_qemu(place: &Place, line: &str) -> String {
     let folder = place.path().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let qemu = folder.join("qemu-system-x86_64");
@@ -80,8 +87,7 @@ fn with_qemu(place: &Place, line: &str, arguments: &[&str]) -> Seen {
     );
     fs::write(&qemu, script).unwrap();
     fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    Seen::of(&place.command(arguments).env("PATH", path).output().unwrap())
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
 fn replace_by_link(path: &Path, target: &Path) {
@@ -192,4 +198,34 @@ fn vm_a_program_named_qemu_can_make_no_namespace() {
     let attempt = format!("perl -e '{NAMESPACES}'; test $? = 1 && echo made no namespace >&2");
     let seen = with_qemu(&place, &attempt, &["run", plan.to_str().unwrap(), "--out", "again"]);
     assert!(seen.stdout.contains("made no namespace"), "{seen:?}");
+}
+
+/// Events without end, by a guest that is a stranger's: the lines come faster than they are read.
+#[test]
+fn vm_a_guest_that_never_stops_reporting_is_ended_at_its_time() {
+    let step = r#"{"event":"step_started","step":"again"}"#;
+    let facts = r#"{"event":"facts","facts":{"long":"LONG"}}"#.replace("LONG", &"x".repeat(5 << 20));
+    let result = r#"{"event":"trial_finished","status":"failed","reason":"it says so","wall":0.0}"#;
+    for (line, wanted) in [(step, "within the 2s"), (facts.as_str(), "within the 2s"), (result, "it says so")]
+    {
+        let place = Place::new();
+        try_package(&place, &stage(&place), "nothing");
+        let file = place.path().join("line");
+        fs::write(&file, line).unwrap();
+        // The port is the one descriptor that is named so; a line may be longer than an argument.
+        let flood = format!(
+            "for word; do case $word in fd=*,set=0) port=${{word#fd=}}; port=${{port%,*}} ;; esac; done\n\
+             exec perl -e 'open(L, \"<\", shift); $line = <L>; 1 while print \"$line\\n\"' {file:?} >/proc/self/fd/$port"
+        );
+        let plan = place.path().join("plan.toml");
+        let timeout = "protocol.timeout=2s";
+        let arguments = ["run", plan.to_str().unwrap(), "--out", "flooded", "--set", timeout];
+        let path = prepare_qemu(&place, &flood);
+        let seen = to_its_end(place.command(&arguments), Some(&path));
+        assert_eq!(seen.code, Some(1), "{wanted}: {seen:?}");
+        assert!(seen.stdout.contains(wanted), "{wanted}: {seen:?}");
+        let journal = fs::metadata(place.path().join("flooded/journal.jsonl")).unwrap().len();
+        assert!(journal < 300 << 20, "{wanted}: {journal} bytes");
+        place.is_left_clean();
+    }
 }

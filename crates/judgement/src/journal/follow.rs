@@ -41,7 +41,7 @@ impl JournalFollower {
         let path = self.place.path();
         let length = self.file.metadata().map_err(|error| JournalError::io("read", &path, error))?.len();
         let before = self.scanned.intact_bytes;
-        // Nobody writes any more to a file that was replaced or removed.
+        // No process writes any more to a file that was replaced or removed.
         if length < before || !self.place.is_name_of(&self.file) {
             return Err(JournalError::Gone { path });
         }

@@ -89,8 +89,8 @@ pub(super) struct Scanned {
     pub(super) bounds: JournalBounds,
 }
 
-/// Continues in an open journal behind the last scanned record, up to the end that the file has now: somebody may append
-/// faster than records are read.
+/// Continues in an open journal behind the last scanned record, up to the end that the file has now: another process may
+/// append faster than records are read.
 pub(super) fn scan_file(
     path: &Path,
     mut file: &fs::File,

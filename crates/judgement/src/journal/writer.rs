@@ -2,7 +2,7 @@
 //! disk.
 
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -44,9 +44,10 @@ impl Writer {
         let file = place.open_to_append().map_err(|error| JournalError::from_open("open", &path, error))?;
         let mut writer = Self::with_lock(place, file)?;
         let reader::Scanned { torn, intact_bytes, bounds, .. } =
-            reader::scan_lines(&path, BufReader::new(&writer.file), take)?;
+            reader::scan_file(&path, &writer.file, reader::Scanned::default(), take)?;
         (writer.acknowledged, writer.bounds) = (intact_bytes, bounds);
-        if torn {
+        let length = writer.file.metadata().map_err(|error| JournalError::io("read", &path, error))?.len();
+        if torn || length > intact_bytes {
             writer
                 .truncate_unacknowledged()
                 .map_err(|error| JournalError::io("cut the torn end of", &path, error))?;

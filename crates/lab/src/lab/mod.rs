@@ -12,6 +12,7 @@ mod description;
 mod drive;
 mod entry;
 mod error;
+mod event_bounds;
 mod event_lines;
 mod first_process;
 mod free_cpu;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::trial::TrialSpec;
 use fsverdict_disk::backend::Clock;
-use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, JournalBounds, Status};
+use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Status};
 use fsverdict_linux::host::foreign::harmless_value;
 use fsverdict_linux::host::placement::Placement;
 use fsverdict_linux::host::procfs::{oom_kills, processor_time};
@@ -16,6 +16,7 @@ use fsverdict_text::duration_text;
 
 use super::backend::Backend;
 use super::console::Console;
+use super::event_bounds::EventBounds;
 use super::first_process::SupervisorWatch;
 use super::interruption::{Interruption, terminating_signal};
 use super::stop_watcher::StopWatcher;
@@ -89,7 +90,7 @@ pub(super) struct RunningTrial<'a> {
     killed_programs: KilledPrograms,
     device_error: Option<(usize, String)>,
     supervisor: SupervisorWatch,
-    bounds: JournalBounds,
+    bounds: EventBounds,
     has_left_out: bool,
 }
 
@@ -115,7 +116,7 @@ impl<'a> RunningTrial<'a> {
             killed_programs: KilledPrograms::default(),
             device_error: None,
             supervisor: SupervisorWatch::new(supervisor),
-            bounds: JournalBounds::default(),
+            bounds: EventBounds::default(),
             has_left_out: false,
         }
     }
@@ -136,19 +137,23 @@ impl<'a> RunningTrial<'a> {
                 checked = Instant::now();
             }
             let patience = self.deadline.saturating_duration_since(Instant::now());
-            match lines.recv_timeout(patience.min(HEALTH_CHECK_INTERVAL)) {
+            let line = lines.recv_timeout(patience.min(HEALTH_CHECK_INTERVAL));
+            let is_silent = line == Err(mpsc::RecvTimeoutError::Timeout);
+            match line {
                 Ok(None) => self.has_long_line = true,
                 Ok(Some(line)) => self.take_line(&line, watch),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    // If guest and device process ended together, the guest's last events get a second to arrive.
-                    let was_unserved = is_unserved;
-                    is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
-                    self.extend_limit(company.as_deref());
-                    if self.has_given_up(was_unserved && is_unserved) {
-                        self.is_late = true;
-                        break;
-                    }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            // A guest that never stops sending is given up at the same time as one that is silent.
+            if is_silent || Instant::now() >= self.deadline {
+                // If guest and device process ended together, the guest's last events get a second to arrive.
+                let was_unserved = is_unserved;
+                is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
+                self.extend_limit(company.as_deref());
+                if self.has_given_up(was_unserved && is_unserved) {
+                    self.is_late = true;
+                    break;
                 }
             }
             // Without this process the guest may end, go on, or wait or spin until its time is up, and its clock with it.
@@ -184,18 +189,21 @@ impl<'a> RunningTrial<'a> {
             || self.supervisor.dead_helper.is_some()
     }
 
-    /// Parses one line of the event pipe, and passes the event on unless it exceeds the journal's bounds.
+    /// Parses one line of the event pipe, and passes the event on unless it exceeds the bounds.
     fn take_line(&mut self, line: &str, watch: &mut dyn FnMut(Event)) {
         match serde_json::from_str(line).map(harmless_value).and_then(serde_json::from_value) {
             Ok(Event::TrialFinished { status, reason, hint, .. }) => {
-                self.reported = Some((status, reason, hint));
-                self.deadline = Instant::now() + EXIT_GRACE_PERIOD;
+                // The first result counts; later ones give no more time.
+                if self.reported.is_none() {
+                    self.reported = Some((status, reason, hint));
+                    self.deadline = Instant::now() + EXIT_GRACE_PERIOD;
+                }
             }
             Ok(Event::Device(DeviceEvent::Failed { device, found })) => {
                 self.device_error.get_or_insert((device, found));
             }
             Ok(event) => {
-                if let Err(reason) = self.bounds.check_event(&event) {
+                if let Err(reason) = self.bounds.check_event(&event, line.len()) {
                     if !std::mem::replace(&mut self.has_left_out, true) {
                         let text = format!("left out of what the trial reported: {reason}");
                         watch(Event::Caution(Caution { phase: String::new(), text }));
