@@ -157,3 +157,22 @@ fn of_very_many_trials_under_way_the_last_are_listed_and_the_others_counted() {
         (20, &4980.into())
     );
 }
+
+/// Nobody writes any more to the file that it would go on reading.
+#[test]
+fn a_watch_ends_when_its_journal_is_replaced() {
+    let place = Place::new();
+    let path = cut_after(&place, |record| is(record, "trial_started") && record["trial"]["block"] == 2);
+    let _conductor = locked(&path);
+    let mut watch = place.command(&["status", "run", "--watch"]);
+    let mut child = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains("block 2, "));
+    let copy = path.with_extension("copy");
+    fs::copy(&path, &copy).unwrap();
+    fs::rename(&copy, &path).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("was removed or replaced"), "{output:?}");
+    assert!(said.contains("hint:"), "{said}");
+}

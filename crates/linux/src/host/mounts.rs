@@ -119,7 +119,7 @@ pub fn forbid_user_namespaces() -> Result<(), MountError> {
     let working_folder = open(".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     mount_tmpfs(point, "755")?;
     rustix::fs::mkdir(point.join("root"), Mode::RWXU).map_err(failed)?;
-    match rustix::process::pivot_root(point, &point.join("root")) {
+    match rustix::process::pivot_root(point, point.join("root")) {
         Ok(()) => rustix::process::chroot("/root").map_err(failed)?,
         // This root is the kernel's first one, an initramfs, which cannot be exchanged (pivot_root(2)); what covers it has
         // the same effect, and is listed as a mount.
