@@ -68,7 +68,7 @@ fn loop_a_link_of_somebody_elses_leads_a_run_of_roots_nowhere() {
     tool(&["chown", "-hR", "65534:65534", others.to_str().unwrap()]);
     let seen = run();
     assert_ne!(seen.code, Some(0), "{seen:?}");
-    seen.says(&["data is a link of user 65534"]);
+    seen.says(&["data is a link of user 65534", "hint: name the folder itself"]);
     let journal = fs::read_to_string(place.path().join("run/journal.jsonl")).unwrap_or_default();
     assert!(!journal.contains("read me"), "{journal}");
     place.is_left_clean();

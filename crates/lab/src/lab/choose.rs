@@ -1,6 +1,10 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
+use std::io::ErrorKind;
+
+use fsverdict_judgement::plan::{Candidate, Dataset, DeviceSource, LabChoice, Plan};
+use fsverdict_linux::host::named_path::{open_through_links_of, own_users};
+use fsverdict_text::Reason;
 
 use super::native::{self, Native};
 use super::{Intent, LABS, Lab, LabError, uml};
@@ -35,6 +39,7 @@ pub fn choose_lab(plan: &Plan, lab: LabChoice) -> Result<ChosenLab, LabError> {
 }
 
 fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<ChosenLab, LabError> {
+    check_links(plan)?;
     match LABS.iter().find(|entry| entry.choice == lab) {
         Some(entry) => Ok(ChosenLab::new(entry.prepare_lab(plan, intent)?, "asked for".to_owned())),
         None => choose_freely(plan, intent),
@@ -62,6 +67,29 @@ pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 /// Every lab with its status on this machine, for `doctor`.
 pub fn list_candidacies(plan: &Plan) -> Vec<Candidacy> {
     LABS.iter().map(|entry| (entry.name(), entry.prepare_lab(plan, Intent::Look))).collect()
+}
+
+/// Makes sure that no link of another user leads to a folder of the plan: its owner may change where it leads to, before
+/// each trial.
+fn check_links(plan: &Plan) -> Result<(), LabError> {
+    let folders = plan.datasets.values().filter_map(|dataset| match dataset {
+        Dataset::Folder { path, .. } => Some(path),
+        _ => None,
+    });
+    let places = plan.candidates.iter().filter_map(|candidate| candidate.path.as_ref());
+    let owners = own_users();
+    for path in folders.chain(places).chain(&plan.reads) {
+        match open_through_links_of(Some(&owners), path) {
+            // The reader of the folder reports every other error.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none() => {
+                let what = format!("cannot use {}: {error}", path.display());
+                let hint = "name the folder itself, by a path without links of other users";
+                return Err(LabError::Given(Reason::new(what, hint)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn choose_freely(plan: &Plan, intent: Intent) -> Result<ChosenLab, LabError> {
