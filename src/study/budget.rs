@@ -23,13 +23,18 @@ pub(super) fn trial_budget(plan: &Plan) -> Option<Duration> {
 /// was up has no such moment.
 pub(super) fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<Instant> {
     let budget = trial_budget(plan).filter(|_| run.extended_to.is_none())?;
-    began.checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
+    began.checked_add(budget.saturating_sub(worked_time(run)))
+}
+
+/// The time for which a run has worked. A stranger's journal may say that it worked for longer than any duration.
+fn worked_time(run: &Run) -> Duration {
+    Duration::try_from_secs_f64(run.worked.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 /// When an examination of faults that begins now has to end.
 pub fn fault_deadline(plan: &Plan, run: &Run) -> Option<Instant> {
     let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none())?;
-    Instant::now().checked_add(budget.saturating_sub(Duration::from_secs_f64(run.worked.max(0.0))))
+    Instant::now().checked_add(budget.saturating_sub(worked_time(run)))
 }
 
 /// Why a run ended in this block: its time was up, and trials of the block have not ended.
@@ -161,6 +166,35 @@ mod tests {
         assert_eq!(interrupted.resumed, 2);
         assert!((interrupted.worked - 720.0).abs() < 1e-9);
         assert_eq!(describe_exhaustion(Duration::from_secs(16 * 60), &interrupted, 2), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_and_a_sleep_take_no_time_away() {
+        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let at = |seconds: i64| jiff::Timestamp::new(seconds, 0).unwrap();
+        let record = |seconds, event| Record { at: at(seconds), trial: None, event };
+        let started = || Event::BlockFinished { block: 1, attempt: 1, invalid: None };
+        let worked = |records: Vec<Record>| {
+            Run::derive(&plan, &Journal { path: "j".into(), records, torn: false }).unwrap()
+        };
+        // A machine without a battery begins in 1970, works for ten seconds, and is given the time; then it sleeps for
+        // eight hours, and its clock is set back by one.
+        let run = worked(vec![
+            record(5, made::started()),
+            record(15, started()),
+            record(1_795_000_025, Event::ClockJumped { milliseconds: 1_795_000_000_000 }),
+            record(1_795_000_035, started()),
+            record(1_795_028_845, Event::ClockJumped { milliseconds: 28_800_000 }),
+            record(1_795_025_255, Event::ClockJumped { milliseconds: -3_600_000 }),
+        ]);
+        assert!((run.worked - 50.0).abs() < 1e-6, "{}", run.worked);
+        // A stranger's journal that jumps without end makes no time that cannot be.
+        let hostile = (0..3000).map(|_| record(5, Event::ClockJumped { milliseconds: i64::MIN }));
+        let run = worked([record(5, made::started())].into_iter().chain(hostile).collect());
+        let mut plan = plan.clone();
+        plan.protocol.budget = Some(Duration::from_secs(60));
+        assert!(run.worked > 1e19 && super::fault_deadline(&plan, &run).is_some());
+        assert!(super::trial_deadline(&plan, &run, std::time::Instant::now()).is_some());
     }
 
     #[test]

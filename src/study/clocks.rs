@@ -80,9 +80,38 @@ impl ClockWatch {
     }
 }
 
+/// The shortest jump between two records that is recorded, in seconds. Shorter ones do not matter for a run's time.
+const LEAST_JUMP: f64 = 1.0;
+
+/// Detects between two records of a journal that the time of day, by which records are dated, jumped ahead of the time in
+/// which the machine was awake, or fell behind it: the clock was set, or the machine slept.
+#[derive(Debug, Clone, Copy)]
+pub struct JumpWatch {
+    last: ClockReadings,
+}
+
+impl JumpWatch {
+    /// Jumps are counted from now on.
+    pub fn start() -> Self {
+        Self::from_readings(ClockReadings::now())
+    }
+
+    fn from_readings(first: ClockReadings) -> Self {
+        JumpWatch { last: first }
+    }
+
+    /// The jump since the last record, in milliseconds; `None` if there was none. The next one is counted from here.
+    pub(super) fn jump_until(&mut self, now: ClockReadings) -> Option<i64> {
+        let awake = now.monotonic - self.last.monotonic;
+        let jump = (now.realtime - self.last.realtime) - awake;
+        self.last = now;
+        (jump.abs() > LEAST_JUMP + awake.max(0.0) * MOST_SLEW).then_some((jump * 1000.0).round() as i64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ClockReadings, ClockWatch};
+    use super::{ClockReadings, ClockWatch, JumpWatch};
 
     /// The readings after this many seconds, `slept` of which the machine slept, with the time of day moved by
     /// `moved`.
@@ -115,6 +144,20 @@ mod tests {
                 assert!((now.step_since(before).unwrap() - moved).abs() < 1e-3, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_jump_between_two_records_is_found_once() {
+        let mut watch = JumpWatch::from_readings(after(0.0, 0.0, 0.0));
+        let mut next = |seconds, slept, moved| watch.jump_until(after(seconds, slept, moved));
+        assert_eq!(next(60.0, 0.0, 0.0), None);
+        // Eight hours of sleep; the clock is set an hour back; and from the epoch to today.
+        assert_eq!(next(28_920.0, 28_800.0, 0.0), Some(28_800_000));
+        assert_eq!(next(28_980.0, 28_800.0, 0.0), None);
+        assert_eq!(next(29_000.0, 28_800.0, -3600.0), Some(-3_600_000));
+        assert_eq!(next(29_010.0, 28_800.0, 1.7e9), Some(1_700_003_600_000));
+        // Slewed by 500 ppm for an hour.
+        assert_eq!(next(32_610.0, 28_800.0, 1.7e9 + 1.8), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
 use super::budget::describe_time_up;
+use super::clocks::{ClockReadings, JumpWatch};
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::error::SessionError;
@@ -35,6 +36,8 @@ pub struct Study<'a> {
     pub deadline: Option<Instant>,
     /// The names of candidates that preparation has excluded, each with the reason.
     pub refused: Vec<(String, Reason)>,
+    /// Detects sleeps and steps of the time of day between records.
+    pub jumps: JumpWatch,
 }
 
 impl Study<'_> {
@@ -191,6 +194,9 @@ impl Study<'_> {
     }
 
     pub(super) fn record_event(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), SessionError> {
+        if let Some(milliseconds) = self.jumps.jump_until(ClockReadings::now()) {
+            self.journal.append(None, Event::ClockJumped { milliseconds })?;
+        }
         let record = self.journal.append(trial, event)?;
         self.observer.observe_event(trial, &record.event);
         Ok(())

@@ -41,9 +41,10 @@ pub use abilities::find_missing_ability;
 pub use budget::fault_deadline;
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};
+pub use clocks::JumpWatch;
 pub use conclusion::{Conclusion, Conclusions, next_to_try};
 pub use conduct::{BLOCK_ATTEMPTS, Study};
-pub use cpu_calibration::{CalibrationPlans, CpuCalibration, calibrate_cpu};
+pub use cpu_calibration::{CalibratedPrice, CalibrationPlans, CpuCalibration, calibrate_cpu};
 pub use error::SessionError;
 pub use folder::{
     FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError, hint_of_runs,

@@ -7,6 +7,7 @@ use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::FolderFile;
 
 use super::claim::Permission;
+use super::clocks::JumpWatch;
 use super::conduct::Study;
 use super::error::SessionError;
 use super::folder::RunFolder;
@@ -94,6 +95,7 @@ impl OneBlock<'_> {
             jobs,
             deadline: None,
             refused,
+            jumps: JumpWatch::start(),
         };
         let counts = study.conduct_one(self.number, self.order_seed, &self.out);
         *self.left = study.attachments.describe_left();

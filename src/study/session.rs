@@ -19,6 +19,7 @@ use fsverdict_text::{FolderFile, Reason};
 
 use super::budget::trial_deadline;
 use super::claim::Permission;
+use super::clocks::JumpWatch;
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::collect_facts;
@@ -160,10 +161,11 @@ impl Session {
         let lab = choice.lab.as_ref();
         let mut watcher = choose_watcher(lab, &attachments);
         let jobs = choice.jobs;
+        let jumps = JumpWatch::start();
         let begins = resumed.is_none();
         let refused = if begins { refusals_of(&plan, lab, &attachments) } else { Vec::new() };
         let watcher = watcher.as_mut();
-        Study { plan: &plan, lab, attachments, journal, observer, watcher, jobs, deadline, refused }
+        Study { plan: &plan, lab, attachments, journal, observer, watcher, jobs, deadline, refused, jumps }
             .conduct(resumed)
     }
 }

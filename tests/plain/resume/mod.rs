@@ -9,7 +9,7 @@ mod player;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fsverdict::study::{Silent, Study};
+use fsverdict::study::{JumpWatch, Silent, Study};
 use fsverdict_judgement::journal::{
     Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read,
 };
@@ -77,6 +77,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
         jobs: player.tale.jobs + 1,
         deadline: None,
         refused: Vec::new(),
+        jumps: JumpWatch::start(),
     };
     study.conduct(resumed.then_some(Event::RunResumed { more: None })).unwrap();
 }

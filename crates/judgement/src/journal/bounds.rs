@@ -89,6 +89,8 @@ impl JournalBounds {
                 self.resumes += 1;
                 check_length("resumptions", self.resumes as usize, RESUMES as usize)
             }
+            // A caution about a whole trial can be recorded however many names there are.
+            Event::Caution(caution) if caution.phase.is_empty() => Ok(()),
             Event::Caution(caution) => self.phases.add("phases", &caution.phase),
             Event::PowerCut(cuts) => {
                 check_length("kinds of loss", cuts.broken.len(), KINDS)?;
@@ -108,6 +110,7 @@ impl JournalBounds {
                 check_length("sites", beginning.sites.as_ref().map_or(0, Vec::len), CANDIDATES)
             }
             Event::StepStarted { .. }
+            | Event::ClockJumped { .. }
             | Event::Device(_)
             | Event::BlockFinished { .. }
             | Event::TrialStarted {}

@@ -153,6 +153,7 @@ impl Run {
                 self.foreign_write = Some((device, found));
             }
             Event::RunStarted { .. }
+            | Event::ClockJumped { .. }
             | Event::Device(_)
             | Event::Saved { .. }
             | Event::Promised { .. }

@@ -126,6 +126,13 @@ pub enum Event {
         #[serde(default)]
         wall: f64,
     },
+    /// The time of day was set, or the machine slept, since the record before: the time between the two records is no time
+    /// of work.
+    ClockJumped {
+        /// By how many milliseconds the time of day went ahead of the time in which the machine was awake, negative if it
+        /// was set back.
+        milliseconds: i64,
+    },
     /// The stopping rule dropped a candidate.
     CandidateDropped {
         candidate: String,
@@ -167,6 +174,41 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ending: Option<Ending>,
     },
+}
+
+impl Event {
+    /// The name in a journal of an event that only the conductor of a run may record; `None` if a trial may report it. A
+    /// trial reports its own steps, programs, measurements and findings, and nothing about other candidates, blocks or
+    /// the run.
+    pub fn conductor_only(&self) -> Option<&'static str> {
+        Some(match self {
+            Event::RunStarted { .. } => "run_started",
+            Event::RunResumed { .. } => "run_resumed",
+            Event::CandidateSkipped { .. } => "candidate_skipped",
+            Event::BlockStarted { .. } => "block_started",
+            Event::BlockFinished { .. } => "block_finished",
+            Event::TrialStarted {} => "trial_started",
+            Event::Surroundings(_) => "surroundings",
+            Event::ClockJumped { .. } => "clock_jumped",
+            Event::CandidateDropped { .. } => "candidate_dropped",
+            Event::PowerCut(_) => "power_cut",
+            Event::Rotten(_) => "rotten",
+            Event::Priced(_) => "priced",
+            Event::RunFinished { .. } => "run_finished",
+            Event::StepStarted { .. }
+            | Event::Command(_)
+            | Event::Observation(_)
+            | Event::Facts { .. }
+            | Event::Caution(_)
+            | Event::TrialFinished { .. }
+            | Event::Saved { .. }
+            | Event::Sequences { .. }
+            | Event::Promised { .. }
+            | Event::AfterCut(_)
+            | Event::AfterRot(_)
+            | Event::Device(_) => return None,
+        })
+    }
 }
 
 /// An event on a device of a trial.

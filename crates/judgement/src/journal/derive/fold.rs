@@ -46,9 +46,13 @@ impl Fold {
                 Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_) => {
                     run.last = record.at;
                 }
-                _ => {
+                ref event => {
+                    let jumped = match event {
+                        Event::ClockJumped { milliseconds } => *milliseconds as f64 / 1000.0,
+                        _ => 0.0,
+                    };
                     // A clock that was set back subtracts no time.
-                    run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
+                    run.worked += (record.at.duration_since(run.last).as_secs_f64() - jumped).max(0.0);
                     run.last = record.at;
                 }
             }
