@@ -72,7 +72,10 @@ fn format_percent(share: f64) -> String {
 }
 
 fn check_foreign_bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
-    let sum_of = |of: fn(&Surroundings) -> Option<u64>| seen.iter().map(of).sum::<Option<u64>>();
+    // A guest can report any number of bytes.
+    let sum_of = |of: fn(&Surroundings) -> Option<u64>| {
+        seen.iter().map(of).try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
+    };
     let (foreign, own) = sum_of(|one| one.foreign_bytes).zip(sum_of(|one| one.own_bytes))?;
     let share = foreign as f64 / own.max(1) as f64;
     (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
@@ -183,6 +186,8 @@ mod tests {
             set_back.as_deref(),
             Some("the clock of this machine was set back by 3600.0 s during a trial")
         );
+        let hostile = Surroundings { own_bytes: Some(u64::MAX), foreign_bytes: Some(u64::MAX), ..quiet() };
+        assert!(find_broken_rule(&Disturbance::default(), &[hostile, hostile], &[]).is_some());
         // Many times what the trials moved, but next to nothing in bytes.
         let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
         assert_eq!(find_broken_rule(&Disturbance::default(), &[few, few], &[]), None);

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::scope;
 
-use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Observation, Status, Surroundings, TrialId};
+use fsverdict_judgement::journal::{
+    Caution, DeviceEvent, Event, JournalError, Observation, Status, Surroundings, TrialId,
+};
 use fsverdict_judgement::plan::{Candidate, DeviceSource};
 use fsverdict_lab::lab::{Interruption, LabError, TrialEnd, describe_interruptions};
 use fsverdict_lab::trial::{Drawn, Repeats, TrialSpec};
@@ -38,6 +40,8 @@ struct TrialTask<'a> {
     earlier: EarlierTries,
     /// An upper bound on the bytes that this trial has moved so far.
     own_bytes: u64,
+    /// Whether an event of it was left out of the journal, and a caution says so.
+    has_left_out: bool,
 }
 
 impl Study<'_> {
@@ -63,7 +67,13 @@ impl Study<'_> {
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
-            Some(TrialTask { id, candidate, earlier: EarlierTries::default(), own_bytes: 0 })
+            Some(TrialTask {
+                id,
+                candidate,
+                earlier: EarlierTries::default(),
+                own_bytes: 0,
+                has_left_out: false,
+            })
         };
         let mut waiting: VecDeque<TrialTask<'_>> = names.iter().filter_map(task).collect();
         let mut free: Vec<usize> = (0..self.jobs.max(1)).rev().collect();
@@ -164,12 +174,21 @@ impl Study<'_> {
         }
     }
 
+    /// Records an event of a trial. What the journal does not take is left out, since a trial may report anything.
     fn record_trial_event(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
         self.watcher.read_clocks();
         if let Event::Observation(observation) = &event {
-            task.own_bytes += bytes_at_most(observation);
+            task.own_bytes = task.own_bytes.saturating_add(bytes_at_most(observation));
         }
-        self.record_event(Some(&task.id), event)
+        match self.record_event(Some(&task.id), event) {
+            Err(SessionError::Journal(JournalError::Unbounded { reason, .. })) => {
+                if std::mem::replace(&mut task.has_left_out, true) {
+                    return Ok(());
+                }
+                self.record_caution(&task.id, format!("left out of what the trial reported: {reason}"))
+            }
+            recorded => recorded,
+        }
     }
 
     /// Records the end of a trial, or returns the trial if it is to be tried again.
@@ -288,5 +307,5 @@ fn bytes_at_most(observation: &Observation) -> u64 {
     // The value is a whole number of bytes and not negative.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let bytes_of = |name: &str| observation.value(name).map_or(0, |bytes| bytes as u64);
-    bytes_of("device_read") + 2 * bytes_of("device_written")
+    bytes_of("device_read").saturating_add(bytes_of("device_written").saturating_mul(2))
 }

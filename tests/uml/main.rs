@@ -16,6 +16,7 @@ mod devices;
 mod fleet;
 mod foreign_writes;
 mod fullness;
+mod guest_reports;
 mod guests;
 mod kernel_trials;
 mod known_facts;

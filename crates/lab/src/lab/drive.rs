@@ -16,8 +16,9 @@ use fsverdict_text::{Bytes, Reason};
 use super::LabError;
 use super::console::Console;
 use super::event_lines::{LONGEST_EVENT, read_lines};
-use super::running_trial::{Company, EXIT_GRACE_PERIOD, ProcessEnd, RunningTrial};
+use super::running_trial::{EXIT_GRACE_PERIOD, RunningTrial};
 use super::stop_watcher::StopWatcher;
+use super::trial_company::{Company, ProcessEnd};
 use super::trial_end::TrialEnd;
 
 /// Runs one trial to its end. The command must start a sandbox's supervisor: killing it ends everything.

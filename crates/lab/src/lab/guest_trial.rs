@@ -23,9 +23,9 @@ use super::held::disk_for;
 use super::kernel::kernel_sandbox;
 use super::modelled::{Modelled, disk_name, fastest_together, serve_devices};
 use super::processors::drawn_prices;
-use super::running_trial::Company;
 use super::stop_watcher::StopWatcher;
 use super::traced::{Spans, TracedDevice};
+use super::trial_company::Company;
 use super::trial_end::{TrialEnd, at_step};
 use super::{Attachments, LabError};
 

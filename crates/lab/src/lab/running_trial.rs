@@ -1,26 +1,23 @@
 //! A trial while it runs: reads its events, checks its processes, and concludes how it ended.
 
-use std::process::ExitStatus;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::trial::TrialSpec;
-use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Event, Status};
 use fsverdict_linux::host::foreign::harmless_value;
-use fsverdict_linux::host::placement::Placement;
-use fsverdict_linux::host::procfs::{oom_kills, processor_time};
+use fsverdict_linux::host::procfs::oom_kills;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::FROM_OUTSIDE;
 use fsverdict_text::duration_text;
 
-use super::backend::Backend;
 use super::console::Console;
-use super::event_bounds::EventBounds;
 use super::first_process::SupervisorWatch;
 use super::interruption::{Interruption, terminating_signal};
+use super::report_bounds::{ReportBounds, shorten_reason};
 use super::stop_watcher::StopWatcher;
 use super::time_limit::TimeLimit;
+use super::trial_company::{Company, ProcessEnd};
 use super::trial_end::{KilledPrograms, OutsideCauses, TrialEnd, at_step, describe_exit, exit_signal};
 
 /// How long a trial's process may take to end by itself after its last event.
@@ -32,45 +29,6 @@ const HEALTH_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The hint about a guest with too little memory to boot.
 const MORE_MEMORY: &str = "it seems to lack memory: `memory = \"512MiB\"` in the plan, or --set memory=512MiB, gives a guest so much \
     beside what its datasets take";
-
-/// The process that serves a guest's devices, as far as the guest's trial depends on it.
-pub(super) struct Company<'a> {
-    /// The processors of guest and device process.
-    pub(super) placement: Placement,
-    /// The device process. Without it, a guest may wait forever for its clock to advance.
-    pub(super) backend: Option<&'a mut Backend>,
-    /// In simulated time, the limit of the trial is one of computation.
-    pub(super) clock: Clock,
-}
-
-impl Company<'_> {
-    fn is_serving(&mut self) -> bool {
-        self.backend.as_mut().is_none_or(|backend| backend.is_there())
-    }
-
-    /// The processor time of the guest that `supervisor` looks after and of its devices, in simulated time. On a machine without
-    /// other load, they compute all the time.
-    fn computed_time(&self, supervisor: u32) -> Option<Duration> {
-        let devices = self.backend.as_ref().map(|backend| backend.process());
-        let processes = [supervisor].into_iter().chain(devices);
-        let computed = || processes.map(|process| processor_time(&Root::default(), process)).sum();
-        (self.clock == Clock::Simulated).then(computed)
-    }
-}
-
-/// The end of a trial's process.
-pub(super) struct ProcessEnd {
-    /// `None` if it had to be killed here.
-    pub(super) status: Option<ExitStatus>,
-    /// Describes the debugger that held it.
-    pub(super) held: Option<String>,
-    /// The activity of its processes at the timeout.
-    pub(super) activity: Option<String>,
-    /// Wall time in seconds.
-    pub(super) wall: f64,
-    /// The number of processes that this machine's kernel had killed for lack of memory before the trial.
-    pub(super) oom_kills_before: Option<u64>,
-}
 
 /// The state of a trial while its events are read.
 pub(super) struct RunningTrial<'a> {
@@ -90,8 +48,7 @@ pub(super) struct RunningTrial<'a> {
     killed_programs: KilledPrograms,
     device_error: Option<(usize, String)>,
     supervisor: SupervisorWatch,
-    bounds: EventBounds,
-    has_left_out: bool,
+    bounds: ReportBounds,
 }
 
 impl<'a> RunningTrial<'a> {
@@ -116,8 +73,7 @@ impl<'a> RunningTrial<'a> {
             killed_programs: KilledPrograms::default(),
             device_error: None,
             supervisor: SupervisorWatch::new(supervisor),
-            bounds: EventBounds::default(),
-            has_left_out: false,
+            bounds: ReportBounds::default(),
         }
     }
 
@@ -137,23 +93,28 @@ impl<'a> RunningTrial<'a> {
                 checked = Instant::now();
             }
             let patience = self.deadline.saturating_duration_since(Instant::now());
-            let line = lines.recv_timeout(patience.min(HEALTH_CHECK_INTERVAL));
-            let is_silent = line == Err(mpsc::RecvTimeoutError::Timeout);
-            match line {
-                Ok(None) => self.has_long_line = true,
-                Ok(Some(line)) => self.take_line(&line, watch),
+            match lines.recv_timeout(patience.min(HEALTH_CHECK_INTERVAL)) {
+                Ok(line) => {
+                    match line {
+                        Some(line) => self.take_line(&line, watch),
+                        None => self.has_long_line = true,
+                    }
+                    // A trial that never falls silent has no longer than one that does.
+                    if self.is_overdue(company.as_deref()) {
+                        self.is_late = true;
+                        break;
+                    }
+                }
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-            }
-            // A guest that never stops sending is given up at the same time as one that is silent.
-            if is_silent || Instant::now() >= self.deadline {
-                // If guest and device process ended together, the guest's last events get a second to arrive.
-                let was_unserved = is_unserved;
-                is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
-                self.extend_limit(company.as_deref());
-                if self.has_given_up(was_unserved && is_unserved) {
-                    self.is_late = true;
-                    break;
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    // If guest and device process ended together, the guest's last events get a second to arrive.
+                    let was_unserved = is_unserved;
+                    is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
+                    self.extend_limit(company.as_deref());
+                    if self.has_given_up(was_unserved && is_unserved) {
+                        self.is_late = true;
+                        break;
+                    }
                 }
             }
             // Without this process the guest may end, go on, or wait or spin until its time is up, and its clock with it.
@@ -163,6 +124,16 @@ impl<'a> RunningTrial<'a> {
                 break;
             }
         }
+    }
+
+    /// Whether the trial still reports long after its deadline. What it sent before the deadline may have waited to be
+    /// read.
+    fn is_overdue(&mut self, company: Option<&Company<'_>>) -> bool {
+        if Instant::now() < self.deadline + EXIT_GRACE_PERIOD {
+            return false;
+        }
+        self.extend_limit(company);
+        Instant::now() >= self.deadline + EXIT_GRACE_PERIOD
     }
 
     /// Gives a trial in simulated time longer by the clock if it was kept from computing for as long as its limit.
@@ -189,13 +160,13 @@ impl<'a> RunningTrial<'a> {
             || self.supervisor.dead_helper.is_some()
     }
 
-    /// Parses one line of the event pipe, and passes the event on unless it exceeds the bounds.
+    /// Parses one line of the event pipe, and passes the event on if a trial may report it.
     fn take_line(&mut self, line: &str, watch: &mut dyn FnMut(Event)) {
         match serde_json::from_str(line).map(harmless_value).and_then(serde_json::from_value) {
             Ok(Event::TrialFinished { status, reason, hint, .. }) => {
-                // The first result counts; later ones give no more time.
+                // The first result counts: otherwise a trial that ends again and again would never be given up.
                 if self.reported.is_none() {
-                    self.reported = Some((status, reason, hint));
+                    self.reported = Some((status, shorten_reason(reason), shorten_reason(hint)));
                     self.deadline = Instant::now() + EXIT_GRACE_PERIOD;
                 }
             }
@@ -203,9 +174,8 @@ impl<'a> RunningTrial<'a> {
                 self.device_error.get_or_insert((device, found));
             }
             Ok(event) => {
-                if let Err(reason) = self.bounds.check_event(&event, line.len()) {
-                    if !std::mem::replace(&mut self.has_left_out, true) {
-                        let text = format!("left out of what the trial reported: {reason}");
+                if let Some(reason) = self.bounds.why_left_out(&event, line.len()) {
+                    if let Some(text) = self.bounds.first_caution(&reason) {
                         watch(Event::Caution(Caution { phase: String::new(), text }));
                     }
                     return;
