@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory};
 
 use super::BackendError;
@@ -25,7 +25,8 @@ const RUN: u32 = 6;
 const FREE_UNTIL: u32 = 7;
 const GET_TIME_OF_DAY: u32 = 8;
 
-/// A guest without a timer requests the end of time (`S64_MAX`): it waits for an external event.
+/// A guest without a timer requests the end of time (`S64_MAX`): it waits for an external event. No clock goes further, so
+/// that a guest which says that it is later cannot make the times of its devices overflow.
 const FOREVER: u64 = 1 << 62;
 
 /// Indices of the parties in the shared memory, and their number.
@@ -85,7 +86,7 @@ impl SimulationClock {
     /// The time, in nanoseconds since the guest was started.
     pub(super) fn now_ns(&mut self) -> u64 {
         if self.shared.is_in_use() {
-            self.now = self.now.max(self.shared.read_field(offset::NOW));
+            self.now = self.now.max(self.shared.read_field::<u64>(offset::NOW).min(FOREVER));
         }
         self.now
     }
@@ -129,7 +130,7 @@ impl SimulationClock {
             }
             GET => self.now,
             UPDATE => {
-                self.now = self.now.max(time);
+                self.now = self.now.max(time.min(FOREVER));
                 0
             }
             // The start time is on the kernel's command line (`time-travel-start=`), so that no guest asks for it.
@@ -207,9 +208,11 @@ struct SharedClock {
 impl SharedClock {
     fn new() -> Result<Self, BackendError> {
         let length = offset::HEADER + usize::from(PARTIES) * offset::PARTY;
-        let file =
-            File::from(memfd_create("fsverdict-clock", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("fsverdict-clock", flags).map_err(std::io::Error::from)?);
         file.set_len(length as u64)?;
+        // A guest that shortens the memory would end this process when it next reads the clock.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::SEAL).map_err(std::io::Error::from)?;
         let memory = MmapRegion::from_file(FileOffset::new(file.try_clone()?, 0), length)
             .map_err(BackendError::memory_error)?;
         let shared = SharedClock { file, memory };
@@ -245,4 +248,27 @@ impl SharedClock {
 /// Returns the offset of a field in the guest's part.
 const fn guest_offset(offset: usize) -> usize {
     offset::HEADER + GUEST as usize * offset::PARTY + offset
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use super::{FOREVER, MESSAGE_BYTES, SimulationClock, UPDATE, build_message, offset};
+
+    #[test]
+    fn no_guest_sets_the_clock_beyond_the_end_of_time_or_takes_its_memory_away() {
+        let (ours, mut guest) = UnixStream::pair().unwrap();
+        let mut clock = SimulationClock::new(ours.into()).unwrap();
+        guest.write_all(&build_message(UPDATE, 1, u64::MAX)).unwrap();
+        assert!(clock.serve_message().unwrap());
+        guest.read_exact(&mut [0; MESSAGE_BYTES]).unwrap();
+        assert_eq!(clock.now_ns(), FOREVER);
+        clock.shared.write_field(super::guest_offset(offset::CAPABILITY), super::SHARES);
+        clock.shared.write_field(offset::NOW, u64::MAX - 1);
+        assert_eq!(clock.now_ns(), FOREVER);
+        assert!(clock.shared.file.set_len(0).is_err(), "the guest has this file, too");
+        assert_eq!(clock.now_ns(), FOREVER);
+    }
 }
