@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::study::{CalibrationPlans, CpuCalibration, calibrate_cpu};
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
+use fsverdict_lab::cpu::CpuModel;
 use fsverdict_lab::kernel::{CPU_CLASSES, KernelCache};
 use fsverdict_linux::host::procfs::{cpu_info, has_cpu_flag};
 use fsverdict_linux::host::root::Root;
@@ -17,6 +18,9 @@ use super::vocabulary::with_vocabulary;
 
 /// The release of the kernels that can count computation.
 const RELEASE: &str = "6.12";
+
+/// As many processors as a model may have.
+const MOST_PROCESSORS: usize = 64;
 
 /// On which filesystems the work is done, but for phases and the program that does it. ext4 is made with `encrypt`, which keeps the
 /// native kernel from large folios on it: ext4 of the guest's release has none.
@@ -80,11 +84,20 @@ pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
         name: name.map_or_else(|| "this-machine".to_owned(), str::to_owned),
         processor,
         kernel: kernel.name,
-        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        processors: std::thread::available_parallelism().map_or(1, usize::from).min(MOST_PROCESSORS),
         aes: has_cpu_flag(&root, "aes").unwrap_or(false),
         date: jiff::Zoned::now().strftime("%Y-%m-%d").to_string(),
     };
-    Ok(model(&about, &calibration))
+    checked_model(&about, &calibration)
+}
+
+/// The model's TOML, if it can be read back.
+fn checked_model(about: &About, calibration: &CpuCalibration) -> Result<String, CliError> {
+    let text = model(about, calibration);
+    CpuModel::read(&text, "the model").map_err(|error| {
+        CliError::Failed(error.reason().after("the calibration makes no processor model: "))
+    })?;
+    Ok(text)
 }
 
 /// The description in a model beside its prices.
@@ -125,16 +138,18 @@ fn model(about: &About, calibration: &CpuCalibration) -> String {
     let mut text = format!(
         "# A processor model: what each class of computation costs, measured by `fsverdict calibrate --cpu`.\n\
          # Prices marked \"not measured\" belong to classes that none of the work has; they are estimates.\n\n\
-         name             = {name:?}\n\
-         source           = {:?}\n\
-         date             = {date:?}\n\
+         name             = {}\n\
+         source           = {}\n\
+         date             = {}\n\
          measured         = true\n\
          processors       = {processors}\n\
          aes_instructions = {aes}\n\
          held_out_median  = {:.3}\n\
          held_out_p90     = {:.3}\n\n\
          [picoseconds]\n",
-        format!("{processor}; counts of {kernel}"),
+        toml_text(name),
+        toml_text(&format!("{processor}; counts of {kernel}")),
+        toml_text(date),
         error.median,
         error.p90,
     );
@@ -144,4 +159,46 @@ fn model(about: &About, calibration: &CpuCalibration) -> String {
         let _ = writeln!(text, "{:<21}= {}{note}", price.class, price.picoseconds);
     }
     text
+}
+
+/// The text as a string of TOML; control characters, which a processor's name may hold, are left out.
+fn toml_text(text: &str) -> String {
+    let plain: String = text.chars().filter(|letter| !letter.is_control()).collect();
+    format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{About, CpuCalibration, checked_model};
+    use crate::study::CalibratedPrice;
+    use fsverdict_judgement::statistics::HeldOutError;
+    use fsverdict_lab::cpu::CpuModel;
+    use fsverdict_lab::kernel::CPU_CLASSES;
+
+    fn calibration(median: f64, picoseconds: u64) -> CpuCalibration {
+        let price = |class: &&'static str| CalibratedPrice { class, picoseconds, measured: true };
+        CpuCalibration {
+            prices: CPU_CLASSES.iter().map(price).collect(),
+            held_out: HeldOutError { median, p90: 2.0 * median },
+            ratios: Vec::new(),
+        }
+    }
+
+    fn about(name: &str, processor: &str) -> About {
+        let (name, processor, date) = (name.to_owned(), processor.to_owned(), "2026-11-28".to_owned());
+        About { name, processor, kernel: "6.12".to_owned(), processors: 64, aes: false, date }
+    }
+
+    #[test]
+    fn a_model_that_is_written_can_be_read() {
+        for name in ["this-machine", "a \"quoted\" \\ name", "e\u{301}\u{1b}[2J", "\u{202e}x"] {
+            let text = checked_model(&about(name, "Intel(R)\t\u{7}Xeon"), &calibration(0.12, 900)).unwrap();
+            let read = CpuModel::read(&text, "mine.toml").unwrap();
+            assert!(read.about.source.starts_with("Intel(R)Xeon; counts of"), "{}", read.about.source);
+        }
+        for (median, picoseconds) in [(3.0, 900), (f64::NAN, 900), (f64::INFINITY, 900), (0.1, u64::MAX)] {
+            let error = checked_model(&about("mine", "Xeon"), &calibration(median, picoseconds)).unwrap_err();
+            assert!(format!("{error:?}").contains("the calibration makes no processor model"), "{error:?}");
+        }
+    }
 }

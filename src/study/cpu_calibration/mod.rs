@@ -22,6 +22,11 @@ const NATIVE_ROUNDS: u32 = 4;
 /// The minimum native time of a piece of work that is used, in seconds: in a shorter one, other work of the kernel's
 /// threads dominates.
 const SHORTEST_SECONDS: f64 = 10e-3;
+/// The maximum count of a class per second of native work: no processor does more of anything, not even bytes set.
+const MOST_COUNTS_PER_SECOND: f64 = 1e13;
+/// The maximum median error on data that were not used for the fit, as a share. A kernel that counts has an error of 10 to
+/// 30 %; one that counts nothing has one of 100 %.
+const MOST_ERROR: f64 = 0.5;
 
 /// Identifies a piece of work on a filesystem: the names of the candidate and of the phase.
 type WorkKey = (String, String);
@@ -127,6 +132,7 @@ fn fit_prices_of_classes(
         let Some(seconds) = seconds.get(key).filter(|seconds| **seconds >= SHORTEST_SECONDS) else {
             continue;
         };
+        check_counts(key, counts, *seconds)?;
         keys.push(key);
         works.push(CountedWork { counts: counts.clone(), seconds: *seconds });
     }
@@ -137,6 +143,14 @@ fn fit_prices_of_classes(
             "install the tools of ext4, xfs and btrfs; `fsverdict doctor` names what is missing",
         ))
     })?;
+    if held_out.median.is_nan() || held_out.median > MOST_ERROR {
+        let percent = held_out.median * 100.0;
+        let text = format!(
+            "the counts of the guest's kernel do not explain what the work takes natively: its times are off by {percent:.0} % in the median"
+        );
+        let hint = "`fsverdict kernel build --counting` builds the kernel anew; other load on this machine matters little, because processor time is measured";
+        return Err(SessionError::Disk(Reason::new(text, hint)));
+    }
     let fitted = fit_prices(&works, &prior);
     let ratios = keys.iter().zip(&works).map(|((candidate, piece), work)| {
         (candidate.clone(), piece.clone(), work.priced_seconds(&fitted) / work.seconds)
@@ -151,11 +165,26 @@ fn fit_prices_of_classes(
     Ok(CpuCalibration { prices: prices.collect(), held_out, ratios })
 }
 
+/// Refuses counts of a piece of work that no computation of so many seconds has: a guest's kernel can report any number.
+fn check_counts(work: &WorkKey, counts: &[f64], seconds: f64) -> Result<(), SessionError> {
+    let (candidate, piece) = work;
+    let most = MOST_COUNTS_PER_SECOND * seconds;
+    let Some(at) = counts.iter().position(|count| !(0.0..=most).contains(count)) else { return Ok(()) };
+    let class = CPU_CLASSES.get(at).copied().unwrap_or("device");
+    let count = counts.get(at).copied().unwrap_or_default();
+    let text = format!(
+        "the guest's kernel counted {count:e} of {class} for {piece} on {candidate}, which took {seconds:.3} s natively: that is impossible"
+    );
+    let hint = "`fsverdict kernel build --counting` builds the kernel anew";
+    Err(SessionError::Disk(Reason::new(text, hint)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::{CPU_CLASSES, LOOP_PRIORS, fit_prices_of_classes};
+    use fsverdict_text::Hinted;
 
     #[test]
     fn what_was_counted_is_measured_and_the_rest_keeps_its_prior() {
@@ -182,5 +211,33 @@ mod tests {
         found.set_measured("aes_byte", 3e-10);
         let aes = found.prices.iter().find(|price| price.class == "aes_byte").unwrap();
         assert!(aes.measured && aes.picoseconds == 300);
+    }
+
+    /// Twelve pieces of work of a second each, with these counts of the first class.
+    fn fit(count_of: impl Fn(u32) -> f64) -> Result<u64, String> {
+        let (mut counts, mut seconds) = (BTreeMap::new(), BTreeMap::new());
+        for number in 0..12_u32 {
+            let key = ("ext4".to_owned(), format!("piece{number}"));
+            let mut row = vec![0.0; CPU_CLASSES.len() + LOOP_PRIORS.len()];
+            row[0] = count_of(number);
+            seconds.insert(key.clone(), f64::from(number % 5 + 1));
+            counts.insert(key, row);
+        }
+        let fitted = fit_prices_of_classes(&counts, &seconds);
+        fitted.map(|fitted| fitted.prices[0].picoseconds).map_err(|error| error.reason().to_string())
+    }
+
+    #[test]
+    fn counts_that_no_kernel_has_make_no_model() {
+        assert!((900..1100).contains(&fit(|number| f64::from(number % 5 + 1) * 1e9).unwrap()));
+        for impossible in [u64::MAX as f64, 1e300, f64::INFINITY, f64::NAN, -1.0] {
+            let told = fit(|number| if number == 7 { impossible } else { 1e9 }).unwrap_err();
+            assert!(told.contains("of block_hot for piece7 on ext4") && told.contains("hint: "), "{told}");
+        }
+        // A kernel that counts nothing, and one that counts what has nothing to do with the work.
+        for nothing in [fit(|_| 0.0), fit(|number| if number == 3 { 1e13 } else { 1.0 })] {
+            let told = nothing.unwrap_err();
+            assert!(told.contains("do not explain what the work takes natively"), "{told}");
+        }
     }
 }

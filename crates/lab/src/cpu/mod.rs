@@ -205,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_takes_every_drawn_price_for_what_it_is() {
+        let model = CpuModel::find("core2").unwrap();
+        let model = CpuModel { prices_ps: vec![super::read::MOST_PS as u64; CPU_CLASSES.len()], ..model };
+        let dearest = (0..200).flat_map(|seed| model.prices(Some(Draw { seed, mirrored: false })));
+        let dearest = dearest.map(|price| price.picoseconds).max().unwrap();
+        assert!(dearest > 1_190_000_000 && dearest <= i32::MAX as u64, "{dearest}");
+    }
+
+    #[test]
     fn an_unknown_name_is_refused_with_the_nearest_and_a_path_is_looked_at_later() {
         let reason = can_be_had("core-2").unwrap_err();
         assert!(
@@ -227,6 +236,13 @@ mod tests {
             ("block_warm ", "#block_warm ", "block_warm"),
             ("block_hot            = 1700", "block_hot            = -1", "`block_hot`"),
             ("measured         = false", "measured         = true", "held_out_median"),
+            (
+                "block_hot            = 1700",
+                "block_hot            = 4294967297",
+                "a price is from 0 to 1000000000",
+            ),
+            ("block_hot            = 1700", "block_hot            = nan", "`block_hot`"),
+            ("block_hot            = 1700", "block_hot            = inf", "`block_hot`"),
         ] {
             let text = good.replacen(was, is, 1);
             assert_ne!(text, good, "{was}");

@@ -20,8 +20,9 @@ const KEYS: [&str; 10] = [
     "held_out_p90",
     "picoseconds",
 ];
-/// A price beyond this, in picoseconds, is a mistake: a second.
-const MOST_PS: f64 = 1e12;
+/// The maximum price in picoseconds: a millisecond. The kernel reads prices as 32-bit numbers (`get_option` in
+/// lib/cmdline.c), so that it would take a larger one, drawn up to 20 % higher, for another price.
+pub(super) const MOST_PS: f64 = 1e9;
 /// As many processors as the kernel keeps a time for.
 const MOST_PROCESSORS: u64 = 64;
 
