@@ -507,6 +507,21 @@ fn bundles_of_strangers_become_a_table_of_devices() {
         .fsverdict(&["merge", &bundles[0], "disk"])
         .exits(2)
         .says(&["disk and disk.tar.gz are the same run", "hint: "]);
+    // A run that is sent in again with another time of day and another device counts for no other device.
+    tool(&[
+        "cp",
+        "-r",
+        place.path().join("disk").to_str().unwrap(),
+        place.path().join("forged").to_str().unwrap(),
+    ]);
+    let journal = place.path().join("forged/journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let forged = text.replace("T07:04:00", "T07:44:00").replace("disk of disk", "disk of a stranger");
+    assert_ne!(text, forged);
+    fs::write(&journal, forged).unwrap();
+    place.fsverdict(&["merge", "disk", "other", "forged"]).exits(2).says(&[
+        "forged measured to the last digit what disk did, on a device of another name: one is a copy of the other",
+    ]);
     place.recorded();
     place.fsverdict(&["merge", &bundles[0], "run"]).exits(0);
 

@@ -1,10 +1,16 @@
 //! Checks whether runs did the same work: their plans may differ only in the device and in the folders of the user's
 //! data.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::DeviceRun;
+use crate::journal::Run;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
+
+/// The share of its times that a run may have in common with one on another device. On real devices no two measurements
+/// are the same to the last digit.
+const MOST_COMMON: f64 = 0.5;
 
 /// Every reason against comparing the runs, one sentence each; empty where there is none.
 pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
@@ -19,6 +25,12 @@ pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
         };
         if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
             obstacles.push(format!("{name} and {} are the same run", same.name));
+        }
+        if let Some(other) = sources[..at].iter().find(|known| is_copy(known, source)) {
+            obstacles.push(format!(
+                "{name} measured to the last digit what {} did, on a device of another name: one is a copy of the other",
+                other.name
+            ));
         }
         if source.plan.environments().len() > 1 {
             obstacles.push(format!("{name} tries its candidates under several circumstances: `fsverdict report` sets those side by side"));
@@ -41,6 +53,30 @@ pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
         }
     }
     obstacles
+}
+
+/// Whether two runs on devices of different names share too many times.
+fn is_copy(one: &DeviceRun, other: &DeviceRun) -> bool {
+    let identity = |source: &DeviceRun| source.run.header.environment.get("device.identity").cloned();
+    let is_simulated = one.plan.device.source.is_modelled() || other.plan.device.source.is_modelled();
+    if is_simulated || identity(one) == identity(other) {
+        return false;
+    }
+    let (one, other) = (times_of(&one.run), times_of(&other.run));
+    let fewest = one.len().min(other.len());
+    fewest > 0 && one.intersection(&other).count() as f64 >= MOST_COMMON * fewest as f64
+}
+
+/// The times until durable of a run that count, as candidate, phase and bits of the number.
+fn times_of(run: &Run) -> BTreeSet<(&str, &str, u64)> {
+    let counted = run.trials.iter().filter(|trial| trial.is_counted());
+    let times = counted.flat_map(|trial| {
+        trial.observations.iter().filter_map(|observation| {
+            let seconds = observation.value("durable").filter(|seconds| *seconds > 0.0)?;
+            Some((trial.id.candidate.as_str(), observation.phase.as_str(), seconds.to_bits()))
+        })
+    });
+    times.collect()
 }
 
 /// A plan as data, without the parts that may differ: the device, this machine's folders, where trials run, and their
