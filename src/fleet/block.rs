@@ -13,8 +13,10 @@ use fsverdict_lab::trial::seeds;
 use super::FleetError;
 use super::device_state_file::DeviceStateFile;
 use super::merge::merge_blocks;
+use super::run_key::RunKey;
 use super::shard::Shards;
-use super::site::{BINARY, SITE, Site};
+use super::site::{BINARY, RUN, SITE, Site};
+use super::site_clock::check_clock;
 
 pub struct BlockOrder {
     pub site: Site,
@@ -49,8 +51,13 @@ pub fn conduct_block(
 ) -> Result<BlockEnd, FleetError> {
     let BlockOrder { site, block, device, jobs, is_standing } = asked;
     let shards = Shards::new(folder.handle());
+    check_clock(jiff::Timestamp::now())?;
+    let key = RunKey::read_from(folder.handle())?;
     if shards.has_block(&site, block) {
-        return Ok(BlockEnd::Already);
+        return match key.and_then(|key| shards.other_run(&site, block, &key)) {
+            Some(other) => Err(FleetError::OfOtherRun { site: site.to_string(), block, other }),
+            None => Ok(BlockEnd::Already),
+        };
     }
     let so_far = match merge_blocks(folder, plan, &[]) {
         Ok(merged) => Some(merged),
@@ -83,7 +90,7 @@ pub fn conduct_block(
         out: so_far.as_ref().map_or(Vec::new(), |merged| merged.out.clone()),
         device,
         journal: &journal,
-        facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), digest_program()?)]),
+        facts: facts_of_site(&site, key.as_ref())?,
         misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, start)),
     };
     let lab =
@@ -104,6 +111,14 @@ pub fn conduct_block(
     }
     shards.finish_block(&journal, block)?;
     Ok(BlockEnd::Done)
+}
+
+/// The facts by which a block says where it was done, by which build and for which run.
+fn facts_of_site(site: &Site, key: Option<&RunKey>) -> Result<Facts, FleetError> {
+    let mut facts =
+        Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), digest_program()?)]);
+    facts.extend(key.map(|key| (RUN.to_owned(), key.to_string())));
+    Ok(facts)
 }
 
 /// The folder of a run that several sites share, as it was requested: a named one is opened if it holds the run already.

@@ -21,6 +21,14 @@ pub enum FleetError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(
+        "the clock of this machine says that it is {0}, which cannot be: no block that is done or merged by it would be believed"
+    )]
+    Clock(jiff::Timestamp),
+    #[error(
+        "block {block} of site {site} is there already, but was done for another run of this plan ({other})"
+    )]
+    OfOtherRun { site: String, block: u32, other: String },
     #[error("block {block} of site {site} is being done by another process")]
     UnderWay { site: String, block: u32 },
     #[error("{} holds another run: its plan has the digest {found}, and this one {wanted}", quoted(&path.to_string_lossy()))]
@@ -61,6 +69,8 @@ impl Hinted for FleetError {
         Some(match self {
             FleetError::NotShared(it) => format!("`fsverdict report {}` shows it; `fsverdict block` begins one that several share", quoted(&it.to_string_lossy())),
             FleetError::UnderWay { .. } => "wait for it; a process that was ended holds nothing".to_owned(),
+            FleetError::Clock(_) => "`date` shows the clock; set it, or have a time server set it".to_owned(),
+            FleetError::OfOtherRun { .. } => "move the old run's folder away there, or name another folder for this run (`folder` in the inventory, or --out)".to_owned(),
             FleetError::OtherRun { .. } => "--out DIR names another folder".to_owned(),
             FleetError::Inventory { .. } => "docs/guides/several-machines.md shows an inventory".to_owned(),
             FleetError::Mixed(_) => "which of them is right is yours to say: `fsverdict merge --without SITE` leaves out a site, and so, for further blocks too, does moving its folder out of sites/".to_owned(),

@@ -13,9 +13,11 @@ use super::FleetError;
 use super::agreement::{SHARED_PROPERTIES, find_differences, list_sites, shared_values};
 use super::ignored_file::IgnoredFile;
 use super::merged_records::{merged_start, renumber_records};
+use super::omissions::describe_omissions;
 use super::roster::sites_of_run;
 use super::shard::{Shard, Shards};
 use super::site::Site;
+use super::site_clock::check_clock;
 
 #[derive(Debug)]
 pub struct Merged {
@@ -100,6 +102,7 @@ fn journal_lines(records: &[Record]) -> serde_json::Result<Vec<u8>> {
 
 /// Merges the blocks in the run's folder, except those of the sites in `without`.
 pub fn merge_blocks(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
+    check_clock(jiff::Timestamp::now())?;
     refuse_other_journal(folder)?;
     let (mut shards, left) = Shards::new(folder.handle()).read_blocks(plan)?;
     shards.retain(|shard| !without.contains(&shard.site));
@@ -200,7 +203,8 @@ fn merge_shards(
         end.awaited = lacking.map(|site| format!("block {next} of site {site}")).collect();
     }
     let beyond = places.iter().filter(|(block, _)| *block > end.rounds).count();
-    let cautions = caution_records(&end, beyond, &left);
+    let omissions = fold.run().map_or_else(Vec::new, |run| describe_omissions(plan, run));
+    let cautions = caution_records(&end, beyond, &left, omissions);
     cautions.iter().cloned().for_each(|record| fold.add_record(record));
     // The cautions go before the end record, if there is one: nothing may follow it.
     let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
@@ -219,7 +223,12 @@ fn without_budget(plan: &Plan) -> Plan {
 }
 
 /// The cautions for the merged run: files and blocks that were left out, and blocks that are still missing.
-fn caution_records(merged: &Merged, beyond: usize, left: &[IgnoredFile]) -> Vec<Record> {
+fn caution_records(
+    merged: &Merged,
+    beyond: usize,
+    left: &[IgnoredFile],
+    omissions: Vec<String>,
+) -> Vec<Record> {
     let at = merged.records.last().map(|record| record.at).unwrap_or_default();
     let mut texts: Vec<String> =
         left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();
@@ -231,6 +240,7 @@ fn caution_records(merged: &Merged, beyond: usize, left: &[IgnoredFile]) -> Vec<
         let blocks = if beyond == 1 { "1 block is".to_owned() } else { format!("{beyond} blocks are") };
         texts.push(format!("{blocks} left out, beyond round {}: {why}", merged.rounds));
     }
+    texts.extend(omissions);
     let record = |text| {
         let event = Event::Caution(Caution { phase: String::new(), text });
         Record { at, trial: None, event }

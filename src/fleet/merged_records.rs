@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::Plan;
 
 use super::agreement::list_sites;
 use super::shard::Shard;
-use super::site::{SITE, Site};
+use super::site::{RUN, SITE, Site};
 
 /// The first record of the merged run: the facts that all sites share, and each site's own facts under its name.
 pub(super) fn merged_start(
@@ -25,11 +25,13 @@ pub(super) fn merged_start(
     for site in sites {
         let site_facts =
             common_facts(facts_of_sites.iter().filter(|(known, _)| *known == site).map(|(_, facts)| facts));
-        let unshared_facts =
-            site_facts.into_iter().filter(|(key, _)| key != SITE && !environment.contains_key(key));
+        let unshared_facts = site_facts
+            .into_iter()
+            .filter(|(key, _)| key != SITE && key != RUN && !environment.contains_key(key));
         by_itself.extend(unshared_facts.map(|(key, value)| (format!("site.{site}.{key}"), value)));
     }
     environment.remove(SITE);
+    environment.remove(RUN);
     environment.extend(by_itself);
     let names: Vec<String> = sites.iter().map(Site::to_string).collect();
     environment.insert(MERGED_FACT.to_owned(), names.join(", "));

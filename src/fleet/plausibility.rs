@@ -4,32 +4,35 @@
 
 use std::collections::BTreeSet;
 
-use xxhash_rust::xxh3::Xxh3;
+use jiff::Timestamp;
 
-use fsverdict_judgement::journal::{Event, Journal, MERGED_FACT, Observation, Record, Unit};
+use fsverdict_judgement::journal::{Event, Journal, MERGED_FACT, Record};
 use fsverdict_judgement::plan::Plan;
 
+use super::plausible_numbers::find_impossible_number;
 use super::site::{SITE, Site};
+use super::site_clock::find_impossible_date;
 
-/// Seconds by which the clock of a site may be ahead of this machine's.
-const MOST_AHEAD: i64 = 24 * 3600;
-/// 2024-01-01T00:00:00Z in seconds: no block is older.
-const FIRST_RELEASE: i64 = 1_704_067_200;
-/// The maximum time of a trial in seconds: ten years, also of simulated time.
-const LONGEST: f64 = 10.0 * 366.0 * 86400.0;
-/// The maximum of every other quantity: a hundred times the bytes of the largest disks.
-const LARGEST: f64 = 1e18;
-/// The maximum number of calls of one kind in a trial.
-const MOST_CALLS: u64 = 1 << 53;
+/// What every block of a run is held against.
+pub(super) struct ExpectedBlocks<'a> {
+    pub(super) plan: &'a Plan,
+    /// This machine's time of day.
+    pub(super) now: Timestamp,
+}
 
 /// Why this cannot be the journal of block `block` of `site`; `None` if it can be, or if it is only cut short.
-pub(super) fn find_implausibility(site: &Site, block: u32, journal: &Journal, plan: &Plan) -> Option<String> {
+pub(super) fn find_implausibility(
+    site: &Site,
+    block: u32,
+    journal: &Journal,
+    expected: &ExpectedBlocks<'_>,
+) -> Option<String> {
     let (first, records) = journal.records.split_first()?;
     let mut attempts = Attempts::of_block(block);
-    let latest = jiff::Timestamp::now().as_second() + MOST_AHEAD;
+    let ExpectedBlocks { plan, now } = expected;
     check_first_record(site, first)
-        .or_else(|| journal.records.iter().find_map(|record| find_impossible_date(record, latest)))
-        .or_else(|| records.iter().find_map(|record| find_impossible_number(&record.event)))
+        .or_else(|| journal.records.iter().find_map(|record| find_impossible_date(record.at, *now)))
+        .or_else(|| records.iter().find_map(|record| find_impossible_number(&record.event, plan)))
         .or_else(|| records.iter().find_map(|record| find_foreign_record(block, record, plan)))
         .or_else(|| records.iter().find_map(|record| attempts.check_record(record)))
 }
@@ -82,48 +85,6 @@ fn find_foreign_record(block: u32, record: &Record, plan: &Plan) -> Option<Strin
     Some(format!("it holds `{kind}`, which only the journal of a whole run may have"))
 }
 
-/// Why a record cannot have been written at the time that it states.
-fn find_impossible_date(record: &Record, latest: i64) -> Option<String> {
-    let at = record.at.as_second();
-    if at < FIRST_RELEASE {
-        return Some(format!("it says that it was done at {}, before there was any fsverdict", record.at));
-    }
-    (at > latest).then(|| format!("it says that it was done at {}, which is still to come", record.at))
-}
-
-/// A number in the event that no trial can measure, as a sentence.
-fn find_impossible_number(event: &Event) -> Option<String> {
-    let impossible = |what: &str, number: f64| Some(format!("it says that {what} is {number}"));
-    let time = |seconds: f64| (0.0..=LONGEST).contains(&seconds);
-    match event {
-        Event::TrialFinished { wall, .. } if !time(*wall) => {
-            impossible("the time of a trial in seconds", *wall)
-        }
-        Event::Command(command) if !time(command.seconds) => {
-            impossible("the time of a program in seconds", command.seconds)
-        }
-        Event::Observation(observation) => {
-            let wrong = observation.measurements.iter().find(|one| {
-                let least = if one.unit == Unit::Seconds { 0.0 } else { -LARGEST };
-                let most = if one.unit == Unit::Seconds { LONGEST } else { LARGEST };
-                !(least..=most).contains(&one.value)
-            });
-            if let Some(one) = wrong {
-                return impossible(&format!("{} of {}", one.metric, observation.phase), one.value);
-            }
-            let buckets = observation.histograms.iter().flat_map(|histogram| &histogram.buckets);
-            let count = buckets.map(|(_, count)| *count).find(|count| *count > MOST_CALLS);
-            count.and_then(|count| impossible("a number of calls", count as f64))
-        }
-        Event::Surroundings(seen) => {
-            let times = [seen.cpu_time, seen.foreign_cpu, seen.steal, seen.slept];
-            let wrong = times.into_iter().flatten().find(|seconds| !time(*seconds));
-            wrong.and_then(|seconds| impossible("a time of its surroundings in seconds", seconds))
-        }
-        _ => None,
-    }
-}
-
 /// The attempts of a block. A block is repeated until one attempt counts, and then ends: otherwise it would count as
 /// several blocks. Each attempt tries each candidate of its order once.
 struct Attempts<'a> {
@@ -174,42 +135,5 @@ impl<'a> Attempts<'a> {
             _ => true,
         };
         (!fits).then(|| format!("it is not the journal of one block, number {}", self.block))
-    }
-}
-
-/// A digest of the block's measurements alone, without site, block number and times of day, to detect copies; `None` if
-/// the block has no measurements.
-pub(super) fn digest_measurements(journal: &Journal) -> Option<u64> {
-    let (mut digest, mut measured) = (Xxh3::new(), false);
-    for Record { trial, event, .. } in &journal.records {
-        let Some(trial) = trial else { continue };
-        match event {
-            Event::Observation(observation) => {
-                measured = true;
-                add_text(&mut digest, &trial.candidate);
-                add_observation(&mut digest, observation);
-            }
-            Event::Command(command) => digest.update(&command.seconds.to_bits().to_le_bytes()),
-            Event::TrialFinished { wall, .. } => digest.update(&wall.to_bits().to_le_bytes()),
-            _ => {}
-        }
-    }
-    measured.then(|| digest.digest())
-}
-
-fn add_text(digest: &mut Xxh3, text: &str) {
-    digest.update(&(text.len() as u64).to_le_bytes());
-    digest.update(text.as_bytes());
-}
-
-fn add_observation(digest: &mut Xxh3, observation: &Observation) {
-    add_text(digest, &observation.phase);
-    for measurement in &observation.measurements {
-        add_text(digest, &measurement.metric);
-        digest.update(&measurement.value.to_bits().to_le_bytes());
-    }
-    for (bound, count) in observation.histograms.iter().flat_map(|histogram| &histogram.buckets) {
-        digest.update(&bound.to_le_bytes());
-        digest.update(&count.to_le_bytes());
     }
 }

@@ -57,6 +57,11 @@ impl RunKey {
         Ok(key)
     }
 
+    /// A key that a block names, if it is another than this one.
+    pub(super) fn other_of<'a>(&self, named: Option<&'a String>) -> Option<&'a String> {
+        named.filter(|named| **named != self.0)
+    }
+
     fn draw_random() -> Self {
         RunKey(format!("{:016x}", RandomState::new().hash_one(std::process::id())))
     }

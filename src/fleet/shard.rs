@@ -9,14 +9,20 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::journal::{Event, Facts, Journal, JournalError, Writer, read_open};
+use jiff::Timestamp;
+
+use fsverdict_judgement::journal::{
+    Event, Facts, Journal, JournalError, Writer, read_first_record, read_open,
+};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason, each_of};
 
 use super::FleetError;
+use super::copies::KnownTimes;
 use super::ignored_file::IgnoredFile;
-use super::plausibility::{digest_measurements, find_implausibility};
-use super::site::Site;
+use super::plausibility::{ExpectedBlocks, find_implausibility};
+use super::run_key::RunKey;
+use super::site::{RUN, Site};
 
 /// The maximum size of a block's journal in bytes (64 MiB); a block of sixteen candidates needs some hundred
 /// thousand.
@@ -73,6 +79,24 @@ impl Shards {
     /// Whether a regular file has that name; a link, a pipe or a device does not count.
     pub fn has_block(&self, site: &Site, block: u32) -> bool {
         self.site_folder(site).is_ok_and(|folder| folder.file(Self::whole_name(block)).is_there())
+    }
+
+    /// The key of the run that a block says it was done for, if that is another than `key`.
+    pub(super) fn other_run(&self, site: &Site, block: u32, key: &RunKey) -> Option<String> {
+        let file = self.site_folder(site).ok()?.file(Self::whole_name(block));
+        match read_first_record(&file).ok().flatten()?.event {
+            Event::RunStarted { environment, .. } => key.other_of(environment.get(RUN)).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Removes a block that was done for another run; returns the key of that run.
+    pub(super) fn remove_other_run(&self, site: &Site, block: u32) -> Result<Option<String>, FleetError> {
+        let Some(key) = RunKey::read_from(&self.run)? else { return Ok(None) };
+        let Some(other) = self.other_run(site, block, &key) else { return Ok(None) };
+        let file = self.make_folder(site)?.file(Self::whole_name(block));
+        file.remove().map_err(FleetError::io_error(&file.path()))?;
+        Ok(Some(other))
     }
 
     /// Opens the folder of a site's blocks, and creates it if it does not exist. Never follows a link.
@@ -140,7 +164,8 @@ impl Shards {
                 block_files.push(BlockFile { file, path, partial, site, block });
             }
         }
-        let journals = each_of(&block_files, |one| one.read_journal(plan));
+        let expected = ExpectedBlocks { plan, now: Timestamp::now() };
+        let journals = each_of(&block_files, |one| one.read_journal(&expected));
         for (BlockFile { path, site, block, .. }, journal) in block_files.into_iter().zip(journals) {
             match journal {
                 Ok(journal) => {
@@ -149,7 +174,7 @@ impl Shards {
                 Err(why) => left.push(IgnoredFile { path, why }),
             }
         }
-        let (shards, copies) = without_copies(shards.into_values());
+        let (shards, copies) = without_copies(shards.into_values(), plan.device.source.is_modelled());
         left.extend(copies);
         left.sort_by(|one, other| one.path.cmp(&other.path));
         Ok((shards, left))
@@ -179,9 +204,9 @@ struct BlockFile {
 
 impl BlockFile {
     /// Reads the journal, if it is a complete block's and passes the checks; otherwise returns why not.
-    fn read_journal(&self, plan: &Plan) -> Result<Journal, Reason> {
+    fn read_journal(&self, expected: &ExpectedBlocks<'_>) -> Result<Journal, Reason> {
         let BlockFile { file, partial, site, block, .. } = self;
-        read_whole_journal(file, *partial, site, *block, plan)
+        read_whole_journal(file, *partial, site, *block, expected)
     }
 }
 
@@ -190,7 +215,7 @@ fn read_whole_journal(
     partial: bool,
     site: &Site,
     block: u32,
-    plan: &Plan,
+    expected: &ExpectedBlocks<'_>,
 ) -> Result<Journal, Reason> {
     let under_way = || Err(Reason::plain("under way, or ended before it was whole"));
     let read = || {
@@ -212,7 +237,7 @@ fn read_whole_journal(
     if partial {
         return under_way();
     }
-    if let Some(why) = find_implausibility(site, block, &journal, plan) {
+    if let Some(why) = find_implausibility(site, block, &journal, expected) {
         return Err(Reason::plain(why));
     }
     if journal.torn || !matches!(last, Some(Event::BlockFinished { .. })) {
@@ -221,24 +246,22 @@ fn read_whole_journal(
     Ok(journal)
 }
 
-/// Leaves out shards with the same measurements as another shard to the last digit, even if they carry another site's or
-/// block's name. The result is the same whichever of them comes first.
-fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<IgnoredFile>) {
-    let (mut known, mut own, mut left) = (BTreeMap::new(), Vec::new(), Vec::new());
+/// Leaves out shards that are copies of another, even if they carry another site's or block's name. Of two, the one whose
+/// site and number come first stays.
+fn without_copies(shards: impl Iterator<Item = Shard>, simulated: bool) -> (Vec<Shard>, Vec<IgnoredFile>) {
+    let (mut known, mut own, mut left) = (KnownTimes::new(simulated), Vec::new(), Vec::new());
+    let path_of =
+        |shard: &Shard| Path::new(FOLDER).join(shard.site.to_string()).join(Shards::whole_name(shard.block));
     for shard in shards {
-        let path =
-            Path::new(FOLDER).join(shard.site.to_string()).join(format!("{PREFIX}{:04}{WHOLE}", shard.block));
-        match digest_measurements(&shard.journal)
-            .map(|content| known.entry(content).or_insert_with(|| path.clone()))
-        {
-            Some(first) if *first != path => {
+        match known.add_block(own.len(), &shard.journal).and_then(|first| own.get(first)) {
+            Some(first) => {
                 let why = format!(
                     "it measured to the last digit what {} did: one is a copy of the other",
-                    first.display()
+                    path_of(first).display()
                 );
-                left.push(IgnoredFile { path, why: Reason::plain(why) });
+                left.push(IgnoredFile { path: path_of(&shard), why: Reason::plain(why) });
             }
-            _ => own.push(shard),
+            None => own.push(shard),
         }
     }
     (own, left)

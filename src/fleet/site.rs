@@ -13,6 +13,9 @@ pub(super) const SITE: &str = "site";
 /// The fact in which a block's journal identifies the build of the program that wrote it.
 pub(super) const BINARY: &str = "fsverdict.binary";
 
+/// The fact in which a block's journal names its run, by the run's key: another run of the same plan has another.
+pub(super) const RUN: &str = "run.key";
+
 /// The name of a site. Names are sorted by the numbers in them: lab2 comes before lab10.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]

@@ -113,6 +113,7 @@ fn run_block_at(
         "-r",
         "--include=/plan.json",
         "--include=/fleet.json",
+        "--include=/run-id",
         "--include=/sites/",
         "--include=/sites/*/",
         "--include=/sites/*/block-*.jsonl",
@@ -125,6 +126,9 @@ fn run_block_at(
     let site_folder = LentFolder::new(&shards.make_folder(&site.name)?)?;
     let from = remote(&format!("sites/{}/{}", site.name, Shards::whole_name(block)));
     copy_files(&[], &from, &site_folder.path(), &site_folder, COPY.min(limit))?;
+    if let Some(other) = shards.remove_other_run(&site.name, block)? {
+        return Err(FleetError::OfOtherRun { site: site.name.to_string(), block, other });
+    }
     if shards.has_block(&site.name, block) {
         return Ok(());
     }

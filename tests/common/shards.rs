@@ -35,11 +35,10 @@ pub(crate) fn shard(folder: &Path, (site, block): (&str, u32), (slower, factor):
                 if event["block"].is_number() { &mut event["block"] } else { &mut event["trial"]["block"] };
             *place = block.into();
             let changed = event["trial"]["candidate"] == slower;
+            // Knuth's linear congruential generator: up to 2 % either way, the same for all numbers of a phase.
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let noise = 0.98 + 0.04 * ((random >> 40) as f64 / f64::from(1 << 24));
             for measurement in event["measurements"].as_array_mut().into_iter().flatten() {
-                // Knuth's linear congruential generator: up to 2 % either way.
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let noise = 0.98 + 0.04 * ((random >> 40) as f64 / f64::from(1 << 24));
                 let value =
                     measurement["value"].as_f64().unwrap() * noise * if changed { factor } else { 1.0 };
                 measurement["value"] = value.into();

@@ -267,6 +267,80 @@ fn one_site_under_three_names_is_one_site() {
     ]);
 }
 
+/// A site that measures nothing in a phase takes it out of the comparison for all: it is named.
+#[test]
+fn a_site_that_leaves_out_a_phase_is_named() {
+    let place = Place::new();
+    let run = place.path().join("run");
+    shared_run(&run, 8);
+    sites(&run, &["a", "b", "c"], 1);
+    let plan: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(run.join("plan.json")).unwrap()).unwrap();
+    let phase = plan["phases"][0]["name"].as_str().unwrap();
+    let path = whole(&run, "b", 1);
+    let text = fs::read_to_string(&path).unwrap();
+    let lied = text.lines().map(|line| {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        if event["phase"] == phase && event["trial"]["candidate"] == "ext4" {
+            event["measurements"].as_array_mut().unwrap().retain(|one| one["metric"] != "durable");
+        }
+        event.to_string() + "\n"
+    });
+    fs::write(&path, lied.collect::<String>()).unwrap();
+    let left_out = format!(
+        "`{phase}` is left out of the comparison at all sites, since no durable that counts was measured in it of ext4 at b"
+    );
+    let seen = place.fsverdict(&["merge", "run"]);
+    seen.shows_broken(&[&left_out, "`fsverdict merge --without b` compares it"]);
+    let seen = place.fsverdict(&["merge", "run", "--without", "b"]);
+    assert!(!seen.stdout.contains("at all sites, since no"), "{seen:#?}");
+}
+
+/// A copy whose trials are in another order, and some of whose numbers were changed, is a copy.
+#[test]
+fn a_copy_in_another_order_with_some_numbers_changed_is_a_copy() {
+    let place = Place::new();
+    let run = place.path().join("run");
+    shared_run(&run, 8);
+    sites(&run, &["a"], 1);
+    let text = fs::read_to_string(whole(&run, "a", 1)).unwrap();
+    let text = text.replace("\"site\":\"a\"", "\"site\":\"b\"").replace("disk of a", "disk of b");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // Every third time differs by one part in a million, and so does the time of each trial.
+    let mut number = 0;
+    for line in &mut lines {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        for measurement in event["measurements"].as_array_mut().into_iter().flatten() {
+            number += 1;
+            if number % 3 == 0 && measurement["unit"] == "seconds" && measurement["metric"] != "returned" {
+                measurement["value"] = (measurement["value"].as_f64().unwrap() * 1.000_001).into();
+            }
+        }
+        if event["event"] == "trial_finished" {
+            event["wall"] = (event["wall"].as_f64().unwrap() * 1.01).into();
+        }
+        *line = event.to_string();
+    }
+    // The first trial becomes the last.
+    let is_of_trial = |line: &String| line.contains("\"trial\":{");
+    let (first, last) =
+        (lines.iter().position(is_of_trial).unwrap(), lines.iter().rposition(is_of_trial).unwrap());
+    let candidate = |line: &String| {
+        serde_json::from_str::<serde_json::Value>(line).unwrap()["trial"]["candidate"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let moved =
+        lines[first..=last].iter().take_while(|line| candidate(line) == candidate(&lines[first])).count();
+    lines[first..=last].rotate_left(moved);
+    fs::create_dir_all(whole(&run, "b", 1).parent().unwrap()).unwrap();
+    fs::write(whole(&run, "b", 1), lines.join("\n") + "\n").unwrap();
+    place.fsverdict(&["merge", "run"]).shows_broken(&[
+        "left out: sites/b/block-0001.jsonl: it measured to the last digit what sites/a/block-0001.jsonl did",
+    ]);
+}
+
 #[test]
 fn what_is_for_the_whole_run_to_say_no_block_says() {
     let line = |event: &str| format!("{{\"at\":\"2026-11-23T00:00:00Z\",{event}}}\n");
@@ -385,6 +459,29 @@ fn lies_of_a_site_are_not_believed() {
             "a candidate of its own",
             Box::new(|text| text.replace("\"candidate\":\"ext4\"", "\"candidate\":\"mine\"")),
             "it names `mine`",
+        ),
+        (
+            "a negative time among the sizes",
+            Box::new(|text| {
+                durable(text, "-1.0").replacen(
+                    "\"metric\":\"durable\",\"unit\":\"s\"",
+                    "\"metric\":\"durable\",\"unit\":\"B\"",
+                    1,
+                )
+            }),
+            "in another unit or direction than the plan",
+        ),
+        (
+            "a time that is the better the longer it is",
+            Box::new(|text| {
+                text.replace("\"metric\":\"durable\",", "\"metric\":\"durable\",\"better\":\"more\",")
+            }),
+            "in another unit or direction than the plan",
+        ),
+        (
+            "durable before it returned",
+            Box::new(|text| durable(text, "1e-9")),
+            "was durable after 0.000000001 s and returned after",
         ),
         ("half a line", Box::new(|text| text[..text.len() / 2].to_owned()), ""),
     ];
@@ -598,6 +695,28 @@ fn of_a_malicious_site_nothing_comes_but_plain_blocks() {
         }
         assert!(files.is_empty(), "{what}: {files:?}");
     }
+}
+
+/// The folder at a site holds a block of an earlier run of the same plan: it is not handed back as one of this run.
+#[test]
+fn a_block_of_an_earlier_run_is_not_handed_back() {
+    if !has_rsync() {
+        return;
+    }
+    let place = Place::new();
+    let block = r#"printf '{"at":"2026-11-23T00:00:00Z","event":"run_started","schema":1,"id":"x","title":"","plan_digest":"","lab":"uml","lab_reason":"","fidelity":"","environment":{"site":"lab1","run.key":"0123456789abcdef"}}\n' > block-0001.jsonl"#;
+    let path = hands_back(&place, block);
+    let words = ["run", "plan.toml", "--on", "ssh", "--sites", "sites.toml", "--out", "run"];
+    seen(&place, &path, &words).exits(1).says(&[
+        "site lab1: block 1 of site lab1 is there already, but was done for another run of this plan (0123456789abcdef)",
+        "hint: move the old run's folder away there",
+    ]);
+    assert!(!whole(&place.path().join("run"), "lab1", 1).exists());
+    // The site has the key of this run, by which it finds that out itself.
+    let there = fs::read_to_string(place.path().join("there/run/run-id")).unwrap();
+    assert_eq!(there, fs::read_to_string(place.path().join("run/run-id")).unwrap());
+    let site = ["block", "there/run", "--site", "lab1", "--block", "1"];
+    place.fsverdict(&site).exits(1).says(&["was done for another run of this plan"]);
 }
 
 #[test]

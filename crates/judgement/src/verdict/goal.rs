@@ -61,9 +61,9 @@ impl Objective {
     }
 
     /// Adds further trials of a run, from blocks that have ended.
-    pub(super) fn add_trials(&mut self, trials: &[Trial]) {
+    pub fn add_trials<'a>(&mut self, trials: impl IntoIterator<Item = &'a Trial>) {
         let succeeded = trials
-            .iter()
+            .into_iter()
             .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded);
         for trial in succeeded {
             let (metric, by) = (self.metric.as_str(), self.by);
