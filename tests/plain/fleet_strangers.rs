@@ -312,7 +312,7 @@ fn a_copy_in_another_order_with_some_numbers_changed_is_a_copy() {
         let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
         for measurement in event["measurements"].as_array_mut().into_iter().flatten() {
             number += 1;
-            if number % 3 == 0 && measurement["unit"] == "seconds" && measurement["metric"] != "returned" {
+            if number % 3 == 0 && measurement["unit"] == "s" && measurement["metric"] != "returned" {
                 measurement["value"] = (measurement["value"].as_f64().unwrap() * 1.000_001).into();
             }
         }
