@@ -29,7 +29,9 @@ impl ReportBounds {
             return Some(format!("`{name}`, which no trial may report"));
         }
         if is_for_journal(event) {
-            if bytes > SURELY_SHORT && let Err(error) = check_record_length(event) {
+            if bytes > SURELY_SHORT
+                && let Err(error) = check_record_length(event)
+            {
                 return Some(error.to_string());
             }
             self.bytes = self.bytes.saturating_add(bytes as u64);
