@@ -29,7 +29,6 @@ mod manual;
 mod opened;
 mod output;
 mod pager;
-mod price;
 mod progress;
 mod reckoned;
 mod recorded;
@@ -124,8 +123,6 @@ enum Command {
     Trace(trace::TraceArguments),
     /// Examine power cuts or bit rot of a run's candidates, or write the image of one examined state
     Crash(crash::CrashArguments),
-    /// Measure natively how much CPU time a simulated run's work takes (root)
-    Price(price::PriceArguments),
     /// Show which candidates can run on this machine, in which lab, and what to install
     Doctor(doctor::DoctorArguments),
     /// List what a plan may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
@@ -186,7 +183,6 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),
-        Command::Price(arguments) => price::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -64,7 +64,6 @@ fn find_foreign_record(block: u32, record: &Record, plan: &Plan) -> Option<Strin
     let kind = match &record.event {
         Event::CandidateDropped { .. } => "candidate_dropped",
         Event::RunFinished { .. } => "run_finished",
-        Event::Priced(_) => "priced",
         Event::PowerCut(_) => "power_cut",
         Event::Rotten(_) => "rotten",
         Event::RunResumed { .. } => "run_resumed",

@@ -86,19 +86,3 @@ impl Hinted for SessionError {
         }
     }
 }
-
-/// Why the computing of a candidate, or of one of its layers, has no price.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoPrice {
-    #[error("what {0} computes cannot be measured here")]
-    Layer(String),
-    #[error("neither cryptsetup nor openssl tells here what {0} takes")]
-    Cipher(&'static str),
-    /// Native trials of the candidate are impossible.
-    #[error("{0}")]
-    Obstacle(String),
-    #[error("not done natively: {0}")]
-    NotRun(String),
-    #[error("failed natively: {0}")]
-    TrialFailed(String),
-}

@@ -525,7 +525,7 @@ fn journal(events: impl Iterator<Item = Value>) -> Vec<u8> {
 }
 
 /// The demonstration's journal with this number in the place of every other that may be so, one after another; and with what it does
-/// not have: cuts of power, rotten blocks and prices.
+/// not have: cuts of power and rotten blocks.
 fn with_numbers(number: &Value) -> Vec<u8> {
     fn numbers(value: &Value, at: &str, found: &mut Vec<String>) {
         match value {
@@ -548,8 +548,6 @@ fn with_numbers(number: &Value) -> Vec<u8> {
         json!({ "event": "rotten", "candidate": "xfs", "looked": 1, "trace": "",
             "held": { "content": { "blocks": 1, "looked": 1, "outcomes": {} }, "journal": { "blocks": 1, "looked": 1, "outcomes": {} } },
             "decays": { "zeros": { "blocks": 1, "looked": 1, "outcomes": {} } } }),
-        json!({ "event": "priced", "basis": [], "unpriced": [],
-            "prices": [{ "candidate": "ext4", "phase": "write", "work": 1.0, "layers": 1.0 }] }),
     ];
     let mut text = String::new();
     let recorded = JOURNAL.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -60,7 +60,6 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("compare", &[&["RUN", "BUNDLE"], &["RUN", "DEMO"]]),
     ("trace", &[&["RUN", "HOSTILE"]]),
     ("crash", &[&["RUN"]]),
-    ("price", &[&["RUN"]]),
     ("doctor", &[&["PLAN"], &["HOSTILE"]]),
     ("list", &[&["HOSTILE"], &["presets"]]),
     ("show", &[&["RUN"], &["PLAN"], &["PAGE"], &["HOSTILE"]]),

@@ -77,7 +77,7 @@ pub(super) fn results(command: &str) -> Result<&'static [&'static [&'static str]
         "kernel" => &[&["kernel", "list"]],
         "man" => &[&["man"], &["man", "run"], &["man", "plan"]],
         "completions" => &[&["completions", "bash"]],
-        "resume" | "block" | "price" | "crash" => {
+        "resume" | "block" | "crash" => {
             return Err("ends with the report of a run, as `report` does");
         }
         "clean" => return Err("says what it finds on standard error"),

@@ -71,12 +71,8 @@ fn commands(file: &RunFile) -> Option<Vec<(&'static [&'static str], bool)>> {
     let name = file.path();
     Some(match name.as_str() {
         "plan.json" => {
-            let others: [&[&str]; 4] = [
-                &["show", "run"],
-                &["price", "run", "--yes"],
-                &["crash", "run", "--yes"],
-                &["compare", "run", "run"],
-            ];
+            let others: [&[&str]; 3] =
+                [&["show", "run"], &["crash", "run", "--yes"], &["compare", "run", "run"]];
             [MERGE, REPORT, BUNDLE, STATUS, PAGE, RESUME, TRACE, BLOCK]
                 .into_iter()
                 .chain(others)

@@ -59,12 +59,3 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
     std::fs::write(TraceFile::for_trial(&handle, "xfs", 1, 1).path(), "rubbish").unwrap();
     place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }
-
-/// What computing takes is in the times of trials on real time, and in metrics of its own.
-#[test]
-fn computing_that_was_not_free_has_no_price() {
-    let place = Place::new();
-    place.recorded();
-    let hint = "hint: other trials have it in their times";
-    place.fsverdict(&["price", "run", "--yes"]).exits(1).says(&["trials took it as free", hint]);
-}

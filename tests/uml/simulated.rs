@@ -172,35 +172,6 @@ fn uml_what_a_filesystem_does_by_itself_is_counted_apart_or_said_to_be_untold() 
     assert_eq!(report["verdict"]["background"][0]["candidate"], "ext4");
 }
 
-/// Natively this kernel may have one of them or the other: each has a price, or is named with the reason.
-#[test]
-fn uml_what_computing_takes_is_priced_natively_by_root() {
-    let place = Place::new();
-    place.run(PLAN, &["--fs", "ext4,xfs,jfs", "--blocks", "1"]).exits(0);
-    let priced = place.fsverdict(&["price", "run"]);
-    if !is_root() {
-        priced.exits(1).says(&["root"]);
-        return;
-    }
-    priced.exits(0).shows_broken(&["natively (Linux"]);
-    let journal = place.journal();
-    let prices = journal.all("priced").next().unwrap();
-    let with: Vec<&serde_json::Value> = prices["prices"].as_array().unwrap().iter().collect();
-    let without = prices["unpriced"].as_array().unwrap();
-    for name in ["ext4", "xfs", "jfs"] {
-        let phases: Vec<_> = with.iter().filter(|one| one["candidate"] == name).collect();
-        let reasons = without.iter().filter(|one| one["candidate"] == name && one["reason"] != "").count();
-        assert!(
-            (phases.len() == 3 && reasons == 0) || (phases.is_empty() && reasons == 1),
-            "{name}: {prices:#}"
-        );
-    }
-    let sums = with.iter().map(|one| one["work"].as_f64().unwrap());
-    assert!(with.is_empty() || sums.sum::<f64>() > 0.0, "{prices:#}");
-    assert_eq!(place.report()["verdict"]["computing"]["unpriced"], prices["unpriced"]);
-    place.fsverdict(&["report", "run"]).exits(0);
-}
-
 /// 320 MB hold xfs, and 5 % less do not.
 #[test]
 fn uml_a_modelled_device_that_may_be_drawn_too_small_is_told_before_the_first_trial() {

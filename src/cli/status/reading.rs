@@ -58,7 +58,7 @@ pub(super) enum RunActivity {
     Preparing,
     /// A process is writing the journal.
     Running,
-    /// The trials have ended, and a process still works on the run: faults are examined, or prices are measured.
+    /// The trials have ended, and a process still works on the run: faults are examined.
     Examining,
     /// Trials are left and no process of this machine is writing the journal: the run was stopped or killed.
     Stopped,

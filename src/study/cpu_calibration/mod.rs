@@ -1,6 +1,7 @@
 //! Calibrates a processor: runs the same work natively, measuring its CPU time, and in a guest with a kernel that
 //! counts computation. Then fits prices such that counts times prices give the measured times.
 
+mod cipher;
 mod halves;
 mod prior;
 
@@ -12,9 +13,9 @@ use fsverdict_judgement::statistics::{CountedWork, HeldOutError, fit_prices, hel
 use fsverdict_lab::kernel::CPU_CLASSES;
 use fsverdict_text::Reason;
 
+use self::cipher::measure_cipher;
 use self::halves::{GuestHalf, NativeHalf};
 use self::prior::{LOOP_PRIORS, prior_of};
-use super::cipher::cipher_price;
 use super::error::SessionError;
 
 /// The number of native rounds. Other load on the machine only adds to a time, so the minimum counts.
@@ -109,9 +110,7 @@ impl CpuCalibration {
 
 /// The seconds per byte of the LUKS cipher, as cryptsetup or openssl measures it; `None` if neither can.
 fn aes_byte_seconds() -> Option<f64> {
-    let cipher = fsverdict_stack::layer::find_layer("luks2")?.cipher?;
-    let price = cipher_price(cipher).ok()?;
-    Some(f64::midpoint(price.written, price.read))
+    measure_cipher(fsverdict_stack::layer::find_layer("luks2")?.cipher?)
 }
 
 /// Converts a price to a whole number of picoseconds, at least 1, as models store it.

@@ -102,10 +102,6 @@ impl JournalBounds {
                 rotten.held.values().chain(rotten.decays.values()).try_for_each(check_tally)?;
                 self.candidates.add("candidates", &rotten.candidate)
             }
-            Event::Priced(prices) => prices.prices.iter().try_for_each(|price| {
-                self.phases.add("phases", &price.phase)?;
-                self.candidates.add("candidates", &price.candidate)
-            }),
             Event::RunStarted { beginning, .. } => {
                 check_length("sites", beginning.sites.as_ref().map_or(0, Vec::len), CANDIDATES)
             }

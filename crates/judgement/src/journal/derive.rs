@@ -140,7 +140,6 @@ impl Run {
                     open.begin_step(&step, at);
                 }
             }
-            Event::Priced(prices) => self.prices = Some(prices),
             Event::PowerCut(cuts) => {
                 self.power_cuts.retain(|known| known.candidate != cuts.candidate);
                 self.power_cuts.push(cuts);

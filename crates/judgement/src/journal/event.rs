@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beginning, CpuPrices, Learnt, Observation, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save,
-    SequenceBatch, StateFinding, Surroundings,
+    Beginning, Learnt, Observation, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save, SequenceBatch,
+    StateFinding, Surroundings,
 };
 
 /// Facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`, for display and to detect changes.
@@ -164,9 +164,7 @@ pub enum Event {
     AfterRot(RotFinding),
     /// The results of corrupted blocks, examined after the trials; of several events for a candidate, the last counts.
     Rotten(RottenBlocks),
-    /// The prices of computation, measured after the trials; of several events, the last counts.
-    Priced(CpuPrices),
-    /// The last event of a complete journal, except that prices may follow.
+    /// The last event of a complete journal.
     RunFinished {
         /// Why the run started no more blocks.
         reason: String,

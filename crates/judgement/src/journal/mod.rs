@@ -28,7 +28,6 @@ mod open;
 mod open_trial;
 pub mod pgbench;
 mod power_cut;
-mod price;
 mod processor;
 mod reader;
 mod reading;
@@ -63,7 +62,6 @@ pub use open_trial::UnderwayTrial;
 pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };
-pub use price::{CpuPrice, CpuPrices, Unpriced};
 pub use processor::{CountedComputation, ProcessorModel};
 pub use reader::{Journal, read, read_first_record, read_in_folder, read_open};
 pub use reading::{ReadingStopped, StopReason};

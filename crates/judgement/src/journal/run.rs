@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::trial::{Trial, TrialCommands};
-use super::{Beginning, Caution, CpuPrices, Ending, Facts, PowerCuts, RottenBlocks, TrialId};
+use super::{Beginning, Caution, Ending, Facts, PowerCuts, RottenBlocks, TrialId};
 
 /// A run, reconstructed from its journal up to the last record.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,8 +24,6 @@ pub struct Run {
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
     pub cautions: Vec<Caution>,
-    /// The measured prices of computation, if they were measured.
-    pub prices: Option<CpuPrices>,
     /// The results of the power cuts, by candidate.
     pub power_cuts: Vec<PowerCuts>,
     /// The results of the corrupted blocks, if any were examined.

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    Background, ChargedComputation, Computing, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
-    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding,
-    RunNoise, Standing, Tradeoff, Unevaluated, WeightRange,
+    Background, ChargedComputation, Dependence, DevicePrediction, DeviceSpread, DeviceStratum, FactorEffect,
+    GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding, RunNoise,
+    Standing, Tradeoff, Unevaluated, WeightRange,
 };
 
 /// The kind of conclusion about the goal.
@@ -67,9 +67,6 @@ pub struct Verdict {
     /// Background work of filesystems during timed phases of the goal; empty where it was small or not reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
-    /// Whether the verdict holds where computation takes time; `None` where CPU time has no price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub computing: Option<Computing>,
     /// The share of computation in the times; `None` where the device model charges no time for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charged: Option<ChargedComputation>,
@@ -114,7 +111,6 @@ impl Verdict {
         self.sensitivity.clear();
         self.depends.clear();
         self.background.clear();
-        self.computing = None;
         self.charged = None;
         self.device_spreads.clear();
         self.predictions.clear();

@@ -7,7 +7,6 @@ mod background;
 mod candidates;
 mod charged;
 mod compare;
-mod computing;
 mod conclusion;
 mod control;
 mod cost;
@@ -62,7 +61,6 @@ pub use compare::{
     ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
     RunComparison, classify_ratio, compare_runs,
 };
-pub use computing::{Computed, Computing};
 pub use conclusion::{Outcome, Verdict};
 pub use control::{ControlPair, control_pairs};
 pub use cost::{CostColumn, cost_columns};
@@ -105,7 +103,6 @@ pub use crate::statistics::Estimate;
 
 use background::find_background;
 use charged::charged_computation;
-use computing::computing;
 use dependence::find_dependences;
 use device_prediction::predict_rivals;
 use device_spread::device_spreads;
@@ -205,7 +202,6 @@ pub fn judge(
         predictions: predict_rivals(&evidence, &ranking, &depends),
         depends,
         background: find_background(&evidence, &ranking),
-        computing: computing(&evidence, &ranking),
         charged: charged_computation(&evidence, &ranking),
         device_spreads: device_spreads(&evidence, &ranking),
         limits: list_limits(&evidence, &ranking),

@@ -3,7 +3,6 @@
 
 pub(crate) mod background;
 pub(crate) mod charged;
-pub(crate) mod computing;
 pub(crate) mod depends;
 pub(crate) mod device_prediction;
 mod power_cuts;
@@ -18,7 +17,7 @@ pub(crate) mod unflushed;
 use topic::ReportTopic;
 
 /// All topics, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 12] = [
+pub(crate) static TOPICS: [&ReportTopic; 11] = [
     &required::TOPIC,
     &background::TOPIC,
     &unflushed::TOPIC,
@@ -26,7 +25,6 @@ pub(crate) static TOPICS: [&ReportTopic; 12] = [
     &rot::TOPIC,
     &safety::TOPIC,
     &charged::TOPIC,
-    &computing::TOPIC,
     &device_prediction::TOPIC,
     &depends::TOPIC,
     &tradeoffs::TOPIC,
@@ -35,7 +33,7 @@ pub(crate) static TOPICS: [&ReportTopic; 12] = [
 
 /// The topics with a section on the HTML page, in the order of the sections: those on devices come early, beside the
 /// picture of the result.
-pub(crate) static SECTIONS: [&ReportTopic; 10] = [
+pub(crate) static SECTIONS: [&ReportTopic; 9] = [
     &required::TOPIC,
     &sites::TOPIC,
     &device_prediction::TOPIC,
@@ -45,5 +43,4 @@ pub(crate) static SECTIONS: [&ReportTopic; 10] = [
     &rot::TOPIC,
     &safety::TOPIC,
     &charged::TOPIC,
-    &computing::TOPIC,
 ];

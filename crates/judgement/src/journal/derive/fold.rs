@@ -43,7 +43,7 @@ impl Fold {
                 // When a session resumes a run, cautions about what has changed come first, after a pause of any length.
                 // The next record counts the time up to a caution within a session, too.
                 Event::Caution(_) if record.trial.is_none() => {}
-                Event::RunResumed { .. } | Event::Priced(_) | Event::PowerCut(_) | Event::Rotten(_) => {
+                Event::RunResumed { .. } | Event::PowerCut(_) | Event::Rotten(_) => {
                     run.last = record.at;
                 }
                 ref event => {

@@ -6,52 +6,21 @@ use std::time::Duration;
 use fsverdict_linux::sandbox::program::Program;
 use fsverdict_stack::layer::Cipher;
 
-use super::error::NoPrice;
-
 /// Bytes that are encrypted at once: the smallest sector of LUKS.
 const PIECE: &str = "512";
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Seconds of one processor for each byte.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct CipherPrice {
-    pub(super) written: f64,
-    pub(super) read: f64,
-    /// The source of the price, as a sentence without a full stop.
-    pub(super) basis: String,
-}
-
-/// Measures the price of a cipher, or returns why it cannot be measured.
-pub(super) fn cipher_price(cipher: Cipher) -> Result<CipherPrice, NoPrice> {
-    let benchmark_output = run_for_output(&[
-        "cryptsetup",
-        "benchmark",
-        "--cipher",
-        cipher.cryptsetup,
-        "--key-size",
-        cipher.key_bits,
-    ]);
-    let of_kernel = benchmark_output.as_deref().and_then(parse_cryptsetup_rates);
-    let (program, [written, read]) = match of_kernel {
-        Some(rates) => ("cryptsetup benchmark", rates),
-        None => {
-            let rate = |more: &[&str]| {
-                let words =
-                    ["openssl", "speed", "-evp", cipher.openssl, "-bytes", PIECE, "-seconds", "1", "-mr"];
-                parse_openssl_rate(&run_for_output(&[&words[..], more].concat())?)
-            };
-            let rates = rate(&[]).zip(rate(&["-decrypt"]));
-            let (written, read) = rates.ok_or(NoPrice::Cipher(cipher.openssl))?;
-            ("openssl speed", [written, read])
-        }
+/// Seconds of one processor for each byte: the mean of encrypting and decrypting. `None` if neither program tells.
+pub(super) fn measure_cipher(cipher: Cipher) -> Option<f64> {
+    let benchmark = ["cryptsetup", "benchmark", "--cipher", cipher.cryptsetup, "--key-size", cipher.key_bits];
+    let of_kernel = run_for_output(&benchmark).as_deref().and_then(parse_cryptsetup_rates);
+    let of_library = || {
+        let words = ["openssl", "speed", "-evp", cipher.openssl, "-bytes", PIECE, "-seconds", "1", "-mr"];
+        let rate = |more: &[&str]| parse_openssl_rate(&run_for_output(&[&words[..], more].concat())?);
+        Some([rate(&[])?, rate(&["-decrypt"])?])
     };
-    let basis = format!(
-        "{} by {program}: {:.2} s for 10⁹ bytes written, {:.2} s read, times the bytes of each phase",
-        cipher.openssl,
-        1e9 / written,
-        1e9 / read
-    );
-    Ok(CipherPrice { written: 1.0 / written, read: 1.0 / read, basis })
+    let [encrypted, decrypted] = of_kernel.or_else(of_library)?;
+    Some(f64::midpoint(1.0 / encrypted, 1.0 / decrypted))
 }
 
 fn run_for_output(argv: &[&str]) -> Option<String> {
