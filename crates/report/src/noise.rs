@@ -1,7 +1,7 @@
 //! How noisy a run is, in a sentence.
 
 use super::number::{fine_percent, percent, plain_number, times_within};
-use super::text::count;
+use super::text::{count, of_level};
 use fsverdict_judgement::verdict::{Judgement, Relation, RunNoise};
 
 /// A run that shows differences from this share on only shows none that anybody asks for.
@@ -21,21 +21,29 @@ fn describe_detectable(noise: &RunNoise) -> String {
 
 /// The sentence, without a full stop; nothing where too little was measured.
 pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
-    let noise = judged.verdict.noise.as_ref()?;
-    let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
-        format!(", {} of the variance from {phase}", percent(*share))
-    });
-    let whose = if noise.others_rested { "of those that went on, " } else { "" };
-    let mut text = format!(
-        "{whose}one trial strays by {}{most}; {}",
-        fine_percent(noise.deviation),
-        describe_detectable(noise)
-    );
+    let levels = judged.verdict.by_protection_level().into_iter();
+    let of_levels =
+        levels.filter_map(|(title, verdict)| Some(of_level(title, &describe(verdict.noise.as_ref()?))));
+    let of_levels: Vec<String> = of_levels.collect();
+    let mut text = (!of_levels.is_empty()).then(|| of_levels.join("; "))?;
     for pair in &judged.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
         text.push_str(&format!("; {name}, entered twice, took {ratio} times its own time"));
     }
     Some(text)
+}
+
+/// The noise among candidates of one protection level.
+fn describe(noise: &RunNoise) -> String {
+    let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
+        format!(", {} of the variance from {phase}", percent(*share))
+    });
+    let whose = if noise.others_rested { "of those that went on, " } else { "" };
+    format!(
+        "{whose}one trial strays by {}{most}; {}",
+        fine_percent(noise.deviation),
+        describe_detectable(noise)
+    )
 }
 
 /// The outcome of a run that compares a candidate with nothing but itself; nothing for any other run, or before there is

@@ -57,6 +57,12 @@ pub(super) fn capitalize(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// A sentence about candidates of one protection level, after the title of the level; the sentence alone where there is no
+/// title.
+pub(super) fn of_level(title: &str, sentence: &str) -> String {
+    if title.is_empty() { sentence.to_owned() } else { format!("{title}: {sentence}") }
+}
+
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
 pub fn listing(names: &[&str], at_most: usize) -> String {
     join_names(names, at_most, "and")

@@ -66,8 +66,23 @@ pub(super) fn write_paragraph(
 pub(super) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
     let cautions = judged.run.summarize_cautions();
     let compared = list_measured(judged);
-    let free_cpu_caveats =
-        cautions.iter().filter_map(|caution| Some(caution.uneven_free_work(&compared)?.to_owned()));
+    // Candidates of different protection are not ranked against each other.
+    let contests: Vec<Vec<&str>> = match judged.verdict.groups.as_slice() {
+        [] => vec![compared],
+        groups => groups
+            .iter()
+            .map(|group| {
+                compared
+                    .iter()
+                    .copied()
+                    .filter(|name| group.candidates.iter().any(|own| own == name))
+                    .collect()
+            })
+            .collect(),
+    };
+    let free_cpu_caveats = cautions.iter().filter_map(|caution| {
+        contests.iter().find_map(|contest| Some(caution.uneven_free_work(contest)?.to_owned()))
+    });
     let unflushed_cache_caveats = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
     // The first sentence of a recommendation says this itself.
     let is_stated_already = |limit: &&Limit| {

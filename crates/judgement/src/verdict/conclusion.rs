@@ -52,7 +52,7 @@ pub struct Verdict {
     pub standings: Vec<Standing>,
     /// Pairs of candidates in unknown order, with the trials that would settle each.
     pub unsettled: Vec<OpenPair>,
-    /// How noisy the run is; `None` below three blocks.
+    /// How noisy the run is; `None` below three blocks, and where each protection level has its own.
     pub noise: Option<RunNoise>,
     /// The effect of each level of each option, over all candidates that were tried with it.
     pub factors: Vec<FactorEffect>,
@@ -67,7 +67,8 @@ pub struct Verdict {
     /// Background work of filesystems during timed phases of the goal; empty where it was small or not reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Background>,
-    /// The share of computation in the times; `None` where the device model charges no time for it.
+    /// The share of computation in the times; `None` where the device model charges no time for it, and where each
+    /// protection level has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charged: Option<ChargedComputation>,
     /// Candidates with a difference from the first that varies much between the devices of a class.

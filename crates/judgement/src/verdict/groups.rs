@@ -62,6 +62,15 @@ impl Verdict {
         self.behind.iter().any(|name| name == candidate)
     }
 
+    /// The verdicts in which candidates are ranked against each other: those of the protection levels, each with its title,
+    /// or this one without a title. A leader, and what is said of candidates beside it, is one of such a verdict.
+    pub fn by_protection_level(&self) -> Vec<(&str, &Verdict)> {
+        match self.groups.as_slice() {
+            [] => vec![("", self)],
+            groups => groups.iter().map(|group| (group.title.as_str(), &group.verdict)).collect(),
+        }
+    }
+
     /// The ranking, or that of the first protection level with several candidates.
     pub(super) fn first_ranking(&self) -> &[Rank] {
         match self.groups.iter().find(|group| group.is_contest()) {
@@ -105,6 +114,10 @@ impl Verdict {
         self.device_spreads = concatenate_parts(&groups, |verdict| &verdict.device_spreads);
         self.predictions = concatenate_parts(&groups, |verdict| &verdict.predictions);
         self.device_strata = concatenate_parts(&groups, |verdict| &verdict.device_strata);
+        self.background = concatenate_parts(&groups, |verdict| &verdict.background);
+        // Both are about a leader, and the run has several.
+        self.charged = None;
+        self.noise = None;
         let mut limits = concatenate_parts(&groups, |verdict| &verdict.limits);
         let mut known = Vec::new();
         limits.retain(|limit| {

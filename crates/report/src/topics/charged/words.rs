@@ -2,7 +2,7 @@
 
 use crate::Report;
 use crate::number::{percent, plain_number, times};
-use crate::text::listing;
+use crate::text::{listing, of_level};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
 
@@ -11,8 +11,16 @@ const MOST_NAMES: usize = 4;
 
 /// The sentences about charged computation, without full stops; none if computation had no price.
 pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
-    let Some(found) = &judged.verdict.charged else { return Vec::new() };
-    [Some(shares(found)), if_free(found)].into_iter().flatten().collect()
+    let levels = judged.verdict.by_protection_level().into_iter();
+    let charged = levels.filter_map(|(title, verdict)| Some((title, verdict.charged.as_ref()?)));
+    charged
+        .flat_map(|(title, found)| {
+            [Some(shares(found)), if_free(found)]
+                .into_iter()
+                .flatten()
+                .map(move |what| of_level(title, &what))
+        })
+        .collect()
 }
 
 fn shares(found: &ChargedComputation) -> String {
@@ -67,8 +75,12 @@ pub(crate) fn build_tables(report: &Report<'_>) -> Vec<TextTable> {
     let under = report.across.iter().flat_map(|across| &across.found.columns);
     let under =
         under.filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
-    let whole = report.judged.verdict.charged.as_ref().map(|found| (String::new(), found));
-    whole.into_iter().chain(under).map(|(under, found)| build_table(&under, found)).collect()
+    let levels = report.judged.verdict.by_protection_level().into_iter();
+    let levels = levels.filter_map(|(title, verdict)| {
+        let title = if title.is_empty() { String::new() } else { format!(", {title}") };
+        Some((title, verdict.charged.as_ref()?))
+    });
+    levels.chain(under).map(|(under, found)| build_table(&under, found)).collect()
 }
 
 fn build_table(under: &str, found: &ChargedComputation) -> TextTable {
@@ -95,16 +107,21 @@ mod tests {
     use crate::made;
     use crate::{Format, TerminalLook};
     use fsverdict_judgement::journal::{Event, Unit};
+    use fsverdict_judgement::plan::ProtectionFeature;
 
     const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
 
     /// ext4 takes 10 s, of which so many are computation, and xfs 11 s.
     fn story(charged: Option<[f64; 2]>) -> Story {
-        let names = ["ext4", "xfs"];
+        story_of(["ext4", "xfs"], [10.0, 11.0], charged)
+    }
+
+    /// These candidates take so many seconds, of which so many are computation.
+    fn story_of<const N: usize>(names: [&str; N], times: [f64; N], charged: Option<[f64; N]>) -> Story {
         let mut story = Story::new(&names, &["write"]);
         for block in 1..=4 {
             story.open_block(block, 1, &names);
-            for (at, (name, seconds)) in names.into_iter().zip([10.0, 11.0]).enumerate() {
+            for (at, (name, seconds)) in names.into_iter().zip(times).enumerate() {
                 let id = id(block, name);
                 story.tell(Some(&id), Event::TrialStarted {});
                 let seconds = seconds * (1.0 + 0.001 * f64::from(block));
@@ -155,6 +172,32 @@ mod tests {
         let data = data_of(&story(Some([0.5, 30.0])));
         let xfs = &data["verdict"]["charged"]["candidates"][1];
         assert!(xfs["free_at_least"].is_null() && xfs["might_lead_if_free"] == true, "{xfs}");
+    }
+
+    /// Each protection level has a leader of its own: an encrypted candidate is not compared with an unencrypted one.
+    #[test]
+    fn each_protection_level_has_its_own_leader() {
+        let names = ["ext4", "xfs", "ext4+luks2", "xfs+luks2"];
+        let mut story = story_of(names, [10.0, 11.0, 13.0, 12.0], Some([1.0, 4.0, 5.0, 1.0]));
+        story.plan.goal.protection = ["ext4+luks2", "xfs+luks2"]
+            .map(|name| (name.to_owned(), [ProtectionFeature::Encrypted].into_iter().collect()))
+            .into();
+        let shown = said(&story, Format::Markdown);
+        for told in [
+            "Unencrypted: computation has a price: over the phases of the goal processors are charged for 1.0 s in 10 s of ext4",
+            "Encrypted: computation has a price: over the phases of the goal processors are charged for 1.0 s in 12 s of xfs+luks2",
+            "xfs (at least 0.70 times the time of ext4)",
+            "ext4+luks2 (at least 0.67 times the time of xfs+luks2)",
+            "Computation, encrypted:",
+            "unencrypted: one trial strays by",
+            "encrypted: one trial strays by",
+        ] {
+            assert!(shown.to_lowercase().contains(&told.to_lowercase()), "{told}: {shown}");
+        }
+        assert!(!shown.contains("luks2 (at least 0.80 times the time of ext4)"), "{shown}");
+        let data = data_of(&story);
+        assert!(data["verdict"].get("charged").is_none() && data["verdict"]["noise"].is_null());
+        assert_eq!(data["verdict"]["groups"][1]["charged"]["leader"], "xfs+luks2");
     }
 
     #[test]

@@ -32,18 +32,17 @@ pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {
         return None;
     }
-    let against = &spreads.first()?.against;
     let each = spreads.iter().take(MOST_SPREADS).map(|one| {
-        let DeviceSpread { candidate, devices, least, most, better, .. } = one;
+        let DeviceSpread { candidate, against, devices, least, most, better, .. } = one;
         let (least, most) = (times(*least), times(*most));
         let better = match better {
             0 => String::new(),
             some => format!(", and is better on {some}"),
         };
-        format!("{candidate} {least} to {most} times on the {devices} that it met{better}")
+        format!("{candidate} takes {least} to {most} times as long as {against} on the {devices} that it met{better}")
     });
     let each: Vec<String> = each.collect();
-    Some(format!("On single devices of the class it differs, beside {against}: {}.", each.join("; ")))
+    (!each.is_empty()).then(|| format!("On single devices of the class it differs: {}.", each.join("; ")))
 }
 
 fn in_words(one: &Dependence) -> String {
@@ -176,8 +175,11 @@ mod tests {
         let shown =
             page_of(&story(4, 0.5, 0), None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(shown.contains("On single devices of the class it differs, beside xfs: ext4 0.6"), "{shown}");
-        assert!(shown.contains("on the 4 that it met, and is better on 2; jfs 1.3"), "{shown}");
+        assert!(shown.contains("On single devices of the class it differs: ext4 takes 0.6"), "{shown}");
+        assert!(
+            shown.contains("times as long as xfs on the 4 that it met, and is better on 2; jfs takes 1.3"),
+            "{shown}"
+        );
         let told = "One device of this class cannot be predicted from so few: 2 more blocks are needed (`fsverdict resume RUN \
                     --more 2`).";
         assert!(shown.contains(told), "{shown}");
