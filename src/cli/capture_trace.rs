@@ -22,7 +22,7 @@ const MARGIN: u64 = 768 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct TraceCapture {
-    /// A recorded workload: a latency log or iolog of fio, the text of blkparse, the output of strace, biosnoop, iostat -x or perf
+    /// A recorded workload: a latency log or iolog of fio, the text of blkparse, the output of strace, biosnoop or perf
     /// script, or a trace of fsverdict
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,

@@ -7,8 +7,6 @@ mod finish;
 mod folded;
 mod iolog;
 mod iolog_lines;
-mod iostat;
-mod iostat_lines;
 mod known_files;
 mod known_sizes;
 mod open_calls;
@@ -79,9 +77,6 @@ pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     let text = std::str::from_utf8(bytes).ok();
     if let Some((text, version)) = text.and_then(|text| Some((text, iolog_lines::version_of(text)?))) {
         return iolog::read_iolog(text, version?, wanted.at_most);
-    }
-    if let Some(text) = text.filter(|text| iostat_lines::looks_like(text)) {
-        return iostat::read_iostat(text, wanted);
     }
     requests::read_requests(bytes, wanted)
 }

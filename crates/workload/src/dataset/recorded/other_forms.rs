@@ -1,4 +1,4 @@
-//! Recordings of system calls in forms that are not read, told by their structure, so that the refusal names them.
+//! Recordings in forms that are not read, told by their structure, so that the refusal names them.
 
 use fsverdict_text::Reason;
 
@@ -14,6 +14,8 @@ pub(super) enum OtherForm {
     Gvisor,
     /// `  0.012 ( 0.003 ms): name/812 openat(dfd: CWD, …) = 3`
     PerfTrace,
+    /// `Device            r/s     rkB/s …`: rates and sizes, of which no request is known.
+    Iostat,
 }
 
 /// The form of a recording, if it is one of these.
@@ -22,6 +24,9 @@ pub(super) fn find_form(beginning: &[u8]) -> Option<OtherForm> {
     beginning.lines().take(LOOKED_AT).find_map(|line| {
         if is_gvisor(line) {
             return Some(OtherForm::Gvisor);
+        }
+        if is_iostat(line) {
+            return Some(OtherForm::Iostat);
         }
         is_perf_trace(line).then_some(OtherForm::PerfTrace)
     })
@@ -55,16 +60,25 @@ fn is_perf_trace(line: &str) -> bool {
     since.trim().parse::<f64>().is_ok() && (lasted || took.is_empty()) && rest.contains('(')
 }
 
+/// The heading of iostat(1), of any version, with `-x` or without.
+fn is_iostat(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    words.next().is_some_and(|first| first.trim_end_matches(':') == "Device")
+        && words.any(|word| ["r/s", "tps"].contains(&word))
+}
+
 impl OtherForm {
     pub(super) fn to_reason(self) -> Reason {
-        let form_name = match self {
-            OtherForm::Gvisor => "a log of gVisor's (runsc --strace)",
-            OtherForm::PerfTrace => "the output of perf trace",
+        let strace = format!("record the program with strace: {STRACE_COMMAND} PROGRAM");
+        let (form_name, hint) = match self {
+            OtherForm::Gvisor => ("a log of gVisor's (runsc --strace)", strace),
+            OtherForm::PerfTrace => ("the output of perf trace", strace),
+            OtherForm::Iostat => (
+                "the output of iostat, averages that do not say which requests there were",
+                "record the requests themselves: perf record -a -e 'block:block_rq_*' sleep 60; perf script > FILE (root)".to_owned(),
+            ),
         };
-        Reason::new(
-            format!("this is {form_name}, which cannot be converted into a trace"),
-            format!("record the program with strace: {STRACE_COMMAND} PROGRAM"),
-        )
+        Reason::new(format!("this is {form_name}, and cannot be converted into a trace"), hint)
     }
 }
 
@@ -74,7 +88,13 @@ mod tests {
     use crate::dataset::{RecordRequest, read_record};
 
     /// Lines as each of the programs prints them.
-    const EXAMPLES: [(OtherForm, &str, &str); 2] = [
+    const EXAMPLES: [(OtherForm, &str, &str); 4] = [
+        (
+            OtherForm::Iostat,
+            "iostat",
+            "Linux 6.1.0 (vm)\n\nDevice            r/s     rkB/s\nsda 900,00   9000,00\n",
+        ),
+        (OtherForm::Iostat, "iostat", "Device:  tps kB_read/s kB_wrtn/s\nsda 1 1 1\n"),
         (
             OtherForm::Gvisor,
             "gVisor",

@@ -46,7 +46,9 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
         TraceFault::Line { .. } => fault.reason(),
         TraceFault::Whole { ref hint, .. } if !hint.contains("known are") => fault.reason(),
         TraceFault::Whole { .. } => {
-            let known = format!("also supported: fio's iolog (--write_iolog), iostat -x -t 1, and strace output: {STRACE_COMMAND} -p PID");
+            let known = format!(
+                "also supported: fio's iolog (--write_iolog), and strace output: {STRACE_COMMAND} -p PID"
+            );
             fault.reason().and_hint(known)
         }
     })?;

@@ -125,51 +125,8 @@ fn every_request_of_a_device_is_a_call_or_counted() {
     ]);
 }
 
-/// Reports a second apart: of sysstat 12 with times and flushes, of sysstat 10 without, and with decimal commas.
-const IOSTAT: [(&str, &str, [u64; 3]); 3] = [
-    (
-        "12.6",
-        "Linux 6.1.0 (vm) \t11/26/26 \t_x86_64_\t(2 CPU)\n\n11/26/26 23:59:58\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          72.96    0.00    9.81    0.44    0.10   16.69\n\nDevice            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util\nsda             900.00   9000.00    26.00  22.84    0.44    10.00   56.02  42707.34   202.69  78.35   17.45   762.38   12.50   1226.62     0.06   0.46    1.17    98.10    3.71    0.04    1.03   4.01\n\n\n11/27/26 00:00:00\nDevice            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util\nsda             2.50   40.00    0.00  0.00    1.00    16.00   1.00  4.00   0.00  0.00   2.00   4.00   0.50   100.00     0.00   0.00    1.17    98.10    1.00    0.04    1.03   4.01\n\n",
-        [5, 2, 2],
-    ),
-    (
-        "10, with sectors",
-        "Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\nsda 0 0 9.00 9.00 8.00 8.00 8 0 0 0 0 0 0\nsdb 0 0 9.00 9.00 8.00 8.00 8 0 0 0 0 0 0\n\nDevice:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\nsda 0 0 3.00 1.00 24.00 16.00 8 0 0 1.0 1.0 0 0\nsdb 0 0 0.00 0.00 0.00 0.00 8 0 0 0 0 0 0\n",
-        [3, 1, 0],
-    ),
-    (
-        "12.6 under a locale with decimal commas",
-        "Device            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 900,00 9,00 1,00 1,00 0,00 0,10 0,10\n\nDevice            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 1,50 6,00 0,50 8,00 0,00 0,10 0,10\n\nDevice            r/s     rkB/s     w/s     wkB/s  f/s r_await w_await\nvda 1,50 6,00 0,50 8,00 0,00 0,10 0,10\n",
-        [3, 1, 0],
-    ),
-];
-
-#[test]
-fn what_iostat_printed_is_a_load_profile() {
-    for (version, text, [reads, writes, syncs]) in IOSTAT {
-        let captured = capture(text).unwrap_or_else(|reason| panic!("{version}: {reason:?}"));
-        let (mut found, mut bytes) = ([0; 3], 0);
-        for call in captured.trace.calls() {
-            match call.work {
-                CallWork::Read { length, .. } => (found[0], bytes) = (found[0] + 1, bytes + length),
-                CallWork::Write { .. } => found[1] += 1,
-                CallWork::Fdatasync { .. } => found[2] += 1,
-                _ => {}
-            }
-        }
-        assert_eq!(found, [reads, writes, syncs], "{version}");
-        // Each read has the mean size, in whole sectors.
-        let size = if version == "12.6" { 16384 } else { 4096 };
-        assert_eq!(bytes, reads * size, "{version}");
-        assert!(captured.form.starts_with("a load profile"), "{}", captured.form);
-        assert!(captured.notes.iter().any(|note| note.contains("drawn at random")), "{:?}", captured.notes);
-        assert!(captured.account.is_balanced(), "{:?}", captured.account);
-    }
-}
-
 #[test]
 fn what_cannot_be_used_is_told_with_its_cause() {
-    let headings = "Device r/s rkB/s w/s wkB/s\n";
     for (text, cause) in [
         ("fio version 4 iolog\n".to_owned(), "this version of fio's iolog is not supported"),
         (
@@ -185,14 +142,6 @@ fn what_cannot_be_used_is_told_with_its_cause() {
             "line 2: \"jump\" is nothing that is done to a file",
         ),
         ("1, 0, 4096\n1, 0\n".to_owned(), "line 2: three numbers are wanted"),
-        (format!("{headings}sda 1 1 1 1\n\n"), "only one iostat report, which is an average since"),
-        ("Device tps kB_read/s kB_wrtn/s\nsda 1 1 1\n".to_owned(), "line 1: iostat ran without -x"),
-        (
-            format!("{headings}sda 1 1 1 1\n\n{headings}sda 1 1 1 1\nsdb 1 1 1 1\n"),
-            "several devices: sda, sdb",
-        ),
-        (format!("{headings}sda 1 1 1 1\n\n{headings}sda 1 much 1 1\n\n"), "line 5: \"much\" is no number"),
-        (format!("{headings}sda 1 1 1 1\n\n{headings}sda 0 0 0 0\n"), "nothing is read or written"),
         (
             "8,0 0 1 0.0 9 D R 0 + 8 [x]\n8,9 0 2 0.1 0 C R 0 + 8 [0]\n".to_owned(),
             "several devices: 8,0 (0 completed), 8,9",
@@ -204,9 +153,6 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         // An error in a line is about that line, not about other forms.
         assert!(!reason.what.starts_with("line") || !reason.hint.contains("also supported"), "{reason:?}");
     }
-    let wanted = RecordRequest { below: None, at_most: ROOM, device: Some("sdb".to_owned()) };
-    let text = format!("{headings}sda 1 4 0 0\nsdb 2 8 0 0\n\n{headings}sda 1 4 0 0\nsdb 2 8 0 0\n");
-    assert_eq!(read_record(text.as_bytes(), &wanted).unwrap().account.kept, 2);
 }
 
 #[test]
