@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::parameters;
-use super::planted::{Bug, is_planted};
 use super::request::Action;
 
 /// A range of sectors.
@@ -63,12 +62,11 @@ impl VolatileCache {
         }
         let is_sequential = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
         let is_near = self.parameters.onwards_on_track && is_on_track(before, sector);
-        let (after_write_ns, after_read_ns) = match (is_sequential || is_near) && !is_planted(Bug::TakenAlike)
-        {
+        let (after_write_ns, after_read_ns) = match is_sequential || is_near {
             true => self.parameters.onwards_ns,
             false => self.parameters.elsewhere_ns,
         };
-        if after_read && !is_planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
+        if after_read { after_read_ns } else { after_write_ns }
     }
 
     /// Whether all data is on the medium.

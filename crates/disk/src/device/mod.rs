@@ -19,7 +19,6 @@ mod medium;
 mod model;
 mod overlay;
 mod parameters;
-mod planted;
 pub(crate) mod random;
 mod request;
 mod store;

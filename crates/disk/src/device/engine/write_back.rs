@@ -1,7 +1,6 @@
 //! The volatile cache of a modelled device: takes writes in, writes them back to the medium, and closes flushes.
 
 use super::super::cache::Extent;
-use super::super::planted::{Bug, is_planted};
 use super::{DeviceEngine, EngineEvent};
 
 impl DeviceEngine {
@@ -64,10 +63,7 @@ impl DeviceEngine {
         }
         let mut end_ns = self.now_ns;
         if let Some(cache) = &mut self.cache {
-            let can_close =
-                if is_planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
-            let can_close = can_close || cache.parameters.protected;
-            if !can_close {
+            if !(cache.is_clean() || cache.parameters.protected) {
                 return;
             }
             if std::mem::take(&mut cache.flush_is_due) {

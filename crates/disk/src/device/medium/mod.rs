@@ -14,7 +14,6 @@ use fsverdict_text::Section;
 use super::cache::{Extent, VolatileCache};
 use super::knobs::Knobs;
 use super::parameters;
-use super::planted::{Bug, is_planted};
 use super::wear::Wear;
 
 /// All kinds of medium.
@@ -159,10 +158,8 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
     /// which they are written. With `write_all`, nothing may be left waiting for more data.
     fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _write_all: bool) -> Option<(u64, u64)> {
         let nearest = |extent: &Extent| self.time_to_reach(at_ns, true, extent.sector);
-        let random_sector =
-            is_planted(Bug::NoElevator).then(|| super::random::uniform_below(1, at_ns, 1 << 30));
-        let start = random_sector.unwrap_or_else(|| self.head_sector());
-        let choice = cache.elevator_order(start).take(cache.parameters.window).min_by_key(nearest)?;
+        let choice =
+            cache.elevator_order(self.head_sector()).take(cache.parameters.window).min_by_key(nearest)?;
         let extent = cache.take_dirty(choice, MAX_DESTAGE_SECTORS);
         Some((extent.sectors, self.write(at_ns, extent).end_ns))
     }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use super::super::cache::Extent;
 use super::super::fields::{MS, SECTOR, read_number, read_size, read_whole, split_keys};
-use super::super::planted::{Bug, is_planted};
 use super::super::random;
 use super::super::wear::Wear;
 use super::platter::{self, PlatterMedium};
@@ -135,9 +134,8 @@ impl Shingles {
 
     /// Whether the cache has no room for this many sectors.
     fn is_full(&self, sectors: u64) -> bool {
-        (self.cached_sectors + sectors > self.parameters.cache_sectors
-            || self.cached_extents >= self.parameters.cache_extents)
-            && !is_planted(Bug::CacheNeverFull)
+        self.cached_sectors + sectors > self.parameters.cache_sectors
+            || self.cached_extents >= self.parameters.cache_extents
     }
 
     /// Returns the place of a sector on the platter, which is behind the cache.

@@ -13,7 +13,6 @@ use super::super::fields::{
     MS, RATE, SECTOR, TIME, US, number_or, read_number, read_size, read_whole, sector_ns, split_keys,
 };
 use super::super::knobs::{Effect, Knob, Knobs};
-use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, DriveInstance, MediumKind, MediumModel, MediumParameters, ModelSource};
 
@@ -120,7 +119,7 @@ impl Units {
     }
 
     fn max_open(&self) -> usize {
-        self.parameters.open + usize::from(is_planted(Bug::UnitTooMany))
+        self.parameters.open
     }
 
     fn copy_ns(&mut self, sectors: u64) -> u64 {

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::super::planted::{Bug, is_planted};
 use super::parameters::Victim;
 
 /// Owner of a unit that is padding and belongs to no logical unit.
@@ -99,12 +98,6 @@ impl EraseBlocks {
         let valid = |block: u32| self.blocks[block as usize].valid;
         let indexed_blocks = || self.closed.iter().copied().enumerate();
         let index = match self.victim {
-            _ if is_planted(Bug::WorstVictim) => {
-                indexed_blocks()
-                    .filter(|(_, block)| valid(*block) < self.units)
-                    .max_by_key(|(_, block)| valid(*block))?
-                    .0
-            }
             Victim::Fifo => 0,
             Victim::Greedy => indexed_blocks().min_by_key(|(_, block)| valid(*block))?.0,
         };

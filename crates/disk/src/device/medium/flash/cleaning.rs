@@ -1,6 +1,5 @@
 //! Cleans erase blocks: moves the valid units of a victim, a few for each page of the host's data, and erases it.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::FlashMedium;
 use super::blocks::NOBODY;
 use super::layout::UNIT_SECTORS;
@@ -42,16 +41,13 @@ impl FlashMedium {
             }
             budget -= 1;
             let page = physical / self.page_units;
-            if page != last_page && !is_planted(Bug::MovesAreFree) {
+            if page != last_page {
                 // Cleaning reads ahead of its writes: a read takes its die's time, but nothing waits for it.
                 self.read_page(page, at_ns, 0);
                 last_page = page;
             }
             self.blocks.blocks[cleaning.block as usize].valid -= 1;
             self.append_unit(at_ns, Some(logical));
-            if is_planted(Bug::MovesAreFree) {
-                self.wear.medium_sectors -= UNIT_SECTORS;
-            }
         };
         if is_clean {
             if let Some(fast_cells) = &mut self.fast_cells {

@@ -1,6 +1,5 @@
 //! Flash dies and the channels that they share: each performs one operation at a time, in the order of requests.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::parameters;
 
 /// The times from which on each die and each channel is free.
@@ -51,9 +50,7 @@ impl Dies {
     /// need not be read from its cells.
     pub(super) fn read_page(&mut self, page: u64, at_ns: u64, bytes: u64, cells_ns: u64) -> u64 {
         let die = self.die_of(page);
-        let in_register = self.parameters.page_registers
-            && self.registers[die] == Some(page)
-            && !is_planted(Bug::RegisterForgotten);
+        let in_register = self.parameters.page_registers && self.registers[die] == Some(page);
         let read_ns = self.occupy_die(die, at_ns, if in_register { 0 } else { cells_ns });
         self.registers[die] = Some(page);
         if bytes == 0 { read_ns } else { self.transfer_bytes(die, read_ns, bytes) }

@@ -3,7 +3,6 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::super::super::planted::{Bug, is_planted};
 use super::parameters::FastCellParameters;
 
 /// The pages that are in fast cells.
@@ -34,8 +33,7 @@ impl FastCells {
 
     /// Whether one more page fits, if so many pages of flash are free.
     pub(super) fn has_room(&self, page_bytes: u64, free_pages: u64) -> bool {
-        is_planted(Bug::FastCellsNeverFull)
-            || (self.held.len() as u64) < self.capacity(page_bytes, free_pages)
+        (self.held.len() as u64) < self.capacity(page_bytes, free_pages)
     }
 
     pub(super) fn insert(&mut self, page: u64) {
@@ -66,7 +64,7 @@ impl FastCells {
     /// returned once.
     pub(super) fn take_idle_ns(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
         let begin_ns = (idle_since_ns + self.parameters.fold_delay_ns).max(self.folded_until_ns);
-        if begin_ns >= now_ns || is_planted(Bug::NeverFoldsIdle) {
+        if begin_ns >= now_ns {
             return 0;
         }
         self.folded_until_ns = now_ns;

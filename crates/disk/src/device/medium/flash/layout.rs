@@ -1,6 +1,5 @@
 //! How much flash there is, how it is divided, and what it holds before the first request.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::super::DriveInstance;
 use super::mapping::{CHUNK, Initial};
 use super::parameters::{FlashParameters, FlashState};
@@ -32,7 +31,7 @@ impl FlashLayout {
     pub(super) fn new(parameters: &FlashParameters, drive: &DriveInstance) -> FlashLayout {
         let unit_bytes = UNIT_SECTORS * 512;
         let host_units = drive.size_bytes.div_ceil(unit_bytes);
-        let rest_fill_share = parameters.elsewhere.filter(|_| !is_planted(Bug::DriveForgotten));
+        let rest_fill_share = parameters.elsewhere;
         let units =
             rest_fill_share.map_or(host_units, |_| (drive.capacity_sectors / UNIT_SECTORS).max(host_units));
         let initial_data = match (parameters.state, rest_fill_share) {

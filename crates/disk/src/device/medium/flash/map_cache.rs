@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::super::super::planted::{Bug, is_planted};
-
 /// Logical units whose entries fill a segment of 4 KiB, at 4 bytes each.
 pub(super) const SEGMENT_UNITS: u64 = 1024;
 
@@ -34,9 +32,6 @@ impl MapCache {
 
     /// Looks up a segment, and changes it if it is for a write.
     pub(super) fn look_up(&mut self, segment: u64, write: bool) -> MapLookup {
-        if is_planted(Bug::MapAlwaysCached) {
-            return MapLookup::default();
-        }
         let mut lookup = MapLookup::default();
         let mut is_changed = write;
         if let Some((last_use, changed)) = self.segments.remove(&segment) {

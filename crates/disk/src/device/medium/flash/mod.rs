@@ -24,7 +24,6 @@ use mapping::{Initial, Mapping, PageAddress};
 use read_ahead::ReadAhead;
 
 use super::super::cache::{Extent, VolatileCache};
-use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, DriveInstance, MediumModel};
 
@@ -201,10 +200,8 @@ impl MediumModel for FlashMedium {
             end_ns = end_ns.max(self.write_extent(at_ns, piece));
             sector += piece.sectors;
         }
-        if !is_planted(Bug::PageKeptOpen) {
-            end_ns = end_ns.max(self.pad_page(at_ns));
-            end_ns = self.write_mapping_page(end_ns);
-        }
+        end_ns = end_ns.max(self.pad_page(at_ns));
+        end_ns = self.write_mapping_page(end_ns);
         AccessSpan { begin_ns: at_ns, end_ns }
     }
 

@@ -5,7 +5,6 @@
 //! head and track switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by
 //! exactly the time of a switch. So sequential reading loses no time, and sustained rates are those of the model.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::laid::Laid;
 use super::parameters::{PlatterParameters, Seek, Surface};
 use super::place::{SectorPosition, TrackBounds};
@@ -126,7 +125,7 @@ impl Geometry {
         let distance = (from.cylinder - to.cylinder).abs();
         if distance > 0.0 {
             self.seek_ns(distance)
-        } else if from.track == to.track || is_planted(Bug::HeadSwitchForgotten) {
+        } else if from.track == to.track {
             0.0
         } else {
             self.head_switch_ns

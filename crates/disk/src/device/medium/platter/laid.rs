@@ -4,7 +4,6 @@
 //! As in `geometry.rs`, `along_ns` is the time that reading from the first sector to a position takes, and modulo one
 //! rotation the angle of the position; between two tracks lies the skew.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::parameters::{LaidZone, PlatterParameters};
 use super::place::{SectorPosition, TrackBounds};
 
@@ -60,8 +59,6 @@ impl Laid {
             Laid { zones: Vec::new(), rotation_ns, heads, cylinders: 0.0, to_and_fro: platter.to_and_fro };
         let (mut sector, mut free_ns) = (0, 0.0);
         for given in zones {
-            let no_skew = LaidZone { track_skew: 0.0, cylinder_skew: 0.0, ..*given };
-            let given = if is_planted(Bug::SkewForgotten) { &no_skew } else { given };
             let sector_ns = rotation_ns / given.track_sectors as f64;
             // The skew of a layout gives a switch the time that it needs.
             let track_ns = rotation_ns + given.track_skew * sector_ns;

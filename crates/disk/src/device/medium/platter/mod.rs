@@ -10,7 +10,6 @@ mod prefetch;
 mod traced;
 
 use super::super::cache::Extent;
-use super::super::planted::{Bug, is_planted};
 use super::super::wear::Wear;
 use super::{AccessSpan, MediumModel};
 use buffer::DriveBuffer;
@@ -63,14 +62,11 @@ impl PlatterMedium {
     fn arm_ns(&self, at_ns: f64, write: bool, sector: u64) -> f64 {
         let to = self.geometry.place(sector);
         let mut arm_ns = self.geometry.arm_ns(self.geometry.place(self.head_at(at_ns)), to);
-        if is_planted(Bug::SeeksAlwaysFull) && arm_ns > 0.0 {
-            arm_ns = self.geometry.full_seek_ns();
-        }
         if write && arm_ns > 0.0 {
             arm_ns = (arm_ns + self.parameters.write_settle_ns).max(0.0);
         }
         // The reading and the writing part of a head lie beside one another.
-        if write != self.wrote && !is_planted(Bug::TurnForgotten) {
+        if write != self.wrote {
             arm_ns = arm_ns.max(self.parameters.firmware.turn_ns);
         }
         arm_ns
@@ -78,9 +74,6 @@ impl PlatterMedium {
 
     /// Rotational latency of a sector once the head is ready.
     fn rotation_ns(&self, ready_ns: f64, sector: u64) -> f64 {
-        if is_planted(Bug::RotationForgotten) {
-            return 0.0;
-        }
         self.geometry.wait_ns(ready_ns + self.phase_ns, self.geometry.place(sector))
     }
 
@@ -100,16 +93,11 @@ impl PlatterMedium {
         let arm_start = at_ns as f64 + firmware.write_ns(self.wrote);
         let end = extent.sector + extent.sectors;
         let on_track = arm_start + self.arm_ns(arm_start, true, extent.sector);
-        let ready = if is_planted(Bug::ArmWaits) {
-            ready_ns as f64 + (on_track - arm_start)
-        } else {
-            ready_ns as f64
-        };
-        let head_ready = on_track.max(ready);
+        let head_ready = on_track.max(ready_ns as f64);
         let start = head_ready + self.rotation_ns(head_ready, extent.sector);
         self.end_prefetch(arm_start);
         self.buffer.forget(extent);
-        if firmware.written_stay && !is_planted(Bug::WrittenDropped) {
+        if firmware.written_stay {
             self.buffer.keep(extent.sector, end);
         }
         (self.head, self.wrote) = (end, true);
@@ -140,13 +128,9 @@ impl MediumModel for PlatterMedium {
     fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let firmware = self.parameters.firmware;
         let end = extent.sector + extent.sectors;
-        let after_write = self.wrote && !is_planted(Bug::OverheadsAlike);
+        let after_write = self.wrote;
         let is_sequential = !self.wrote && self.head == extent.sector;
-        let (hit_ns, mut miss_ns) =
-            (firmware.hit_ns(after_write, is_sequential), firmware.miss_ns(after_write));
-        if is_planted(Bug::OverheadsAlike) {
-            miss_ns = hit_ns;
-        }
+        let (hit_ns, miss_ns) = (firmware.hit_ns(after_write, is_sequential), firmware.miss_ns(after_write));
         let now = at_ns as f64;
         let hit_time = now + hit_ns;
         if self.buffer.holds(extent) {
@@ -165,7 +149,7 @@ impl MediumModel for PlatterMedium {
         let start = on_track + self.rotation_ns(on_track, extent.sector);
         self.end_prefetch(now);
         (self.head, self.wrote) = (end, false);
-        let from = if firmware.on_arrival && !is_planted(Bug::ArrivalForgotten) {
+        let from = if firmware.on_arrival {
             let under_head = self.geometry.place(extent.sector).along_ns - (start - on_track);
             let track = self.geometry.bounds(extent.sector).track.0;
             // A sector that is half under the head when the head arrives is not read.
@@ -175,17 +159,12 @@ impl MediumModel for PlatterMedium {
         };
         let finish = self.start_prefetch(from, extent.sector, start, extent.sector, end);
         self.misses += 1;
-        let is_cut_short = super::super::random::uniform_unit(self.seed, self.misses) < firmware.breaks_off
-            && !is_planted(Bug::NeverBreaksOff);
-        let is_first = firmware.ahead_from_second && !is_sequential && !is_planted(Bug::ReadsAheadAtOnce);
+        let is_cut_short = super::super::random::uniform_unit(self.seed, self.misses) < firmware.breaks_off;
+        let is_first = firmware.ahead_from_second && !is_sequential;
         if let Some(stream) = self.stream.as_mut().filter(|_| is_cut_short || is_first) {
             stream.limit = end;
         }
-        let begin = if is_planted(Bug::FillForgotten) {
-            start
-        } else {
-            start + firmware.read_fill * (finish - start)
-        };
+        let begin = start + firmware.read_fill * (finish - start);
         AccessSpan { begin_ns: begin.max(now) as u64, end_ns: finish.ceil() as u64 }
     }
 

@@ -1,6 +1,5 @@
 //! Read-ahead of a platter: how far the head reads on after a request, and what of that the buffer still holds.
 
-use super::super::super::planted::{Bug, is_planted};
 use super::PlatterMedium;
 
 /// A read-ahead in progress.
@@ -39,12 +38,11 @@ impl PlatterMedium {
     /// Computes the sector at which read-ahead stops after a request.
     pub(super) fn prefetch_limit(&self, begin: u64, end: u64) -> u64 {
         let firmware = &self.parameters.firmware;
-        let ahead = if is_planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
-        let mut limit = end + ahead;
+        let mut limit = end + self.parameters.read_ahead_sectors;
         if let Some(segment) = firmware.segment_sectors {
             limit = limit.min(begin + segment);
         }
-        if firmware.ahead_tracks > 0 && !is_planted(Bug::TracksForgotten) {
+        if firmware.ahead_tracks > 0 {
             // After a request that ends with its track, the next track counts.
             let bounds = self.geometry.bounds(end);
             let mut track_end = bounds.track.1;
@@ -54,7 +52,7 @@ impl PlatterMedium {
             }
             limit = limit.min(track_end);
         }
-        if firmware.stops_at_cylinder && !is_planted(Bug::TracksForgotten) {
+        if firmware.stops_at_cylinder {
             limit = limit.min(self.geometry.bounds(end.saturating_sub(1)).cylinder_end);
         }
         limit.max(end)
@@ -96,7 +94,6 @@ impl PlatterMedium {
         }
         let ahead_ns = self.geometry.place(sector).along_ns - self.geometry.place(reached).along_ns;
         self.parameters.firmware.through
-            && !is_planted(Bug::StartsAgain)
             && reached < stream.limit
             && (0.0..self.parameters.rotation_ns).contains(&ahead_ns)
     }
