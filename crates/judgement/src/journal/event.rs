@@ -191,7 +191,6 @@ impl Event {
             Event::CandidateDropped { .. } => "candidate_dropped",
             Event::PowerCut(_) => "power_cut",
             Event::Rotten(_) => "rotten",
-            Event::Priced(_) => "priced",
             Event::RunFinished { .. } => "run_finished",
             Event::StepStarted { .. }
             | Event::Command(_)

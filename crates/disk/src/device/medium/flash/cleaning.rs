@@ -2,7 +2,6 @@
 
 use super::FlashMedium;
 use super::blocks::NOBODY;
-use super::layout::UNIT_SECTORS;
 use super::mapping::PageAddress;
 
 /// The cleaning of a block that is in progress.

@@ -143,12 +143,6 @@ impl Geometry {
             Seek::Knee { c_ns, e_ns, .. } => c_ns + e_ns * distance,
         }
     }
-
-    /// Time of a seek over all cylinders.
-    pub(super) fn full_seek_ns(&self) -> f64 {
-        self.seek_ns(self.cylinders)
-    }
-
     /// Rotational latency from `ready_ns` until this position comes round: less than one rotation. A position that
     /// was missed by less than a microsecond, the rounding of times, counts as not missed: then the time is negative.
     pub(super) fn wait_ns(&self, ready_ns: f64, place: SectorPosition) -> f64 {
