@@ -6,19 +6,30 @@ use std::time::{Duration, Instant};
 
 use super::{MARK, Place};
 
+/// A program of a phase has some ten: a shell, sandboxes, agent and conductor.
+const ANCESTORS: usize = 20;
+
 impl Place {
-    /// The processes of this place, by pid, with their command lines. Zombies have neither and are nobody.
+    /// The processes of this place, by pid, with their command lines: those with its mark in their environment, and what
+    /// they started. An untrusted program has no mark, but a sandbox above it has, and ends with it. Zombies and the
+    /// stubs of a guest's kernel have no command line and are left out.
     pub fn processes(&self) -> Vec<(u32, Vec<String>)> {
         let mark = format!("{MARK}={}", self.path().display());
-        let mut found: Vec<(u32, Vec<String>)> = fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
-            .filter(|pid| {
-                let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-            })
+        let is_marked = |pid: u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        };
+        let is_ours = |pid: &u32| {
+            let ancestors =
+                std::iter::successors(Some(*pid), |pid| Some(parent(*pid)).filter(|pid| *pid > 1));
+            ancestors.take(ANCESTORS).any(is_marked)
+        };
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+        let mut found: Vec<(u32, Vec<String>)> = numbers
+            .filter(is_ours)
             .map(|pid| (pid, command_line(pid)))
+            .filter(|(_, line)| !line.is_empty())
             .collect();
         found.sort_unstable();
         found
