@@ -1,4 +1,4 @@
-//! What a file may not be that a user names as output: one that the command reads, or one that a run needs.
+//! Refuses output files that the command reads, or that a run needs.
 
 use std::ffi::OsStr;
 use std::fs::{Metadata, metadata};

@@ -13,7 +13,7 @@ use super::plausible_numbers::find_impossible_number;
 use super::site::{SITE, Site};
 use super::site_clock::find_impossible_date;
 
-/// What every block of a run is held against.
+/// The facts that every block of a run is compared with.
 pub(super) struct ExpectedBlocks<'a> {
     pub(super) plan: &'a Plan,
     /// This machine's time of day.

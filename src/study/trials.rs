@@ -174,7 +174,7 @@ impl Study<'_> {
         }
     }
 
-    /// Records an event of a trial. What the journal does not take is left out, since a trial may report anything.
+    /// Records an event of a trial. Events that the journal does not take are left out, since a trial may report anything.
     fn record_trial_event(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
         self.watcher.read_clocks();
         if let Event::Observation(observation) = &event {

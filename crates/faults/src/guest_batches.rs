@@ -154,7 +154,7 @@ mod tests {
         examine_in_batches(&[] as &[u32], 0, 10, ExaminationTime::default(), fail).unwrap();
     }
 
-    /// One guest per processor once got an equal share of the states, and what it found depended on those before.
+    /// One guest per processor once got an equal share of the states, and its findings depended on those before.
     #[test]
     fn batches_do_not_depend_on_the_processors() {
         let states: Vec<u32> = (0..60).collect();

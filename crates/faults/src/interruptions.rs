@@ -34,7 +34,7 @@ impl Interruptions {
         Err(LabError::Machine(Reason::new(text, hint)).into())
     }
 
-    /// Takes in the end of a guest. Whether something outside may have changed what it reported, so that all of it is to be
+    /// Takes in the end of a guest. Whether something outside may have changed its reports, so that all of them are to be
     /// examined again.
     ///
     /// # Errors

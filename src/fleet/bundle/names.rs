@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// A known user's name was replaced first, and what stands behind it then taken for a part of the pseudonym.
+    /// A known user's name was replaced first, and the text behind it then taken for a part of the pseudonym.
     #[test]
     fn users_go_in_whatever_form_with_their_hosts_and_known_or_not() {
         let forms = [

@@ -233,7 +233,7 @@ mod tests {
             let told = fit(|number| if number == 7 { impossible } else { 1e9 }).unwrap_err();
             assert!(told.contains("of block_hot for piece7 on ext4") && told.contains("hint: "), "{told}");
         }
-        // A kernel that counts nothing, and one that counts what has nothing to do with the work.
+        // A kernel that counts nothing, and one with counts that have nothing to do with the work.
         for nothing in [fit(|_| 0.0), fit(|number| if number == 3 { 1e13 } else { 1.0 })] {
             let told = nothing.unwrap_err();
             assert!(told.contains("do not explain what the work takes natively"), "{told}");

@@ -67,7 +67,7 @@ impl NumberPattern {
     pub fn find_last(&self, text: &str) -> Option<Range<usize>> {
         let found = self.repeated.captures(text)?;
         let (matched, number) = (found.get(1)?.range(), found.get(2)?.range());
-        // A group keeps what it held in an earlier match.
+        // A group keeps its text of an earlier match.
         (matched.start <= number.start && number.end <= matched.end).then_some(number)
     }
 }
@@ -82,7 +82,7 @@ fn builder(pattern: &str) -> RegexBuilder {
 fn enclose(before: &str, pattern: &str, behind: &str) -> Result<Regex, regex_lite::Error> {
     let compile = |end: &str| {
         let text = format!("(?s:{before}(?-s:{pattern}{end}){behind})");
-        // Room for what stands around it.
+        // Room for the text around it.
         RegexBuilder::new(&text).multi_line(true).size_limit(2 * COMPILED).build()
     };
     // Where blanks do not count (`(?x)`), a comment may reach to the end of the pattern.

@@ -1,4 +1,4 @@
-//! What an operation needs that another one leaves (`directory.save` needs the files of `directory.fill`), checked
+//! The needs of an operation that another one leaves (`directory.save` needs the files of `directory.fill`), checked
 //! over the phases of a plan in their order. In a trial it would fail every candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use fsverdict_text::{Node, Problems, TomlValue};
 
 use super::{Dataset, Operation, OperationKind, Phase, PhaseWork};
 
-/// What is there before an operation.
+/// The state before an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// The files of its dataset in its folder, which a command may have made, too.
@@ -28,7 +28,7 @@ pub enum Precondition {
 }
 
 impl Operation {
-    /// What must be there before it; `None` if it makes what it works on.
+    /// The files that must be there before it; `None` if it makes them.
     pub fn precondition(self) -> Option<Precondition> {
         use Operation::{
             AgeChurn, AgePull, AppendFsync, CopyReflink, DeviceRead, DeviceReplay, DeviceWrite,
@@ -82,7 +82,7 @@ impl Precondition {
     }
 }
 
-/// What the phases so far leave on the filesystem.
+/// The files that the phases so far leave on the filesystem.
 #[derive(Debug, Default)]
 pub(super) struct LeftByPhases {
     /// A command has run, which may have made any file.
@@ -98,7 +98,7 @@ pub(super) struct LeftByPhases {
 }
 
 impl LeftByPhases {
-    /// What is there before the first phase, where services may make files, too.
+    /// The files before the first phase, where services may make some, too.
     pub(super) fn new(has_services: bool) -> Self {
         LeftByPhases { any_file: has_services, ..LeftByPhases::default() }
     }

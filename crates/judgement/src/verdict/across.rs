@@ -1,10 +1,15 @@
 //! Compares the verdicts of different environments (device, kernel, memory) side by side, and finds where the order of
 //! the candidates changes.
 
+use std::collections::BTreeSet;
+
 use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, classify_ratio};
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm};
+
+/// All pairs of more candidates would take time that grows with the square of their number.
+const MOST_PAIRED: usize = 64;
 
 /// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,10 +66,15 @@ pub enum Order<'a> {
 type ReversedRatio = (usize, Estimate, Comparison);
 
 impl CandidateRatio {
-    /// Every pair of these candidates; `names` has the name shown here and the candidate's name in the run.
+    /// Every pair of these candidates, with more than [`MOST_PAIRED`] of the best for the goal; `names` has the name shown
+    /// here and the candidate's name in the run.
     fn all_pairs(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
         let score = |trial: &Trial| judged.objective.log_score(trial);
         let mut ratios = Vec::new();
+        let best = judged.verdict.ranking.iter().take(MOST_PAIRED).map(|rank| rank.candidate.as_str());
+        let best: BTreeSet<&str> = best.collect();
+        let is_paired = |name: &str| names.len() <= MOST_PAIRED || best.contains(name);
+        let names: Vec<&(String, String)> = names.iter().filter(|(_, name)| is_paired(name)).collect();
         for (at, (one, against)) in names.iter().enumerate() {
             let samples = names[at + 1..]
                 .iter()

@@ -63,7 +63,7 @@ impl Verdict {
     }
 
     /// The verdicts in which candidates are ranked against each other: those of the protection levels, each with its title,
-    /// or this one without a title. A leader, and what is said of candidates beside it, is one of such a verdict.
+    /// or this one without a title. A leader, and sentences about candidates beside it, are of one such verdict.
     pub fn by_protection_level(&self) -> Vec<(&str, &Verdict)> {
         match self.groups.as_slice() {
             [] => vec![("", self)],

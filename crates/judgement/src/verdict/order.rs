@@ -16,7 +16,7 @@ pub(super) const ALARM: f64 = 0.01;
 /// The fewest blocks from which the correlation of successive blocks is tested.
 const FEWEST_TO_FOLLOW: usize = 6;
 
-/// For so many candidates, the best for the goal, it is tested what they do to the trial that follows.
+/// For so many candidates, the best for the goal, their effect on the trial that follows is tested.
 const MOST_BEFORE: usize = 64;
 
 /// A trial's score minus the effects of its candidate and its block.

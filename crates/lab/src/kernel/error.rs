@@ -97,7 +97,10 @@ fn advise_on_io(error: &std::io::Error) -> Option<&'static str> {
         std::io::ErrorKind::NotFound => {
             "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
         }
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge => {
+        // Without a number it is an error of our own, of a file that is to be read; else of one that is written.
+        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::FileTooLarge
+            if error.raw_os_error().is_none() =>
+        {
             "name a regular file; what is something else, or larger than such a file is, is not read"
         }
         std::io::ErrorKind::ReadOnlyFilesystem => "set XDG_CACHE_HOME to a folder that can be written",

@@ -166,7 +166,7 @@ pub fn import_kernel(
     staged.move_into_cache(cache, &facts)
 }
 
-/// Requires what `export_kernel` writes behind the last file, and no byte more: of the two blocks of zeros that end an
+/// Requires the bytes that `export_kernel` writes behind the last file, and no byte more: of the two blocks of zeros that end an
 /// archive, the second, since the first has been read; then the checksum, and the end of the file.
 fn require_end(mut archive: GzDecoder<impl BufRead>) -> Result<(), PackageFault> {
     let mut rest = Vec::new();

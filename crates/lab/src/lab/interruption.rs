@@ -17,7 +17,7 @@ pub const ATTEMPTS: usize = 3;
 pub enum Interruption {
     /// One of its processes was killed by a signal that no program sends to itself.
     Signal(i32),
-    /// A process of the guest's kernel got this signal from outside. What the guest has reported may be a consequence.
+    /// A process of the guest's kernel got this signal from outside. The guest's reports may be a consequence.
     GuestProcess(i32),
     /// This machine, or the control group of the run, ran out of memory, and the kernel killed a process for it.
     OutOfMemory,
@@ -38,7 +38,7 @@ impl Interruption {
         self != Interruption::GuestOutOfMemory
     }
 
-    /// Whether what the trial has reported until then may be a consequence of it. The guest goes on for a moment without
+    /// Whether the reports of the trial until then may be a consequence of it. The guest goes on for a moment without
     /// the process that was killed: a checker that ended by it, for example, has not found the filesystem in order.
     pub fn spoils_reports(self) -> bool {
         matches!(self, Interruption::GuestProcess(_))

@@ -26,7 +26,7 @@ const LONGEST_STRING: usize = 64 << 10;
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
-/// What the file of a kernel says.
+/// The content of a kernel's file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct KernelImage {
     /// As in the banner; `None` if there is none.

@@ -59,7 +59,7 @@ impl OtherKernel {
 }
 
 impl GuestKernels {
-    /// Finds every kernel of a plan, and reads what it can do.
+    /// Finds every kernel of a plan, and reads its abilities.
     pub(super) fn find_kernels(
         plan: &Plan,
         usable: impl Fn(WantedKernel<'_>) -> Result<Kernel, LabError>,

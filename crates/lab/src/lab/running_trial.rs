@@ -126,7 +126,7 @@ impl<'a> RunningTrial<'a> {
         }
     }
 
-    /// Whether the trial still reports long after its deadline. What it sent before the deadline may have waited to be
+    /// Whether the trial still reports long after its deadline. Lines sent before the deadline may have waited to be
     /// read.
     fn is_overdue(&mut self, company: Option<&Company<'_>>) -> bool {
         if Instant::now() < self.deadline + EXIT_GRACE_PERIOD {

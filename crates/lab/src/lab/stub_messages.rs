@@ -28,7 +28,7 @@ enum Number {
     Nothing,
 }
 
-/// A message: a part of its text, and what stands before its number.
+/// A message: a part of its text, and the text before its number.
 #[derive(Debug, Clone, Copy)]
 struct StubMessage {
     words: &'static str,
@@ -81,7 +81,7 @@ impl StubMessage {
         if self.number == Number::Nothing {
             return Some(KILL);
         }
-        // The words may end with a part of what stands before the number.
+        // The words may end with a part of the text before the number.
         let (_, number) = line.get(at..)?.split_once(self.before)?;
         let number = leading_number(number)?;
         match self.number {

@@ -98,7 +98,7 @@ impl Trying<'_> {
         })
     }
 
-    /// Reads what the kernel's file says, and compares the release it reports with the stated one.
+    /// Reads the kernel's file, and compares its release with the stated one.
     fn read_kernel(&mut self) -> Result<Kernel, Failed> {
         self.begin_check("what it says of itself");
         let failed = |reason: String| ("what it says of itself".to_owned(), reason);

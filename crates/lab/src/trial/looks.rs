@@ -18,7 +18,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(6);
 const MANY_MESSAGES: usize = 50;
 
 /// Waits before each content of a device, so that no message about it is left out on account of those before: which
-/// messages there are decides what is found, and is not to depend on what the guest has examined until then.
+/// messages there are decides the findings, and is not to depend on the states that the guest has examined until then.
 pub(super) struct LogPauses {
     waits_freely: bool,
     /// How many messages had been read at the last pause.

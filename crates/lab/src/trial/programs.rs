@@ -352,7 +352,7 @@ mod tests {
         "nosymfollow",
     ];
 
-    /// States were mounted by the system call alone, which refuses what only mount(8) knows: all of them were unmountable.
+    /// States were mounted by the system call alone, which refuses options that only mount(8) knows: all were unmountable.
     #[test]
     fn states_are_mounted_by_the_line_of_the_trial_with_every_option_of_mount() {
         for filesystem in ["ext4", "xfs", "btrfs", "bcachefs"] {

@@ -110,7 +110,7 @@ mod tests {
             }
             assert!(opened(owners, "circle").is_err() && opened(owners, "none").is_err());
         }
-        // Nobody's links, here.
+        // No user's links, here.
         assert_eq!(opened(Some(&[]), "real/inner").unwrap(), real("real/inner"));
         for (name, link) in [("link", "link"), ("far/file", "far"), ("real/up", "up"), ("circle", "circle")] {
             let error = opened(Some(&[]), name).unwrap_err().to_string();

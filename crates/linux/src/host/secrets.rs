@@ -172,7 +172,7 @@ mod tests {
         let named = [PathBuf::from("/home/photos"), PathBuf::from("/home/me/photos")];
         let found = |link_owners| Secrets::find_secrets(&root, &named, &named[..1], link_owners).shown;
         assert_eq!(found(own_users()).len(), 2);
-        // The link is ours, and nobody's are followed.
+        // The link is ours, and no user's are followed.
         assert_eq!(found(Vec::new()), [Path::new("/home/me/photos")]);
     }
 

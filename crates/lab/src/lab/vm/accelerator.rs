@@ -35,7 +35,7 @@ struct AcceleratorAnswers {
     starts: BTreeMap<String, bool>,
 }
 
-/// Whether KVM works: in this boot, for what else it depends on.
+/// Whether KVM works: in this boot, for each thing that it depends on.
 #[derive(Debug)]
 pub(super) struct AcceleratorQuestion {
     boot: String,
@@ -90,7 +90,7 @@ mod tests {
         let folder = place.path().join("kernels");
         let question =
             |boot: &str, key: &str| AcceleratorQuestion { boot: boot.to_owned(), key: key.to_owned() };
-        // Boot, key, what is remembered, what is then kept.
+        // Boot, key, the remembered text, the text that is then kept.
         for (boot, key, remembered, kept) in [
             ("one", "6.1", None, Some(true)),
             ("one", "6.1", Some(true), None),
