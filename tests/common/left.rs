@@ -1,5 +1,6 @@
 //! What of a place's runs is under way, and what they left behind.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,20 +20,17 @@ impl Place {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
         };
-        let is_ours = |pid: &u32| {
-            let ancestors =
-                std::iter::successors(Some(*pid), |pid| Some(parent(*pid)).filter(|pid| *pid > 1));
-            ancestors.take(ANCESTORS).any(is_marked)
-        };
         let numbers = fs::read_dir("/proc").unwrap().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
-        let mut found: Vec<(u32, Vec<String>)> = numbers
-            .filter(is_ours)
-            .map(|pid| (pid, command_line(pid)))
-            .filter(|(_, line)| !line.is_empty())
-            .collect();
-        found.sort_unstable();
-        found
+        // The parent of each, or itself where it has the mark.
+        let parents: BTreeMap<u32, u32> =
+            numbers.map(|pid| (pid, if is_marked(pid) { pid } else { parent(pid) })).collect();
+        let is_ours = |pid: u32| {
+            let ancestors = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+            ancestors.take(ANCESTORS).any(|pid| parents.get(&pid) == Some(&pid))
+        };
+        let ours = parents.keys().copied().filter(|pid| is_ours(*pid));
+        ours.map(|pid| (pid, command_line(pid))).filter(|(_, line)| !line.is_empty()).collect()
     }
 
     /// The process that does a trial's work: the first below a sandbox whose command line has this word (`agent`);

@@ -1,24 +1,17 @@
 //! What a guest reports is not trusted: a plan may name any program as its kernel, and a program in a guest whose kernel
 //! works in seccomp mode can send what it likes.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
-use crate::common::Place;
+use crate::common::{Place, kernels};
 
 /// A stand-in for a kernel that counts as one: as a guest it does `lines`, with its events on descriptor 4.
 fn kernel_that(place: &Place, lines: &str) -> String {
-    let path = place.path().join("kernel");
-    let symbols = "CONFIG_HOSTFS=y CONFIG_PID_NS=y CONFIG_BLK_DEV_UBD=y CONFIG_SSL=y CONFIG_EXT4_FS=y";
     let script = format!(
-        "#!/bin/sh\ncase $1 in\n--version) echo 6.1.0; exit ;;\n--showconfig) printf '%s\\n' {symbols}; exit ;;\nesac\n\
-         for word; do case $word in ssl0=null,fd:*) events=${{word##*:}} ;; esac; done\n\
+        "for word; do case $word in ssl0=null,fd:*) events=${{word##*:}} ;; esac; done\n\
          [ -n \"$events\" ] || exit 0\n\
          eval \"exec 4>&$events\"\n\
          say() {{ printf '%s\\n' \"$1\" >&4; }}\n{lines}\n"
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = kernels::script(place, &script, &kernels::strings("6.1.0", &kernels::OPTIONS));
     format!("{:?}", path.display().to_string())
 }
 
