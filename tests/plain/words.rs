@@ -99,7 +99,7 @@ fn words_of_comments(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// Sentences with `what`, `who` or `nobody` mostly hide who does something, and to what: `scripts/house` has the figure.
+/// Sentences with `what`, `who` or `nobody` mostly hide who does something, and to what.
 #[test]
 fn comments_name_their_actors_and_objects() {
     const PRONOUNS: [&str; 6] = ["what", "who", "whoever", "whatever", "nobody", "whose"];
@@ -115,7 +115,7 @@ fn comments_name_their_actors_and_objects() {
     let share = 1000.0 * pronouns as f64 / words.len() as f64;
     assert!(
         share <= MOST_PER_1000,
-        "{pronouns} in {} words, {share:.2} of 1000: see scripts/house",
+        "{pronouns} in {} words, {share:.2} of 1000",
         words.len()
     );
 }

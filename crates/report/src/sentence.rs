@@ -95,8 +95,9 @@ fn describe_reversal(judged: &Judgement<'_>) -> String {
 fn write_reversal(others: &[(String, f64)], factor: f64) -> String {
     let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
     format!(
-        " A real device and processor may put {} first: the models may be wrong by {} in such a comparison.",
+        " On real hardware {} may win: {} uncertain by {}.",
         join_names(&names, 3, "or"),
+        if names.len() == 1 { "this ratio is" } else { "these ratios are" },
         percent(factor - 1.0)
     )
 }
@@ -274,7 +275,7 @@ mod tests {
         let others = [("ext4".to_owned(), 1.43), ("btrfs".to_owned(), 1.45)];
         assert_eq!(
             write_reversal(&others, 1.47),
-            " A real device and processor may put ext4 or btrfs first: the models may be wrong by 47% in such a comparison."
+            " On real hardware ext4 or btrfs may win: these ratios are uncertain by 47%."
         );
     }
 }

@@ -123,7 +123,7 @@ fn refuse_one_sided(question: &Question, able: &[Candidate], unable: &[Candidate
     let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
     let lacking: Vec<&str> = lacking.iter().map(String::as_str).collect();
     Err(Reason::new(
-        format!("of those that were named only {only} has what is required ({})", must.join(", ")),
+        format!("only {only} of the named filesystems meets the requirements ({})", must.join(", ")),
         format!(
             "that answers it: {} cannot. To compare their times all the same, leave out `{}`",
             listing(&lacking, 8),

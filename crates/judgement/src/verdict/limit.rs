@@ -173,8 +173,9 @@ impl fmt::Display for Limit {
                     .collect();
                 write!(
                     formatter,
-                    "a real device and processor may put {first} behind {}: the models may be wrong by {:.0} % in such a comparison",
+                    "on real hardware {first} may be behind {}: {} uncertain by {:.0} %",
                     join_names(&others, 3, "or"),
+                    if others.len() == 1 { "this ratio is" } else { "these ratios are" },
                     (factor - 1.0) * 100.0
                 )
             }

@@ -97,7 +97,7 @@ mod tests {
         assert!(matches!(limit(true, 0.2), Some(Limit::ModelsMayReverse { factor, .. }) if factor > 1.2));
         let text = limit(false, 0.02).unwrap().to_string();
         assert!(
-            text.starts_with("a real device and processor may put a behind b (+5 %): the models"),
+            text.starts_with("on real hardware a may be behind b (+5 %): this ratio is uncertain by"),
             "{text}"
         );
     }

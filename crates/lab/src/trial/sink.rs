@@ -29,9 +29,13 @@ impl Sink {
     }
 
     pub fn send_event(&mut self, event: &Event) {
-        if let Ok(mut line) = serde_json::to_vec(event) {
-            line.push(b'\n');
-            let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
+        // A caution can always be written, so this ends.
+        match serde_json::to_vec(event) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
+            }
+            Err(error) => self.send_caution("", format!("an event of the trial could not be written: {error}")),
         }
     }
 

@@ -139,7 +139,7 @@ fn build_sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
         ],
         has_switch: false,
     };
-    let legend = Text::foreign(&report.write_legend()).plain(" Every course is drawn to one scale; the band is where differences do not matter, uprights are 95% intervals, full points mark a step that is a change.");
+    let legend = Text::foreign(&report.write_legend()).plain(" All lines have one scale. Band: differences that do not matter. Vertical bars: 95 % intervals. Filled points: significant changes.");
     let drawn = vec![PageBlock::picture(move || draw_picture(report)), PageBlock::Note(legend)];
     let mut sections =
         vec![PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks: drawn }];

@@ -127,16 +127,17 @@ mod tests {
 
     #[test]
     fn brackets_without_end_cost_no_more_than_their_length() {
-        for text in [
-            "[".repeat(300_000),
-            "[\n".repeat(300_000),
-            "[x]\n".repeat(100_000),
-            "{\"a\":".repeat(60_000),
-            "{".repeat(300_000),
-            "[1,".repeat(100_000),
-            "[x]".repeat(100_000),
+        for (text, is_broken) in [
+            ("[".repeat(300_000), false),
+            ("[\n".repeat(300_000), true),
+            ("[x]\n".repeat(100_000), false),
+            ("{\"a\":".repeat(60_000), true),
+            ("{".repeat(300_000), false),
+            ("[1,".repeat(100_000), false),
+            ("[x]".repeat(100_000), false),
         ] {
-            let _ = last_document(&text);
+            let document = last_document(&text);
+            assert!(document.is_err() == is_broken && !matches!(document, Ok(Some(_))), "{}", &text[..20]);
         }
     }
 }

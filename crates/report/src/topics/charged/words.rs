@@ -24,17 +24,14 @@ pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
 }
 
 fn shares(found: &ChargedComputation) -> String {
-    let one = |one: &ChargedCandidate| {
+    let describe = |one: &ChargedCandidate| {
         let ChargedCandidate { candidate, seconds, of, .. } = one;
-        let share = percent(seconds / of);
-        format!("{} s in {} s of {candidate} ({share} of one)", plain_number(*seconds), plain_number(*of))
+        let several = if seconds > of { " (on several processors)" } else { "" };
+        format!("{} of {candidate}'s {} s{several}", plain_number(*seconds), plain_number(*of))
     };
-    let each: Vec<String> = found.candidates.iter().map(one).collect();
+    let each: Vec<String> = found.candidates.iter().map(describe).collect();
     let each: Vec<&str> = each.iter().map(String::as_str).collect();
-    format!(
-        "computation has a price: over the phases of the goal processors are charged for {}; part of it passes while the device works",
-        listing(&each, MOST_NAMES)
-    )
+    format!("{} are CPU time; part of it passes while the device works", listing(&each, MOST_NAMES))
 }
 
 /// Whether the leader would stay the first if computation took no time, as far as that is known.
@@ -145,7 +142,7 @@ mod tests {
         let story = story(Some([4.0, 0.5]));
         for format in [Format::Terminal(PLAIN), Format::Terminal(DETAILED), Format::Markdown] {
             let said = said(&story, format);
-            for told in ["charged for 4.0 s in 10 s of ext4 (40% of one)", "0.50 s in 11 s of xfs"] {
+            for told in ["4.0 of ext4's 10 s", "0.50 of xfs's 11 s are CPU time"] {
                 assert!(said.contains(told), "{told}: {said}");
             }
             // The table of every phase is a detail.
@@ -184,8 +181,8 @@ mod tests {
             .into();
         let shown = said(&story, Format::Markdown);
         for told in [
-            "Unencrypted: computation has a price: over the phases of the goal processors are charged for 1.0 s in 10 s of ext4",
-            "Encrypted: computation has a price: over the phases of the goal processors are charged for 1.0 s in 12 s of xfs+luks2",
+            "Unencrypted: 1.0 of ext4's 10 s",
+            "Encrypted: 1.0 of xfs+luks2's 12 s",
             "xfs (at least 0.70 times the time of ext4)",
             "ext4+luks2 (at least 0.67 times the time of xfs+luks2)",
             "Computation, encrypted:",
@@ -205,7 +202,7 @@ mod tests {
         let story = story(None);
         let said = said(&story, Format::Terminal(PLAIN));
         assert!(
-            !said.contains("computation") && data_of(&story)["verdict"].get("charged").is_none(),
+            !said.contains("CPU time") && !said.contains("computation") && data_of(&story)["verdict"].get("charged").is_none(),
             "{said}"
         );
     }

@@ -189,7 +189,7 @@ impl Iolog {
     }
 }
 
-/// Whether a line is of version 1: `rw, offset, length`, with 0 for a read and 1 for a write.
+/// Whether a line is of version 1: `rw, offset, length`, with 0 for a read, 1 for a write and 2 for a trim.
 pub(super) fn is_version_1(line: &str) -> bool {
     let columns: Vec<&str> = line.split(',').map(str::trim).collect();
     columns.len() == 3
