@@ -141,7 +141,10 @@ fn check_seal(plan: &Plan, candidate: &Candidate) -> Option<Reason> {
     }
     let Some(first) = plan.phases.iter().position(|phase| phase.cold) else {
         let statement = format!("`{name}` is sealed before the first phase that is cold, and none is");
-        return Some(Reason::new(statement, "set `cold = true` on the first phase that reads the sealed data"));
+        return Some(Reason::new(
+            statement,
+            "set `cold = true` on the first phase that reads the sealed data",
+        ));
     };
     let writes = |phase: &&Phase| {
         let operation = match phase.work {

@@ -113,9 +113,5 @@ fn comments_name_their_actors_and_objects() {
     assert!(words.len() > 100_000, "nothing was read");
     let pronouns = words.iter().filter(|word| PRONOUNS.contains(&word.as_str())).count();
     let share = 1000.0 * pronouns as f64 / words.len() as f64;
-    assert!(
-        share <= MOST_PER_1000,
-        "{pronouns} in {} words, {share:.2} of 1000",
-        words.len()
-    );
+    assert!(share <= MOST_PER_1000, "{pronouns} in {} words, {share:.2} of 1000", words.len());
 }

@@ -35,7 +35,9 @@ impl Sink {
                 line.push(b'\n');
                 let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
             }
-            Err(error) => self.send_caution("", format!("an event of the trial could not be written: {error}")),
+            Err(error) => {
+                self.send_caution("", format!("an event of the trial could not be written: {error}"))
+            }
         }
     }
 

@@ -202,7 +202,9 @@ mod tests {
         let story = story(None);
         let said = said(&story, Format::Terminal(PLAIN));
         assert!(
-            !said.contains("CPU time") && !said.contains("computation") && data_of(&story)["verdict"].get("charged").is_none(),
+            !said.contains("CPU time")
+                && !said.contains("computation")
+                && data_of(&story)["verdict"].get("charged").is_none(),
             "{said}"
         );
     }
