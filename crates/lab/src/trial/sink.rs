@@ -36,7 +36,8 @@ impl Sink {
                 let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
             }
             Err(error) => {
-                self.send_caution("", format!("an event of the trial could not be written: {error}"))
+                let text = format!("an event of the trial could not be written: {error}");
+                self.send_caution("", text);
             }
         }
     }
