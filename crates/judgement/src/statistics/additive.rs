@@ -65,7 +65,7 @@ impl Round {
 impl Additive {
     /// Fits one row per block, with one score per candidate that was in it. `None` if some candidate was never in a
     /// block with the others, if there are too few trials to estimate the noise, or if there are more than
-    /// [`MOST_CANDIDATES`].
+    /// `MOST_CANDIDATES`.
     pub fn fit(rows: &[Vec<Option<f64>>]) -> Option<Self> {
         let candidates = rows.first().map(Vec::len).filter(|count| (2..=MOST_CANDIDATES).contains(count))?;
         let blocks: Vec<Vec<(usize, f64)>> = rows

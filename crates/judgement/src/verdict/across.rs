@@ -66,7 +66,7 @@ pub enum Order<'a> {
 type ReversedRatio = (usize, Estimate, Comparison);
 
 impl CandidateRatio {
-    /// Every pair of these candidates, with more than [`MOST_PAIRED`] of the best for the goal; `names` has the name shown
+    /// Every pair of these candidates, with more than `MOST_PAIRED` of the best for the goal; `names` has the name shown
     /// here and the candidate's name in the run.
     fn all_pairs(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
         let score = |trial: &Trial| judged.objective.log_score(trial);
