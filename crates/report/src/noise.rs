@@ -23,7 +23,7 @@ fn describe_detectable(noise: &RunNoise) -> String {
 pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let levels = judged.verdict.by_protection_level().into_iter();
     let of_levels =
-        levels.filter_map(|(title, verdict)| Some(of_level(title, &describe(verdict.noise.as_ref()?))));
+        levels.filter_map(|(title, verdict)| Some(of_level(title, &describe_noise(verdict.noise.as_ref()?))));
     let of_levels: Vec<String> = of_levels.collect();
     let mut text = (!of_levels.is_empty()).then(|| of_levels.join("; "))?;
     for pair in &judged.twins {
@@ -34,7 +34,7 @@ pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// The noise among candidates of one protection level.
-fn describe(noise: &RunNoise) -> String {
+fn describe_noise(noise: &RunNoise) -> String {
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });

@@ -29,7 +29,7 @@ impl NumberPattern {
     ///
     /// # Errors
     /// If the pattern is invalid or too large, does not have exactly one group, or also matches an empty text.
-    pub fn compile(pattern: &str) -> Result<Self, Reason> {
+    pub fn new(pattern: &str) -> Result<Self, Reason> {
         if pattern.len() > PATTERN_TEXT {
             return Err(Reason::new(format!("the pattern is longer than {PATTERN_TEXT} bytes"), EXAMPLE));
         }
@@ -37,7 +37,7 @@ impl NumberPattern {
             let what = format!("`{pattern}` is no pattern (a regular expression): {error}");
             Reason::new(what, EXAMPLE)
         };
-        let alone = builder(pattern).build().map_err(|error| match builder(pattern).size_limit(COMPILED * 128).build() {
+        let alone = new_builder(pattern).build().map_err(|error| match new_builder(pattern).size_limit(COMPILED * 128).build() {
             Ok(_) => Reason::new(
                 format!("`{pattern}` is too large: compiled, a pattern may have {} KiB", COMPILED >> 10),
                 "repeat fewer characters: `.*` in place of `.{1,500}`, or begin with the words right before the number",
@@ -59,7 +59,7 @@ impl NumberPattern {
                 "let it ask for a character at least: ([0-9.]+) in place of ([0-9.]*)",
             ));
         }
-        let repeated = enclose(r"\A(?:.*?(", pattern, "))*").map_err(invalid)?;
+        let repeated = compile_enclosed(r"\A(?:.*?(", pattern, "))*").map_err(invalid)?;
         Ok(NumberPattern { repeated })
     }
 
@@ -72,14 +72,14 @@ impl NumberPattern {
     }
 }
 
-fn builder(pattern: &str) -> RegexBuilder {
+fn new_builder(pattern: &str) -> RegexBuilder {
     let mut builder = RegexBuilder::new(pattern);
     builder.multi_line(true).size_limit(COMPILED);
     builder
 }
 
 /// Compiles a pattern with something around it, where `.` is any character.
-fn enclose(before: &str, pattern: &str, behind: &str) -> Result<Regex, regex_lite::Error> {
+fn compile_enclosed(before: &str, pattern: &str, behind: &str) -> Result<Regex, regex_lite::Error> {
     let compile = |end: &str| {
         let text = format!("(?s:{before}(?-s:{pattern}{end}){behind})");
         // Room for the text around it.
@@ -93,7 +93,7 @@ fn enclose(before: &str, pattern: &str, behind: &str) -> Result<Regex, regex_lit
 fn matches_nothing(pattern: &str) -> bool {
     const BESIDE: [&str; 3] = ["\n", "a", " "];
     let between = |before: &str, behind: &str, texts: &[String]| {
-        let matcher = enclose(&format!(r"\A{before}"), pattern, &format!(r"{behind}\z"));
+        let matcher = compile_enclosed(&format!(r"\A{before}"), pattern, &format!(r"{behind}\z"));
         matcher.is_ok_and(|matcher| texts.iter().any(|text| matcher.is_match(text)))
     };
     let both: Vec<String> =
@@ -106,12 +106,12 @@ fn matches_nothing(pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{NumberPattern, builder};
+    use super::{NumberPattern, new_builder};
 
     #[test]
     fn a_pattern_has_one_group_and_is_bounded() {
         assert_eq!(
-            NumberPattern::compile("^tps = ([0-9.]+)").unwrap().find_last("x\ntps = 12.5 (with)"),
+            NumberPattern::new("^tps = ([0-9.]+)").unwrap().find_last("x\ntps = 12.5 (with)"),
             Some(8..12)
         );
         for (wrong, why) in [
@@ -127,7 +127,7 @@ mod tests {
             (r"\A(1?)", "where nothing stands"),
             ("^(1?)$", "where nothing stands"),
         ] {
-            let error = NumberPattern::compile(wrong).unwrap_err();
+            let error = NumberPattern::new(wrong).unwrap_err();
             assert!(error.what.contains(why), "{}", error.what);
             assert!(error.what.len() < 1500 && !error.hint.is_empty());
         }
@@ -179,7 +179,7 @@ mod tests {
         ];
         for pattern in patterns {
             let (single, each) =
-                (NumberPattern::compile(pattern).unwrap(), builder(pattern).build().unwrap());
+                (NumberPattern::new(pattern).unwrap(), new_builder(pattern).build().unwrap());
             for text in texts {
                 let last = each.captures_iter(text).last().and_then(|found| Some(found.get(1)?.range()));
                 assert_eq!(single.find_last(text), last, "{pattern:?} in {text:?}");
@@ -192,7 +192,7 @@ mod tests {
     fn a_pattern_that_looks_far_ahead_at_every_match_takes_linear_time() {
         let line = "1".repeat(100_000);
         for pattern in ["(1.*x|1)", r"([^x]*x|1)", r"(1+x|1)", "(1[01]*(?:x|y)|1)", r"(1(?:.|\s)*x|1)"] {
-            let found = NumberPattern::compile(pattern).unwrap().find_last(&line);
+            let found = NumberPattern::new(pattern).unwrap().find_last(&line);
             assert_eq!(found, Some(line.len() - 1..line.len()), "{pattern}");
         }
     }

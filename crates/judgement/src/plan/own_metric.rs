@@ -96,7 +96,7 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
     let section = Section::new("[phase.metric.NAME]", node, OWN_METRIC, problems)?;
     let pattern = section.get("match", |node| {
         let pattern = filled_text(node)?;
-        NumberPattern::compile(&pattern).map(|_| pattern)
+        NumberPattern::new(&pattern).map(|_| pattern)
     });
     let pointer = section.get("json", |node| {
         let pointer = filled_text(node)?;

@@ -104,12 +104,12 @@ impl LeftByPhases {
     }
 
     /// Follows a phase that cannot be read: it may leave anything.
-    pub(super) fn pass_unknown(&mut self) {
+    pub(super) fn follow_unreadable_phase(&mut self) {
         self.any_file = true;
     }
 
     /// Checks that all that a phase needs is there, and follows it.
-    pub(super) fn pass(
+    pub(super) fn check_phase(
         &mut self,
         phase: &Phase,
         node: &Node,
@@ -146,7 +146,7 @@ impl LeftByPhases {
                 format!("put a phase before it: operation = \"{maker}\", dataset = \"{name}\"{place}"),
             );
         }
-        self.follow(operation, phase, name, folder);
+        self.follow_operation(operation, phase, name, folder);
         self.any_file |= phase.after.is_some();
     }
 
@@ -173,7 +173,7 @@ impl LeftByPhases {
         self.any_file || self.folders.iter().any(is_near) || is_kept()
     }
 
-    fn follow(&mut self, operation: Operation, phase: &Phase, dataset: &str, folder: String) {
+    fn follow_operation(&mut self, operation: Operation, phase: &Phase, dataset: &str, folder: String) {
         if phase.remake.is_some() {
             // The filesystem is made again, with this folder alone.
             *self = LeftByPhases { any_file: self.any_file, ..LeftByPhases::default() };

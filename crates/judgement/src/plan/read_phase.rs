@@ -86,11 +86,11 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     let mut left = LeftByPhases::new(top.entry("service").is_some());
     for node in nodes {
         let Some(phase) = read_phase(node, &phases.list, datasets, vocabulary, problems) else {
-            left.pass_unknown();
+            left.follow_unreadable_phase();
             continue;
         };
         let dataset = phase.dataset.as_ref().and_then(|name| datasets.get(name)?.as_ref());
-        left.pass(&phase, node, dataset, problems);
+        left.check_phase(&phase, node, dataset, problems);
         if let (true, TomlValue::Table(table)) = (phase.network, &node.value) {
             let at = table.get("network").map(|entry| entry.key_at);
             phases.network_at = phases.network_at.or(at);

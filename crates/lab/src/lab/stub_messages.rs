@@ -36,7 +36,7 @@ struct StubMessage {
     number: Number,
 }
 
-const fn message(words: &'static str, before: &'static str, number: Number) -> StubMessage {
+const fn new_message(words: &'static str, before: &'static str, number: Number) -> StubMessage {
     StubMessage { words, before, number }
 }
 
@@ -44,30 +44,30 @@ const fn message(words: &'static str, before: &'static str, number: Number) -> S
 /// are gone since 6.11.
 const MESSAGES: [StubMessage; 21] = [
     // arch/um/os-Linux/skas/process.c
-    message(" : continue failed", "errno = ", Number::Error),
-    message("Failed to get registers from stub", "errno = ", Number::Error),
-    message(" : failed to wait for SIGTRAP", "status = ", Number::Status),
-    message("save_fp_registers returned", "returned ", Number::Error),
-    message("put_fp_registers returned", "returned ", Number::Error),
-    message("Failed to continue stub", "errno = ", Number::Error),
-    message(" - continuing to end of syscall failed", "errno = ", Number::Error),
-    message(" - failed to wait at end of syscall", "status = ", Number::Status),
-    message(" : wait failed", "errno = ", Number::Error),
-    message(" : expected SIGSTOP, got status", "status = ", Number::Status),
-    message(" : PTRACE_SETOPTIONS failed", "errno = ", Number::Error),
-    message(" - ptrace set regs failed", "errno = ", Number::Error),
-    message(" - ptrace set fp regs failed", "errno = ", Number::Error),
-    message(" - ptrace continue failed", "errno = ", Number::Error),
-    message(" - wait failed", "errno = ", Number::Error),
-    message("PTRACE_GETREGS failed", "errno = ", Number::Error),
-    message("get_fp_registers failed", "errno = ", Number::Error),
-    message(" - child stopped with signal", "signal ", Number::Signal),
+    new_message(" : continue failed", "errno = ", Number::Error),
+    new_message("Failed to get registers from stub", "errno = ", Number::Error),
+    new_message(" : failed to wait for SIGTRAP", "status = ", Number::Status),
+    new_message("save_fp_registers returned", "returned ", Number::Error),
+    new_message("put_fp_registers returned", "returned ", Number::Error),
+    new_message("Failed to continue stub", "errno = ", Number::Error),
+    new_message(" - continuing to end of syscall failed", "errno = ", Number::Error),
+    new_message(" - failed to wait at end of syscall", "status = ", Number::Status),
+    new_message(" : wait failed", "errno = ", Number::Error),
+    new_message(" : expected SIGSTOP, got status", "status = ", Number::Status),
+    new_message(" : PTRACE_SETOPTIONS failed", "errno = ", Number::Error),
+    new_message(" - ptrace set regs failed", "errno = ", Number::Error),
+    new_message(" - ptrace set fp regs failed", "errno = ", Number::Error),
+    new_message(" - ptrace continue failed", "errno = ", Number::Error),
+    new_message(" - wait failed", "errno = ", Number::Error),
+    new_message("PTRACE_GETREGS failed", "errno = ", Number::Error),
+    new_message("get_fp_registers failed", "errno = ", Number::Error),
+    new_message(" - child stopped with signal", "signal ", Number::Signal),
     // The same with seccomp, since 6.16.
-    message(" : failed to wait for stub", "pid = ", Number::Process),
+    new_message(" : failed to wait for stub", "pid = ", Number::Process),
     // arch/um/os-Linux/skas/mem.c
-    message("PTRACE_SETREGS failed", "errno = ", Number::Error),
+    new_message("PTRACE_SETREGS failed", "errno = ", Number::Error),
     // arch/um/kernel/skas/mmu.c, since 6.16.
-    message("Unexpectedly lost MM child", "", Number::Nothing),
+    new_message("Unexpectedly lost MM child", "", Number::Nothing),
 ];
 
 /// The signal that a stub got from outside, if this line of a guest's console reports that.

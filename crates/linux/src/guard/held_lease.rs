@@ -5,7 +5,6 @@
 //! are foreign writes: the first one that is found revokes the lease permanently.
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use super::lease_ticket::{ClaimedLease, LeaseTicket};
 use super::refusal::{ForeignWrite, Refusal};
 use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
+use crate::host::named_path::path_by_number;
 use crate::host::root::Root;
 
 /// How long the mount of a trial that was killed may take to go away.
@@ -268,6 +268,5 @@ fn boot_id(root: &Root) -> String {
 /// Opens the device of a descriptor again, independently of the path.
 fn reopen_file(file: &File, more: OFlags) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | more;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+    Ok(File::from(rustix::fs::open(path_by_number(file), flags, Mode::empty())?))
 }

@@ -1,7 +1,7 @@
 //! Builds a private `/dev` for a sandbox: devices without content, its own terminals and shared memory, and only the
 //! given disks.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, stat};
 use super::{SandboxError, system};
 use crate::host::mounts;
 use crate::host::mounts::DEVICES;
+use crate::host::named_path::path_by_number;
 use crate::host::root::names_in;
 
 /// Where programs share memory. Without it nilfs_cleanerd says that it runs, and dies.
@@ -80,7 +81,7 @@ pub(super) fn bare_devices(more: &[&'static str]) -> Result<(), SandboxError> {
     for (source, name) in &opened {
         let point = devices.join(name);
         std::fs::write(&point, "").map_err(system("make a device's place"))?;
-        mounts::bind_mount(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), &point)?;
+        mounts::bind_mount(&path_by_number(source), &point)?;
     }
     let links = [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")];
     for (name, target) in links.into_iter().chain([("ptmx", "pts/ptmx")]) {

@@ -15,6 +15,7 @@ use super::image_reader::ImageReader;
 use super::layout::{ImageLayout, has_reader};
 use super::layout_lines::ReceivedLayout;
 use super::layout_step::{COMMAND, LayoutTask};
+use fsverdict_linux::host::named_path::path_by_number;
 use fsverdict_linux::host::procfs::THIS_PROGRAM;
 use fsverdict_linux::sandbox::program::{LineHearer, Program, ProgramError};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Sandbox, make_inheritable, possible_isolation};
@@ -174,9 +175,7 @@ fn hearer_into(received: Arc<Mutex<ReceivedLayout>>, ended: mpsc::Sender<bool>) 
 
 /// The same file through a descriptor that cannot write.
 fn reopen_to_read(file: std::os::fd::BorrowedFd<'_>) -> std::io::Result<OwnedFd> {
-    use std::os::fd::AsRawFd;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+    Ok(open(path_by_number(file), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// The numbers of blocks in a file without a name.

@@ -4,10 +4,12 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fsverdict_linux::host::named_path::path_by_number;
 use fuser::{FileAttr, Request};
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, chmod, chownat, fstat, openat,
@@ -75,8 +77,8 @@ impl AsFd for ReachedFile {
 
 impl ReachedFile {
     /// A path that leads to this very file, even if another file has its name by now.
-    pub(super) fn path(&self) -> String {
-        format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())
+    pub(super) fn path(&self) -> PathBuf {
+        path_by_number(self)
     }
 }
 
@@ -274,7 +276,7 @@ fn set_mode_of_file(directory: &OwnedFd, name: &OsStr, mode: u32) -> Result<(), 
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Err(Errno::STALE);
     }
-    chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), Mode::from_raw_mode(mode))
+    chmod(path_by_number(&file), Mode::from_raw_mode(mode))
 }
 
 /// Whether no other name leads to it: directories have one.

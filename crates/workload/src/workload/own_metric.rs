@@ -69,7 +69,7 @@ pub fn read_own_metric(
 }
 
 fn match_pattern(pattern: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
-    let compiled = NumberPattern::compile(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
+    let compiled = NumberPattern::new(pattern).map_err(|reason| Unread::new(reason.what, reason.hint))?;
     let number = compiled.find_last(printed.stdout).ok_or_else(|| match compiled.find_last(printed.stderr) {
         Some(_) => Unread::new(
             format!(

@@ -1,9 +1,10 @@
 //! Calls of a trace that take more than one system call to make again: syncs of directories, files without a name, and copies.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
+use fsverdict_linux::host::named_path::path_by_number;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -98,8 +99,8 @@ impl Replayer<'_> {
             self.stand_ins.remove(&file);
         } else {
             let (opened, _) = self.open.get(&file).ok_or(fails(Errno::BADF))?;
-            let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
-            rustix::fs::linkat(CWD, link, folder, text, AtFlags::SYMLINK_FOLLOW).map_err(fails)?;
+            rustix::fs::linkat(CWD, path_by_number(opened), folder, text, AtFlags::SYMLINK_FOLLOW)
+                .map_err(fails)?;
         }
         self.calls.record_since(start);
         self.names.record_since(start);

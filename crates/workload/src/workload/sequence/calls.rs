@@ -1,7 +1,8 @@
 //! Makes each call of a sequence as a system call.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use fsverdict_linux::host::named_path::path_by_number;
 use rustix::fs::{AtFlags, FallocateFlags, FileType, Mode, OFlags, RenameFlags, XattrFlags};
 use rustix::io::Errno;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
@@ -177,6 +178,5 @@ fn write_mapped(
 fn link_unnamed(root: BorrowedFd<'_>, at: SequencePlace) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(root, at.parent().path(), flags, Mode::from_raw_mode(0o644))?;
-    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
-    rustix::fs::linkat(rustix::fs::CWD, name, root, at.path(), AtFlags::SYMLINK_FOLLOW)
+    rustix::fs::linkat(rustix::fs::CWD, path_by_number(&file), root, at.path(), AtFlags::SYMLINK_FOLLOW)
 }
