@@ -15,7 +15,7 @@ mod replayed;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use fsverdict_judgement::plan::CallTrace;
+use fsverdict_calls::CallTrace;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_text::{Bytes, Reason};
-use fsverdict_workload::dataset::{
+use fsverdict_recordings::{
     Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
 };
+use fsverdict_text::{Bytes, Reason};
 
 use super::{CliError, Exit};
 
@@ -177,7 +177,7 @@ mod tests {
     use super::as_plan;
     use crate::cli::with_vocabulary;
     use fsverdict_judgement::plan::{Overrides, read_with, write};
-    use fsverdict_workload::dataset::{RecordRequest, read_record};
+    use fsverdict_recordings::{RecordRequest, read_record};
 
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
         let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };

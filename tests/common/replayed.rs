@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fsverdict_judgement::plan::{CallTrace, Dataset, Operation, Pace};
+use fsverdict_calls::CallTrace;
+
+use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
 use fsverdict_workload::workload::{Ledger, Workplace, run_operation, verify_operation};
 

@@ -10,18 +10,19 @@ use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
 use fsverdict::fleet::{Fleet, SiteTransport, open_bundle};
+use fsverdict_calls::CallTrace;
 use fsverdict_disk::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Device, Model, built_in};
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::plan::{CallTrace, Overrides, Plan, digest, presets, read_with};
+use fsverdict_judgement::plan::{Overrides, Plan, digest, presets, read_with};
 use fsverdict_judgement::verdict::Deliberation;
 use fsverdict_lab::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, MissingOption, Progress, Subject, export_kernel,
     import_kernel,
 };
 use fsverdict_lab::lab::{KernelImage, is_kernel_package};
+use fsverdict_recordings::{RecordRequest, read_record};
 use fsverdict_report::{Format, Report, plan_in_page, write};
-use fsverdict_workload::dataset::{RecordRequest, read_record};
 use fsverdict_workload::workload::adapter_by_name;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 

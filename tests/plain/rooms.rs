@@ -18,9 +18,11 @@ struct RoomCrate {
 }
 
 /// Ground floor first.
-const CRATES: [RoomCrate; 10] = [
+const CRATES: [RoomCrate; 12] = [
     RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
+    RoomCrate { folder: "crates/calls/src", name: "fsverdict_calls", room: Some("calls") },
     RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },
+    RoomCrate { folder: "crates/recordings/src", name: "fsverdict_recordings", room: Some("recordings") },
     RoomCrate { folder: "crates/judgement/src", name: "fsverdict_judgement", room: None },
     RoomCrate { folder: "crates/report/src", name: "fsverdict_report", room: Some("report") },
     RoomCrate { folder: "crates/linux/src", name: "fsverdict_linux", room: None },

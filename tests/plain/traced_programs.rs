@@ -15,8 +15,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fsverdict_judgement::plan::{CallTrace, CallWork, NameBefore};
-use fsverdict_workload::dataset::{CapturedCalls, RecordRequest, STRACE_COMMAND, recorded_file};
+use fsverdict_calls::{CallTrace, CallWork, NameBefore};
+use fsverdict_recordings::{CapturedCalls, RecordRequest, STRACE_COMMAND, recorded_file};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::ReadWriteFlags;
 

@@ -6,7 +6,6 @@
 mod asked_by;
 mod axes;
 mod axis;
-mod call_trace;
 mod candidate;
 mod candidate_name;
 mod change;
@@ -61,11 +60,6 @@ mod write;
 pub use asked_by::AskedBy;
 pub use axes::{AXES, csv_columns, find_axis};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
-pub use call_trace::{
-    CallFault, CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, MOST_OPEN,
-    NameBefore, OpenFlags, SegmentOrigin, TraceState, TraceTotals, TracedCall, TracedFile, TracedName,
-    TracedSegment,
-};
 pub use candidate::{Candidate, DIRECTORY, Environment, FREE_CPU};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, is_twin, ranked_candidates};

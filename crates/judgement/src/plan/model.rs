@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use super::tree_form::TreeForm;
 use super::{
-    CallTrace, Candidate, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published,
-    Requirements, Service, Unit,
+    Candidate, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published, Requirements,
+    Service, Unit,
 };
+use fsverdict_calls::CallTrace;
 use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
 /// A resolved plan: everything a run needs to know, but not how the run is carried out.

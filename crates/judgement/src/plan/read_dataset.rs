@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallTrace, Dataset, TreeForm, TreeShape, Vocabulary};
+use fsverdict_calls::CallTrace;
+
+use super::{Dataset, TreeForm, TreeShape, Vocabulary};
 use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
 

@@ -29,7 +29,6 @@ mod profile;
 mod pull;
 mod random;
 mod readable;
-mod recorded;
 mod sizes;
 mod skipped;
 mod stage;
@@ -49,10 +48,6 @@ pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare_dataset, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile_by_name};
 pub use readable::{Readable, check_readable};
-pub use recorded::{
-    Account, CallOutcome, CallWeight, CapturedCalls, NotKept, REFUSAL_SHARE, RecordLine, RecordRequest,
-    STRACE_COMMAND, WARNING_SHARE, read_record, recorded_file,
-};
 pub use skipped::Skipped;
 pub use stage::{Staged, StagingRecord, adopt_staged, room_for, stage_dataset};
 pub use tree::Totals;

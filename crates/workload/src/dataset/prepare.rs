@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use fsverdict_judgement::plan::{CallTrace, Dataset, OperationKind, TreeShape};
+use fsverdict_calls::CallTrace;
+
+use fsverdict_judgement::plan::{Dataset, OperationKind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;

@@ -1,6 +1,6 @@
 //! The files of a trace of calls, as they are before its first call, laid out as a tree.
 
-use fsverdict_judgement::plan::{CallTrace, NameBefore};
+use fsverdict_calls::{CallTrace, NameBefore};
 
 use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 

@@ -11,7 +11,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dataset::{Body, Content, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
-use fsverdict_judgement::plan::{CallTrace, Operation, Pace};
+use fsverdict_calls::CallTrace;
+use fsverdict_judgement::plan::{Operation, Pace};
 
 use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::{OperationResult, WorkError, replay, replayed};

@@ -7,7 +7,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use crate::dataset::{Body, Content};
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::WorkError;
 use super::latency::LatencyRecorder;

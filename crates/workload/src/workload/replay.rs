@@ -12,7 +12,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dataset::{Content, IoFailure, Listing};
-use fsverdict_judgement::plan::{CallTrace, CallWork, OpenFlags, Pace, TracedCall};
+use fsverdict_calls::{CallTrace, CallWork, OpenFlags, TracedCall};
+use fsverdict_judgement::plan::Pace;
 
 use super::hands::with_hands;
 use super::latency::{LatencyRecorder, to_recorded_calls};

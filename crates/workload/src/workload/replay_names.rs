@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use crate::dataset::{open_directory, stat_entry};
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::mover::CallFailure;
 use super::replay::Replayer;

@@ -9,7 +9,7 @@ use crate::dataset::{
     Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_directory_below,
     open_path_quietly, open_to_read,
 };
-use fsverdict_judgement::plan::{CallTrace, SegmentOrigin, TracedFile};
+use fsverdict_calls::{CallTrace, SegmentOrigin, TracedFile};
 
 use super::WorkError;
 use super::mover::ENDLESS;

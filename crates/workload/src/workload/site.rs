@@ -12,7 +12,8 @@ use crate::dataset::{
     DatasetError, DatasetOrigin, HardLinks, IoFailure, Listing, Manifest, Prepared, Staged, Tree, TreeSource,
     open_directory, open_directory_below, open_path,
 };
-use fsverdict_judgement::plan::{CallTrace, Operation, OperationKind, Pace};
+use fsverdict_calls::CallTrace;
+use fsverdict_judgement::plan::{Operation, OperationKind, Pace};
 
 use super::WorkError;
 use super::ledger::{LastSeen, Ledger, LedgerEntry, Remains};

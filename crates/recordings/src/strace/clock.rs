@@ -90,7 +90,7 @@ impl RecordingClock {
 #[cfg(test)]
 mod tests {
     use super::{RecordingClock, TimeForm, time_form};
-    use crate::dataset::recorded::strace::line::split_prefix;
+    use crate::strace::line::split_prefix;
 
     /// Milliseconds from each line to the next.
     fn pauses(lines: &[&str]) -> (TimeForm, Vec<u64>, u64) {

@@ -1,8 +1,8 @@
 //! Recordings of requests and iologs: the calls that are made of each member of a class, and an account in which nothing is missing.
 
+use fsverdict_calls::CallWork;
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::{Flags, TraceFormat, Traced, export};
-use fsverdict_judgement::plan::CallWork;
 use fsverdict_text::Reason;
 
 use super::{CapturedCalls, RecordRequest, read_record};
@@ -246,7 +246,7 @@ fn what_a_plan_has_no_room_for_is_counted() {
 /// Third-party inputs, which may lie beside the repository: the expected result of each, or a word of its error.
 #[test]
 fn inputs_that_were_read_wrongly_once_are_read() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/faults");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/faults");
     let inputs: [(&str, Result<&str, &str>); 11] = [
         ("fiolog-no-offset_clat.log", Err("--log_offset=1")),
         ("fiolog-averaged_clat.log", Err("log_avg_msec")),

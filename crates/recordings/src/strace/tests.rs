@@ -3,7 +3,7 @@
 use super::line::{LineKind, line_kind, split_prefix};
 use super::references::{Reference, all_names, references_of};
 use super::{looks_like, read_many, read_strace};
-use crate::dataset::recorded::CapturedCalls;
+use crate::CapturedCalls;
 use fsverdict_text::Reason;
 
 /// A recording, the calls that are kept, and reasons of the account with their counts.
@@ -744,7 +744,7 @@ fn a_call_of_several_requests_is_not_kept_if_one_of_them_is_lost() {
 
 #[test]
 fn files_of_processes_are_regular_files_and_all_of_them_are_read() {
-    use crate::dataset::recorded::{RecordRequest, recorded_file};
+    use crate::{RecordRequest, recorded_file};
     let folder = tempfile::tempdir().unwrap();
     let request =
         RecordRequest { below: Some(std::path::PathBuf::from("/s")), at_most: 1 << 30, device: None };

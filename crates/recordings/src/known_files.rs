@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path};
 
-use fsverdict_judgement::plan::{MOST_NAMES, NameBefore, OpenFlags};
+use fsverdict_calls::{MOST_NAMES, NameBefore, OpenFlags};
 
 /// The length of the name for recordings without opens and names.
 const USUAL_LENGTH: u16 = 8;

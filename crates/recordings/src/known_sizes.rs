@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fsverdict_judgement::plan::NameBefore;
+use fsverdict_calls::NameBefore;
 
 use super::known_files::{AppendedCall, Grown, RecordedFiles};
 

@@ -20,7 +20,7 @@ mod strace;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::plan::CallTrace;
+use fsverdict_calls::CallTrace;
 use fsverdict_text::{Links, Reason, open_regular, read_beginning, read_regular};
 use rustix::fs::{CWD, OFlags};
 

@@ -11,9 +11,9 @@ use super::processes::Processes;
 use super::references::{Reference, references_of};
 use super::value;
 use super::work_limit::{HeldCopies, WorkLimit};
-use crate::dataset::recorded::account::{CallOutcome, CallWeight};
-use crate::dataset::recorded::calls::CallRecorder;
-use crate::dataset::recorded::record_line::{RecordLine, mask_names};
+use crate::account::{CallOutcome, CallWeight};
+use crate::calls::CallRecorder;
+use crate::record_line::{RecordLine, mask_names};
 
 /// Calls that may be under way at once.
 const MOST_UNDERWAY: usize = 50_000;

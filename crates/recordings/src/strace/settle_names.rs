@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
@@ -11,8 +11,8 @@ use super::resolve_path::NamedFile;
 use super::settle::{settled_not_kept, settled_outside};
 use super::settle_status::size_in;
 use super::value::{field_value, has_flag, quoted_path};
-use crate::dataset::recorded::account::CallWeight;
-use crate::dataset::recorded::known_files::NameKind;
+use crate::account::CallWeight;
+use crate::known_files::NameKind;
 
 /// A path in a call's arguments, and the argument with the directory that it is relative to: none means the working
 /// directory.

@@ -85,7 +85,7 @@ impl OtherForm {
 #[cfg(test)]
 mod tests {
     use super::{OtherForm, find_form};
-    use crate::dataset::{RecordRequest, read_record};
+    use crate::{RecordRequest, read_record};
 
     /// Lines as each of the programs prints them.
     const EXAMPLES: [(OtherForm, &str, &str); 4] = [

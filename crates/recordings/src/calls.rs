@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fsverdict_judgement::plan::{CallWork, MOST_CALLS};
+use fsverdict_calls::{CallWork, MOST_CALLS};
 
 use super::account::{Account, BEYOND, CallOutcome};
 use super::known_files::{NameKind, RecordedFiles};

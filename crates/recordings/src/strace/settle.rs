@@ -1,6 +1,6 @@
 //! Decides the outcome of each call: kept in the trace, followed, not kept for a reason, or outside the folder.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
@@ -10,7 +10,7 @@ use super::reader::{CallContext, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
 use super::resolve_path::NamedFile;
 use super::value::{ShownFile, constants_or_placeholder, parse_descriptor, quoted_path, shown_file};
-use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+use crate::account::{CallOutcome, CallWeight};
 
 /// Calls that return a descriptor of something else than a file that was opened by name.
 const NEW_DESCRIPTORS: &[&str] = &[

@@ -1,6 +1,6 @@
 //! Records the calls that open and close files, and appends to open files.
 
-use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_OPEN, OpenFlags};
+use fsverdict_calls::{CallWork, LARGEST_CALL, MOST_OPEN, OpenFlags};
 
 use super::account::{BEYOND, CallOutcome};
 

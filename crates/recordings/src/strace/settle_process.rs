@@ -13,7 +13,7 @@ use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, quoted_path};
 use super::work_limit::CopyShare;
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 /// Calls that make a process or thread.
 pub(super) const MAKE_PROCESS: [&str; 5] = ["clone", "clone2", "clone3", "fork", "vfork"];

@@ -1,6 +1,6 @@
 //! Follows memory-mapped files: stores into memory are not visible, msync(2) is.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::Opened;
@@ -9,7 +9,7 @@ use super::processes::{FileMapping, ProcessMemory};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_not_kept, settled_outside};
 use super::value::{has_flag, parse_number};
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 impl StraceReader {
     /// mmap(2): stores into the memory are not visible.

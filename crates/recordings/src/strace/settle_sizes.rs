@@ -1,6 +1,6 @@
 //! Calls that move the position in a file, make its data durable, change its size or copy ranges.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::lookup::DescriptorTarget;
@@ -8,7 +8,7 @@ use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{constants_or_placeholder, parse_bracketed, parse_number};
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 use super::settle_transfer::{End, TracedOpenFile};
 
@@ -84,12 +84,8 @@ impl StraceReader {
             Err(settled) => return Some(settled),
         };
         Some(
-            match self.calls.try_open_file(
-                context.times,
-                name,
-                fsverdict_judgement::plan::OpenFlags::default(),
-                false,
-            ) {
+            match self.calls.try_open_file(context.times, name, fsverdict_calls::OpenFlags::default(), false)
+            {
                 Ok(open) => {
                     self.calls.add_file_call(context.times, CallWork::Truncate { file: open, size });
                     self.calls.close_file(context.times, open, None);

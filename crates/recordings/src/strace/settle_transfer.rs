@@ -1,6 +1,6 @@
 //! Calls that move bytes, and those that make them durable or change how many there are.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::{DescriptionId, Opened};
@@ -8,7 +8,7 @@ use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, parse_bracketed, parse_number};
-use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+use crate::account::{CallOutcome, CallWeight};
 
 /// An open file of the folder, and the number under which the trace has it open.
 #[derive(Debug, Clone, Copy)]

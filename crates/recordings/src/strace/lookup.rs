@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fsverdict_judgement::plan::OpenFlags;
+use fsverdict_calls::OpenFlags;
 
 use super::descriptors::{Description, DescriptionId, Opened, TableHandle};
 use super::paths::PathPlace;

@@ -1,6 +1,6 @@
 //! Learns sizes and types from the status or the listing of an open file or directory.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::DescriptionId;
@@ -9,7 +9,7 @@ use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::settle_transfer::End;
 use super::value::{field_value, parse_number};
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 impl StraceReader {
     /// fstat(2) tells how large a file is, and that it is one.

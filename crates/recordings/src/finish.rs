@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fsverdict_judgement::plan::{
+use fsverdict_calls::{
     CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall, TracedName,
 };
 use fsverdict_text::Reason;

@@ -1,11 +1,11 @@
 //! Reads requests of one device or file: fio's latency log, blkparse output, block events of perf, biosnoop output, and
 //! traces of fsverdict.
 
+use fsverdict_calls::{CallWork, LARGEST_CALL, MOST_CALLS, OpenFlags};
 use fsverdict_disk::calibrate::{
     Durability, Measured, RecordForm, RequestAccount, TraceFault, UnreadRequests, read_record,
 };
 use fsverdict_disk::device::Action;
-use fsverdict_judgement::plan::{CallWork, LARGEST_CALL, MOST_CALLS, OpenFlags};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
 use super::account::BEYOND as NO_ROOM;

@@ -1,6 +1,6 @@
 //! Calls on descriptors: which one each call is, and those that copy, change and control them.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, Opened};
@@ -8,7 +8,7 @@ use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{field_value, has_flag, parse_descriptor};
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 impl StraceReader {
     pub(super) fn settle_descriptor_call(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fsverdict_judgement::plan::{CallWork, OpenFlags};
+use fsverdict_calls::{CallWork, OpenFlags};
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::{Description, DescriptionId, Opened};
@@ -10,8 +10,8 @@ use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept};
 use super::value::{ShownFile, has_flag, quoted_path, shown_file};
-use crate::dataset::recorded::account::CallWeight;
-use crate::dataset::recorded::known_files::NameKind;
+use crate::account::CallWeight;
+use crate::known_files::NameKind;
 
 impl StraceReader {
     pub(super) fn settle_open(

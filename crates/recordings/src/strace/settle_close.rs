@@ -7,7 +7,7 @@ use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{ShownFile, has_flag, parse_descriptor, parse_number};
-use crate::dataset::recorded::account::CallWeight;
+use crate::account::CallWeight;
 
 /// The largest number of a descriptor that close_range(2) is followed to.
 const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;

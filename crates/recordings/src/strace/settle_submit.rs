@@ -1,13 +1,13 @@
 //! Requests of io_submit(2): several in one call, as two generations of strace print them.
 
-use fsverdict_judgement::plan::CallWork;
+use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_not_kept, settled_outside};
 use super::settle_transfer::{End, TracedOpenFile};
 use super::value::{constants_or_placeholder, field_value, has_flag, parse_number};
-use crate::dataset::recorded::account::{CallOutcome, CallWeight};
+use crate::account::{CallOutcome, CallWeight};
 
 impl StraceReader {
     /// io_submit(2): several requests in one call.

@@ -265,7 +265,7 @@ impl CallTrace {
     }
 
     /// The first calls of it, this share of them, one at least.
-    pub(super) fn shorten_to(&mut self, share: f64) {
+    pub fn shorten_to(&mut self, share: f64) {
         let call_count = ((self.calls.len() as f64 * share).round() as usize).max(1);
         self.calls.truncate(call_count);
         if let Ok(shorter) = Self::new(std::mem::take(&mut self.names), std::mem::take(&mut self.calls)) {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fsverdict_judgement::plan::{CallWork, MOST_CALLS, OpenFlags};
+use fsverdict_calls::{CallWork, MOST_CALLS, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
