@@ -6,12 +6,12 @@ use serde::{Serialize, Serializer};
 
 use super::across::SideBySide;
 use super::sentence::explain_missing_result;
+use super::topics::{SECTIONS, TopicData};
 use super::{Guarantees, Report, ReportError, ToUse};
-use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts, PowerCuts, RottenBlocks};
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
-    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SafetyPoint, SiteRatios, ThenAndNow,
-    TrialBasis, Verdict,
+    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, ThenAndNow, TrialBasis, Verdict,
 };
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -30,14 +30,9 @@ pub(super) struct RunDocument<'a> {
     findings: &'a [ThenAndNow],
     legacy: Option<&'a Combined>,
     raw_shares: &'a [RawShare],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sites: Option<&'a SiteRatios>,
-    #[serde(skip_serializing_if = "<[PowerCuts]>::is_empty")]
-    power_cuts: &'a [PowerCuts],
-    #[serde(skip_serializing_if = "<[RottenBlocks]>::is_empty")]
-    rot: &'a [RottenBlocks],
-    #[serde(skip_serializing_if = "<[SafetyPoint]>::is_empty")]
-    safety: &'a [SafetyPoint],
+    /// The data of topics that are no part of the verdict.
+    #[serde(flatten)]
+    topics: TopicsJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to_use: Option<&'a ToUse>,
     #[serde(skip_serializing_if = "<[Guarantees]>::is_empty")]
@@ -88,6 +83,14 @@ struct RunCandidateJson<'a> {
     status: &'static str,
     reason: String,
     hint: &'a str,
+}
+
+struct TopicsJson<'a>(Vec<TopicData<'a>>);
+
+impl Serialize for TopicsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, data)| (key, data)))
+    }
 }
 
 /// Filesystem and options, each by its key; nothing where the plan no longer names the candidate.
@@ -197,10 +200,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         findings: &report.judged.findings,
         legacy: report.judged.combined.as_ref(),
         raw_shares: &report.judged.raw_shares,
-        sites: report.judged.sites.as_ref(),
-        power_cuts: &report.judged.run.power_cuts,
-        rot: &report.judged.run.rotten,
-        safety: &report.safety,
+        topics: TopicsJson(SECTIONS.iter().filter_map(|topic| (topic.data)(report)).collect()),
         to_use: report.to_use.as_ref(),
         guarantees: &report.guarantees,
         drawbacks: report.drawbacks(),

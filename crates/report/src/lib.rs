@@ -12,7 +12,6 @@ mod devices;
 #[cfg(test)]
 mod examples;
 mod factors;
-mod findings;
 #[cfg(test)]
 mod fixtures;
 mod forms;
@@ -45,7 +44,6 @@ mod sentence;
 mod sizes;
 #[cfg(test)]
 mod study_tests;
-mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;

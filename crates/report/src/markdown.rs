@@ -1,9 +1,10 @@
 //! `--format markdown`: the outcome and its tables, to paste into a pull request, an issue or a forum post.
 
-use super::findings::Finding;
 use super::matrix::{Matrix, MatrixCell};
 use super::number::{fixed, times};
-use super::page::{CandidateWithoutResult, FoldedPart, For, PageBlock, PageTable, ReportPage, Span, Text};
+use super::page::{
+    CandidateWithoutResult, Finding, FoldedPart, Media, PageBlock, PageTable, ReportPage, Span, Text,
+};
 use super::text::one_line;
 use super::text_table::TextTable;
 use fsverdict_judgement::verdict::Mark;
@@ -17,7 +18,7 @@ pub(super) fn written(page: &ReportPage<'_>) -> String {
     text.push(format!("## {}{subtitle}", escaped(&opening.title)));
     text.push(if opening.tone.is_some() { format!("**{sentence}**") } else { sentence });
     let mut last_is_item = false;
-    for block in page.blocks(For::MARKDOWN) {
+    for block in page.blocks(Media::MARKDOWN) {
         let (is_item, mut all) = (is_of_a_list(block), paragraphs(block));
         all.retain(|text| !text.is_empty());
         if all.is_empty() {

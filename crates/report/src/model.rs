@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{
-    Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, plain_groups, tables, words,
-};
+use super::topics::tradeoffs;
+use super::{Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, plain_groups, words};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
@@ -31,8 +30,6 @@ pub struct Report<'a> {
     pub(super) details: Vec<Detail>,
     /// Time beside the other costs, and how far the weights can move.
     pub(super) beside: Vec<TextTable>,
-    /// Further tables of a plan that repeats a study.
-    pub(super) of_study: Vec<TextTable>,
     /// The verdicts of the environments, where there are several; then the run as a whole has no verdict.
     pub(super) across: Option<SideBySide>,
     /// The folder of the run, to show to the reader.
@@ -73,8 +70,7 @@ impl<'a> Report<'a> {
                 !phase.planned && (goal != "durable" || !judged.is_headline(phase))
             }),
             details: details(&judged),
-            beside: tables::build_secondary_tables(&judged),
-            of_study: tables::of_study(&judged),
+            beside: tradeoffs::build_tables(&judged),
             safety: price_of_safety(run, &judged.objective),
             sentence: across.as_ref().map_or(outcome, SideBySide::write_sentence),
             across,

@@ -6,7 +6,7 @@ use super::goal_words;
 use super::noise;
 use super::number::{alike_within, is_alike, percent, times};
 use super::text::{count, listing};
-use super::topics::{depends, required};
+use super::topics::{dependence, required};
 use super::unevaluated;
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::plan::once_each;
@@ -166,7 +166,7 @@ fn describe_dependence(judged: &Judgement<'_>) -> String {
             times(ratio),
             sites.leader
         )),
-        None => depends::turning(judged),
+        None => dependence::turning(judged),
     };
     depends.map_or(String::new(), |depends| format!("It depends {depends}. On the whole: "))
 }

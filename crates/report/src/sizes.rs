@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::forms::{self, Forms};
 use super::groups::list_recommended;
 use super::number::{percent, times_with_ends};
-use super::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use super::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
@@ -53,12 +53,12 @@ impl Forms for SizeReport {
             },
         });
         let table = |table| PageTable { words: &["take"], title: Tone::Faint, ..PageTable::plain(table) };
-        page.add(For::TEXT, PageBlock::Table(table(self.build_ratio_table())));
+        page.add(Media::TEXT, PageBlock::Table(table(self.build_ratio_table())));
         if !self.found.costs.is_empty() {
-            page.add(For::TEXT, PageBlock::Table(table(self.build_cost_table())));
+            page.add(Media::TEXT, PageBlock::Table(table(self.build_cost_table())));
         }
         let cautions = self.list_cautions().iter().map(|text| Text::ours(text.clone())).collect();
-        page.add(For::TEXT, PageBlock::Bullets(cautions, Some(Tone::Faint)));
+        page.add(Media::TEXT, PageBlock::Bullets(cautions, Some(Tone::Faint)));
         page
     }
 

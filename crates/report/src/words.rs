@@ -6,7 +6,7 @@ use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
 use super::sentence::describe_settling_trials;
 use super::text::{capitalize, count, listing};
-use super::topics::{background, charged, depends, device_prediction, required, unflushed};
+use super::topics::{background, charged, dependence, device_prediction, required, unflushed};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -185,8 +185,8 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     let beside = background::write_sentences(judged).take(MOST_BESIDE);
     sentences.extend(beside.map(|what| what + "."));
     sentences.extend(charged::write_sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
-    sentences.extend(depends::widening(judged).map(|what| capitalize(&what) + "."));
-    sentences.extend(depends::on_single_devices(judged));
+    sentences.extend(dependence::widening(judged).map(|what| capitalize(&what) + "."));
+    sentences.extend(dependence::on_single_devices(judged));
     sentences.extend(device_prediction::write_sentences(judged));
     sentences.extend(describe_settling_trials(judged).map(|what| capitalize(&what) + "."));
     sentences

@@ -2,7 +2,7 @@
 
 use super::AgainstReport;
 use super::picture::draw_picture;
-use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::text::{count, one_line};
 
 /// Columns of words, which are set left.
@@ -11,26 +11,26 @@ const WORDS: [&str; 3] = ["kind", "number", "ms"];
 pub(super) fn build_page(report: &AgainstReport) -> ReportPage<'_> {
     let mut page = ReportPage::new(build_opening(report));
     for warning in report.warnings() {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Paragraph(Text::foreign(&warning)));
+        page.add(Media::TEXT.and(Media::HTML), PageBlock::Paragraph(Text::foreign(&warning)));
     }
     if !report.fitted.is_empty() {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Table(build_table(report.numbers())));
+        page.add(Media::TEXT.and(Media::HTML), PageBlock::Table(build_table(report.numbers())));
     }
     for part in &report.parts {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Table(build_table(report.kinds(part))));
+        page.add(Media::TEXT.and(Media::HTML), PageBlock::Table(build_table(report.kinds(part))));
     }
     if let Some(part) = report.parts.last() {
-        page.add(For::TEXT, PageBlock::Table(build_table(report.quantiles(part))));
+        page.add(Media::TEXT, PageBlock::Table(build_table(report.quantiles(part))));
         let drawn = vec![
             PageBlock::Lead("How many of the requests took no longer, measured and by the model".into()),
             PageBlock::picture(move || draw_picture(&part.of, &part.pairs)),
         ];
-        page.add(For::HTML, PageBlock::section("picture", "The two distributions", drawn));
+        page.add(Media::HTML, PageBlock::section("picture", "The two distributions", drawn));
     }
     if let Some(said) = report.farthest() {
-        page.add(For::TEXT.and(For::HTML), PageBlock::Paragraph(Text::foreign(&said)));
+        page.add(Media::TEXT.and(Media::HTML), PageBlock::Paragraph(Text::foreign(&said)));
     }
-    page.add(For::TEXT.and(For::HTML), PageBlock::Note(MEANING.into()));
+    page.add(Media::TEXT.and(Media::HTML), PageBlock::Note(MEANING.into()));
     page
 }
 

@@ -3,7 +3,7 @@
 use super::picture::draw_picture;
 use super::{ComparisonReport, WORDS, differences, outcome, row};
 use crate::page::{
-    FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
+    FoldedPart, Keys, Media, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
     build_gist,
 };
 use crate::text::{count, one_line};
@@ -15,7 +15,7 @@ pub(super) fn build_page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a>
     let mut page = ReportPage::new(build_opening(report));
     let judged = report.build_table();
     let is_empty = judged.rows.is_empty();
-    let with_table = if is_empty { For::TERMINAL } else { For::TEXT };
+    let with_table = if is_empty { Media::TERMINAL } else { Media::TEXT };
     let tones = report.found.whole.judged.iter().map(|change| match change.outcome() {
         Some(Comparison::Worse) => Some(Tone::Bad),
         Some(Comparison::Better) => Some(Tone::Good),
@@ -25,21 +25,24 @@ pub(super) fn build_page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a>
     page.add(with_table, PageBlock::Note(Text::foreign(&report.write_legend())));
     let costs = report.costs(false);
     if !costs.rows.is_empty() {
-        page.add(For::TERMINAL, PageBlock::Table(PageTable { changes: Some(Vec::new()), ..changes(costs) }));
+        page.add(
+            Media::TERMINAL,
+            PageBlock::Table(PageTable { changes: Some(Vec::new()), ..changes(costs) }),
+        );
     }
-    ends(report).into_iter().for_each(|line| page.add(For::TERMINAL, line));
-    page.add(For::TEXT, write_remarks(report));
+    ends(report).into_iter().for_each(|line| page.add(Media::TERMINAL, line));
+    page.add(Media::TEXT, write_remarks(report));
     let costs = report.costs(true);
     if !costs.rows.is_empty() {
         let title = "CPU, device writes and the steps around the phases (for information, not tested)";
         let table = PageBlock::Table(changes(TextTable { title: String::new(), ..costs }));
         page.add(
-            For::MARKDOWN,
+            Media::MARKDOWN,
             PageBlock::Folded(FoldedPart { id: None, title: title.into(), blocks: vec![table] }),
         );
     }
-    page.add(For::MARKDOWN, PageBlock::Paragraph(runs_in_a_line(report)));
-    build_sections(report).into_iter().for_each(|section| page.add(For::HTML, section));
+    page.add(Media::MARKDOWN, PageBlock::Paragraph(runs_in_a_line(report)));
+    build_sections(report).into_iter().for_each(|section| page.add(Media::HTML, section));
     page
 }
 

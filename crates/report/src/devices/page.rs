@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::DeviceReport;
 use crate::groups::list_recommended;
 use crate::html::ratio;
-use crate::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::text::{count, one_line};
 use fsverdict_judgement::verdict::Estimate;
 
@@ -15,20 +15,20 @@ const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 pub(super) fn build_page(report: &DeviceReport) -> ReportPage<'_> {
     let mut page = ReportPage::new(build_opening(report));
     let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(report.build_table()) };
-    page.add(For::TEXT, PageBlock::Table(table));
+    page.add(Media::TEXT, PageBlock::Table(table));
     let row = report.rows().map(|(row, sentence)| {
         Text::foreign(&row.device).plain(": ").said(sentence).plain(" (").code(&row.source).plain(")")
     });
-    page.add(For::TEXT, PageBlock::Bullets(row.collect(), None));
+    page.add(Media::TEXT, PageBlock::Bullets(row.collect(), None));
     let cautions = || report.cautions.iter().map(|text| Text::foreign(text)).collect();
-    page.add(For::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
+    page.add(Media::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
     let drawn = vec![
         PageBlock::Lead("Times the best of each device, with the 95% interval".into()),
         PageBlock::picture(move || draw_picture(report)),
     ];
-    page.add(For::HTML, PageBlock::section("picture", "Device by device", drawn));
+    page.add(Media::HTML, PageBlock::section("picture", "Device by device", drawn));
     let all = vec![PageBlock::Facts(facts(report)), PageBlock::Bullets(cautions(), None)];
-    page.add(For::HTML, PageBlock::section("devices", "The devices", all));
+    page.add(Media::HTML, PageBlock::section("devices", "The devices", all));
     page
 }
 

@@ -17,7 +17,6 @@ mod latency;
 mod phases;
 mod picture;
 mod requests;
-mod then;
 mod thinning;
 mod writer;
 
@@ -35,6 +34,7 @@ use self::writer::body;
 use super::index::Index;
 use super::page::{PageBlock, ReportPage};
 use super::text::one_line;
+use super::topics;
 use super::{Report, ReportError};
 use fsverdict_judgement::journal::CandidateStatus;
 
@@ -103,7 +103,7 @@ pub(super) fn build_sections<'a>(
             effects::build_section(report, index),
             phases::steps(report, index),
             latency::build_section(report, index),
-            then::build_section(report),
+            (topics::then_and_now::TOPIC.build_section)(report),
             phases::drift(report),
         ]);
     }

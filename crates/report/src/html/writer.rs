@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::then::finding;
 use crate::index::Index;
-use crate::page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPage, Span, Text};
+use crate::page::{Finding, FoldedPart, Keys, Media, Opening, PageBlock, PageTable, ReportPage, Span, Text};
 use crate::text::one_line;
 use crate::text_table::TextTable;
+use fsverdict_judgement::verdict::Now;
 
 /// The body of a page; candidates are identified by their numbers in the index.
 pub(super) fn body(page: &ReportPage<'_>) -> Markup {
     let index = page.index.as_deref();
     html! {
         (build_opening(&page.opening, index))
-        @for one in page.blocks(For::HTML) { (block(one, index)) }
+        @for one in page.blocks(Media::HTML) { (block(one, index)) }
     }
 }
 
@@ -56,7 +56,7 @@ fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
         }
         // The page's picture has shown both: the matrix as strips, and missing candidates in their rows.
         PageBlock::Matrix(_) | PageBlock::Missing(_) => html! {},
-        PageBlock::Findings(all) => html! { @for one in all { (finding(one)) } },
+        PageBlock::Findings(all) => html! { @for one in all { (write_finding(one)) } },
         PageBlock::Commands(all) => html! { pre { @for line in all { (one_line(line)) "\n" } } },
         PageBlock::Next(_, all) => html! { pre { @for (line, _) in all { (one_line(line)) "\n" } } },
         PageBlock::Labelled(label, said) => html! { p { b { (label) ":" } " " (one_line(said)) } },
@@ -147,5 +147,25 @@ pub(super) fn numbers(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
                 }
             } }
         } }
+    }
+}
+
+/// A finding of the study, and whether it still holds.
+fn write_finding(finding: &Finding) -> Markup {
+    let (class, sign) = match finding.now_as {
+        Now::Holds => ("holds", "✓"),
+        Now::NoLongerHolds => ("fails", "✕"),
+        Now::CannotTell => ("open", "?"),
+    };
+    html! {
+        article.finding.(class) {
+            p.claim { b.word { (sign) " " (finding.now_as.words()) } " " (one_line(&finding.finding)) }
+            dl.figures {
+                @if !finding.then.is_empty() { dt { "then" } dd { (one_line(&finding.then)) } }
+                @if !finding.now.is_empty() { dt { "now" } dd { (one_line(&finding.now)) } }
+                @if !finding.why.is_empty() { dt { "why" } dd { (one_line(&finding.why)) } }
+                dt { "source" } dd { (one_line(&finding.source)) }
+            }
+        }
     }
 }

@@ -10,33 +10,33 @@ use std::rc::Rc;
 
 use maud::Markup;
 
-use super::findings::Finding;
 use super::index::Index;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
+use fsverdict_judgement::verdict::Now;
 
 pub(super) use parts::{build_gist, build_remarks, in_use, in_words};
 pub(super) use text::{Sign, Span, Text};
 
 /// The media that a block is shown on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct For(u8);
+pub(super) struct Media(u8);
 
-impl For {
+impl Media {
     /// A terminal without `--all`.
-    pub(super) const BRIEF: For = For(1);
+    pub(super) const BRIEF: Media = Media(1);
     /// A terminal with `--all`.
-    pub(super) const DETAIL: For = For(2);
-    pub(super) const TERMINAL: For = For(1 | 2);
-    pub(super) const MARKDOWN: For = For(4);
-    pub(super) const TEXT: For = For(1 | 2 | 4);
-    pub(super) const HTML: For = For(8);
+    pub(super) const DETAIL: Media = Media(2);
+    pub(super) const TERMINAL: Media = Media(1 | 2);
+    pub(super) const MARKDOWN: Media = Media(4);
+    pub(super) const TEXT: Media = Media(1 | 2 | 4);
+    pub(super) const HTML: Media = Media(8);
 
-    pub(super) const fn and(self, other: For) -> For {
-        For(self.0 | other.0)
+    pub(super) const fn and(self, other: Media) -> Media {
+        Media(self.0 | other.0)
     }
 
-    fn has(self, medium: For) -> bool {
+    fn has(self, medium: Media) -> bool {
         self.0 & medium.0 != 0
     }
 }
@@ -54,7 +54,7 @@ pub(super) struct ReportPage<'a> {
     pub(super) opening: Opening,
     /// The candidates, where rows of tables are candidates.
     pub(super) index: Option<Rc<Index<'a>>>,
-    blocks: Vec<(For, PageBlock<'a>)>,
+    blocks: Vec<(Media, PageBlock<'a>)>,
 }
 
 /// The start of a page.
@@ -170,6 +170,19 @@ impl PageTable {
     }
 }
 
+/// A finding of a study, and whether it still holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) now_as: Now,
+    pub(crate) finding: String,
+    pub(crate) source: String,
+    /// The published figures; empty where there are none.
+    pub(crate) then: String,
+    /// Ours; empty where there are none.
+    pub(crate) now: String,
+    pub(crate) why: String,
+}
+
 /// One metric of all candidates, and the candidates without numbers.
 pub(super) struct MatrixBlock<'a> {
     pub(super) title: Option<String>,
@@ -195,12 +208,12 @@ impl<'a> ReportPage<'a> {
         Self { opening, index: None, blocks: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, shown: For, block: PageBlock<'a>) {
+    pub(super) fn add(&mut self, shown: Media, block: PageBlock<'a>) {
         self.blocks.push((shown, block));
     }
 
     /// The blocks that this medium shows.
-    pub(super) fn blocks(&self, medium: For) -> impl Iterator<Item = &PageBlock<'a>> {
+    pub(super) fn blocks(&self, medium: Media) -> impl Iterator<Item = &PageBlock<'a>> {
         self.blocks.iter().filter(move |(shown, _)| shown.has(medium)).map(|(_, block)| block)
     }
 }

@@ -3,13 +3,13 @@
 use maud::html as markup;
 
 use super::{
-    CandidateWithoutResult, FoldedPart, For, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top,
+    CandidateWithoutResult, FoldedPart, Media, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top,
 };
 use crate::fixtures::PLAIN;
 use crate::text_table::TextTable;
 use crate::{html, markdown, terminal};
 
-const EVERYBODY: For = For::TEXT.and(For::HTML);
+const EVERYBODY: Media = Media::TEXT.and(Media::HTML);
 
 fn page() -> ReportPage<'static> {
     let text = |words: &str| Text::ours(words);
@@ -114,10 +114,10 @@ fn every_writer_has_words_for_every_block() {
 fn a_block_is_shown_to_whom_it_is_meant_for_and_a_picture_is_drawn_on_a_page_only() {
     let mut page = page();
     for (shown, words) in [
-        (For::BRIEF, "for-brief"),
-        (For::DETAIL, "for-detail"),
-        (For::MARKDOWN, "for-markdown"),
-        (For::HTML, "for-html"),
+        (Media::BRIEF, "for-brief"),
+        (Media::DETAIL, "for-detail"),
+        (Media::MARKDOWN, "for-markdown"),
+        (Media::HTML, "for-html"),
     ] {
         page.add(shown, PageBlock::Paragraph(words.into()));
     }
@@ -129,7 +129,7 @@ fn a_block_is_shown_to_whom_it_is_meant_for_and_a_picture_is_drawn_on_a_page_onl
         hint: "",
         tone: Tone::Bad,
     };
-    page.add(For::TEXT, PageBlock::Missing(vec![missing("absent")]));
+    page.add(Media::TEXT, PageBlock::Missing(vec![missing("absent")]));
     let detail = crate::TerminalLook { detail: true, ..PLAIN };
     for (shown, words) in [
         (terminal::written(&page, PLAIN), &["for-brief", "absent"][..]),

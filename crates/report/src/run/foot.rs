@@ -1,6 +1,6 @@
 //! The foot of a run's page: the basis of the verdict, and the next steps.
 
-use crate::page::{For, PageBlock, ReportPage, Text, build_remarks};
+use crate::page::{Media, PageBlock, ReportPage, Text, build_remarks};
 use crate::text::count;
 use crate::{Report, factors, harness, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
@@ -11,37 +11,37 @@ use fsverdict_text::quoted;
 pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     let run = report.judged.run;
     let header = &run.header;
-    let mut line = |shown: For, label: &'static str, text: String| {
+    let mut line = |shown: Media, label: &'static str, text: String| {
         page.add(shown, PageBlock::Labelled(label, text));
     };
-    line(For::TERMINAL, "Trials", trials(report));
-    line(For::MARKDOWN, "Trials", sentence::count_candidates(&report.judged));
-    line(For::MARKDOWN, "Lab", header.lab.clone());
-    line(For::MARKDOWN, "Fidelity", header.fidelity.clone());
+    line(Media::TERMINAL, "Trials", trials(report));
+    line(Media::MARKDOWN, "Trials", sentence::count_candidates(&report.judged));
+    line(Media::MARKDOWN, "Lab", header.lab.clone());
+    line(Media::MARKDOWN, "Fidelity", header.fidelity.clone());
     let factors = factors::write_sentence(&report.judged);
     for (label, text) in [("Ended", &run.finished), ("Noise", &report.noise), ("Options", &factors)] {
-        text.iter().for_each(|text| line(For::TEXT, label, text.clone()));
+        text.iter().for_each(|text| line(Media::TEXT, label, text.clone()));
     }
-    line(For::TERMINAL, "Lab", join(&header.lab, &header.lab_reason));
-    line(For::TERMINAL, "Fidelity", header.fidelity.clone());
+    line(Media::TERMINAL, "Lab", join(&header.lab, &header.lab_reason));
+    line(Media::TERMINAL, "Fidelity", header.fidelity.clone());
     if let Some(harness) = report.judged.harness {
-        line(For::TEXT, "Harness", harness::write_sentence(&harness));
+        line(Media::TEXT, "Harness", harness::write_sentence(&harness));
     }
     let brief = report.notes.iter().filter(|note| !note.detail);
-    page.add(For::BRIEF, build_remarks("Cautions", brief));
-    page.add(For::DETAIL, build_remarks("Cautions", report.notes.iter()));
-    page.add(For::MARKDOWN, build_remarks("Caution", report.notes.iter()));
+    page.add(Media::BRIEF, build_remarks("Cautions", brief));
+    page.add(Media::DETAIL, build_remarks("Cautions", report.notes.iter()));
+    page.add(Media::MARKDOWN, build_remarks("Caution", report.notes.iter()));
     if let Some(folder) = &report.folder {
-        page.add(For::TERMINAL, PageBlock::Labelled("Run", folder.display().to_string()));
+        page.add(Media::TERMINAL, PageBlock::Labelled("Run", folder.display().to_string()));
     }
-    page.add(For::BRIEF, PageBlock::Next("Next", next(report, false)));
-    page.add(For::DETAIL, PageBlock::Next("Next", next(report, true)));
+    page.add(Media::BRIEF, PageBlock::Next("Next", next(report, false)));
+    page.add(Media::DETAIL, PageBlock::Next("Next", next(report, true)));
     // Last, where it is seen.
     if let Some(file) = &report.page {
-        page.add(For::TERMINAL, PageBlock::Next("Page", vec![(file.display().to_string(), None)]));
+        page.add(Media::TERMINAL, PageBlock::Next("Page", vec![(file.display().to_string(), None)]));
     }
     let of = Text::ours("Run ").code(&header.id).plain(", plan ").code(&header.plan_digest).plain(".");
-    page.add(For::MARKDOWN, PageBlock::Paragraph(of));
+    page.add(Media::MARKDOWN, PageBlock::Paragraph(of));
 }
 
 fn trials(report: &Report<'_>) -> String {

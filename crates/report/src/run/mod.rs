@@ -10,11 +10,11 @@ use std::rc::Rc;
 use crate::html::build_sections;
 use crate::index::Index;
 use crate::page::{
-    CandidateWithoutResult, For, MatrixBlock, PageBlock, ReportPage, Text, Tone, in_use, in_words,
+    CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_words,
 };
 use crate::text_table::TextTable;
-use crate::topics::{SECTIONS, TOPICS};
-use crate::{Report, across, findings, groups, guarantees, sentence};
+use crate::topics::{SECTIONS, TOPICS, then_and_now};
+use crate::{Report, across, groups, guarantees, sentence};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 use opening::build_opening;
@@ -23,15 +23,15 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     let mut page = ReportPage::new(build_opening(report));
     add_headline(report, &mut page);
     if let Some(sentences) = &report.plain_words {
-        page.add(For::TERMINAL, in_words("In plain words", "plain-words", sentences));
+        page.add(Media::TERMINAL, in_words("In plain words", "plain-words", sentences));
     }
     if let Some(paragraph) = &report.paragraph {
-        let terminal = if report.plain_words.is_some() { For::DETAIL } else { For::TERMINAL };
+        let terminal = if report.plain_words.is_some() { Media::DETAIL } else { Media::TERMINAL };
         page.add(terminal, in_words("In detail", "words", paragraph));
-        page.add(For::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
+        page.add(Media::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
     }
     if let Some(to_use) = &report.to_use {
-        page.add(For::TEXT, PageBlock::Fold(in_use(to_use)));
+        page.add(Media::TEXT, PageBlock::Fold(in_use(to_use)));
     }
     add_tables(report, &mut page);
     foot::add_foot(report, &mut page);
@@ -40,7 +40,7 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     build_sections(report, &index, of_topics)
         .into_iter()
         .flatten()
-        .for_each(|section| page.add(For::HTML, section));
+        .for_each(|section| page.add(Media::HTML, section));
     page.index = Some(index);
     page
 }
@@ -64,13 +64,13 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
             missing,
         })
     };
-    page.add(For::TERMINAL, matrix(missing.clone().collect()));
-    page.add(For::MARKDOWN, matrix(Vec::new()));
+    page.add(Media::TERMINAL, matrix(missing.clone().collect()));
+    page.add(Media::MARKDOWN, matrix(Vec::new()));
     if let Some(matrix) = &report.picture {
-        page.add(For::TERMINAL, PageBlock::Note(legend::for_terminal(report, matrix)));
-        page.add(For::MARKDOWN, PageBlock::Note(legend::for_markdown(report, matrix)));
+        page.add(Media::TERMINAL, PageBlock::Note(legend::for_terminal(report, matrix)));
+        page.add(Media::MARKDOWN, PageBlock::Note(legend::for_markdown(report, matrix)));
     }
-    page.add(For::MARKDOWN, PageBlock::Missing(missing.collect()));
+    page.add(Media::MARKDOWN, PageBlock::Missing(missing.collect()));
 }
 
 /// Small tables below the headline, the findings of a study, and with `--all` one for each rate and cost that was
@@ -78,22 +78,16 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
 fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let mut add = |shown, table: &TextTable| page.add(shown, PageBlock::plain_table(table.clone()));
     let across = report.across.iter().flat_map(|across| across::build_tables(&across.found));
-    across.for_each(|table| add(For::TEXT, &table));
-    groups::build_table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
+    across.for_each(|table| add(Media::TEXT, &table));
+    groups::build_table(&report.judged).iter().for_each(|table| add(Media::TEXT, table));
     guarantees::build_table(&report.guarantees)
         .iter()
-        .for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
+        .for_each(|table| add(Media::DETAIL.and(Media::MARKDOWN), table));
     for (shown, table) in TOPICS.iter().flat_map(|topic| (topic.build_tables)(report)) {
         add(shown, &table);
     }
-    report.of_study.iter().for_each(|table| add(For::TEXT, table));
-    let findings = findings::in_words(&report.judged);
-    if !findings.is_empty() {
-        let standing = PageBlock::Paragraph(Text::foreign(&findings::describe_basis(&report.judged)));
-        page.add(
-            For::TEXT,
-            PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(findings)]),
-        );
+    if let Some(findings) = then_and_now::build_folded_findings(report) {
+        page.add(Media::TEXT, findings);
     }
     let around = report.around.iter();
     let around =
@@ -104,7 +98,7 @@ fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     });
     for (title, matrix) in around.chain(details) {
         page.add(
-            For::DETAIL,
+            Media::DETAIL,
             PageBlock::Matrix(MatrixBlock {
                 title: Some(title),
                 matrix: Some(matrix),

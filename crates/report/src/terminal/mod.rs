@@ -11,10 +11,9 @@ use look::{ASCII, Signs, UNICODE};
 use paint::{finished, toned};
 use ruled::ruled;
 
-use super::findings::Finding;
 use super::page::{
-    CandidateWithoutResult, FoldedPart, For, MatrixBlock, PageBlock, PageTable, Remark, ReportPage, Sign,
-    Text, Tone,
+    CandidateWithoutResult, Finding, FoldedPart, MatrixBlock, Media, PageBlock, PageTable, Remark,
+    ReportPage, Sign, Text, Tone,
 };
 use super::text::{one_line, shorten, wrap};
 use fsverdict_text::{display_width, wrap_command};
@@ -36,7 +35,7 @@ pub(super) fn written(page: &ReportPage<'_>, look: TerminalLook) -> String {
         None => sheet.plain(&page.opening.sentence),
     }
     sheet.blank();
-    for block in page.blocks(if look.detail { For::DETAIL } else { For::BRIEF }) {
+    for block in page.blocks(if look.detail { Media::DETAIL } else { Media::BRIEF }) {
         sheet.block(block);
         if !is_of_the_foot(block) {
             sheet.blank();

@@ -1,23 +1,26 @@
-//! The topics of the report of a run. The folder of a topic holds everything that this crate says about it: sentences,
-//! tables, the section of the HTML page with its picture, and notes. A topic is registered here, and nowhere else.
+//! The topics of the report of a run. The file of a topic holds everything that this crate says about it: data
+//! for JSON, sentences, tables, the section of the HTML page with its picture, and notes. A topic is registered here, and
+//! nowhere else.
 
 pub(crate) mod background;
 pub(crate) mod charged;
-pub(crate) mod depends;
+pub(crate) mod dependence;
 pub(crate) mod device_prediction;
 mod power_cuts;
 pub(crate) mod required;
 mod rot;
 mod safety;
 mod sites;
+pub(crate) mod then_and_now;
 mod topic;
-mod tradeoffs;
+pub(crate) mod tradeoffs;
 pub(crate) mod unflushed;
 
 use topic::ReportTopic;
+pub(crate) use topic::TopicData;
 
 /// All topics, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 11] = [
+pub(crate) static TOPICS: [&ReportTopic; 12] = [
     &required::TOPIC,
     &background::TOPIC,
     &unflushed::TOPIC,
@@ -26,18 +29,19 @@ pub(crate) static TOPICS: [&ReportTopic; 11] = [
     &safety::TOPIC,
     &charged::TOPIC,
     &device_prediction::TOPIC,
-    &depends::TOPIC,
+    &dependence::TOPIC,
     &tradeoffs::TOPIC,
     &sites::TOPIC,
+    &then_and_now::TOPIC,
 ];
 
-/// The topics with a section on the HTML page, in the order of the sections: those on devices come early, beside the
+/// The topics with a section on the HTML page, in the order of the sections and of their data in JSON: those on devices come early, beside the
 /// picture of the result.
 pub(crate) static SECTIONS: [&ReportTopic; 9] = [
     &required::TOPIC,
     &sites::TOPIC,
     &device_prediction::TOPIC,
-    &depends::TOPIC,
+    &dependence::TOPIC,
     &background::TOPIC,
     &power_cuts::TOPIC,
     &rot::TOPIC,

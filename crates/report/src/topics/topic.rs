@@ -1,14 +1,21 @@
 //! The parts of a report that a topic consists of.
 
+use erased_serde::Serialize;
+
 use crate::Report;
-use crate::page::{For, PageBlock};
+use crate::page::{Media, PageBlock};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Judgement;
 
+/// A key of the report's JSON, and what it has.
+pub(crate) type TopicData<'a> = (&'static str, Box<dyn Serialize + 'a>);
+
 /// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.
 pub(crate) struct ReportTopic {
+    /// The data of the topic that are no part of the verdict, for JSON.
+    pub(crate) data: for<'a> fn(&'a Report<'a>) -> Option<TopicData<'a>>,
     /// The tables of text, each with its audience.
-    pub(crate) build_tables: fn(&Report<'_>) -> Vec<(For, TextTable)>,
+    pub(crate) build_tables: fn(&Report<'_>) -> Vec<(Media, TextTable)>,
     /// The section of the HTML page, with its picture.
     pub(crate) build_section: for<'a> fn(&'a Report<'a>) -> Option<PageBlock<'a>>,
     /// Notes for the reader of the numbers, each a sentence without a full stop.
@@ -17,14 +24,26 @@ pub(crate) struct ReportTopic {
 
 impl ReportTopic {
     /// A topic without any part.
-    pub(super) const EMPTY: ReportTopic =
-        ReportTopic { build_tables: |_| Vec::new(), build_section: |_| None, write_notes: |_| Vec::new() };
+    pub(super) const EMPTY: ReportTopic = ReportTopic {
+        data: |_| None,
+        build_tables: |_| Vec::new(),
+        build_section: |_| None,
+        write_notes: |_| Vec::new(),
+    };
+}
+
+/// A list under this key of the JSON; `None` where it is empty.
+pub(super) fn list_data<'a, Row: serde::Serialize>(
+    key: &'static str,
+    rows: &'a [Row],
+) -> Option<TopicData<'a>> {
+    (!rows.is_empty()).then(|| (key, Box::new(rows) as Box<dyn Serialize + 'a>))
 }
 
 /// Addresses tables, or one that may be missing, to this audience.
 pub(super) fn address_tables(
-    audience: For,
+    audience: Media,
     tables: impl IntoIterator<Item = TextTable>,
-) -> impl Iterator<Item = (For, TextTable)> {
+) -> impl Iterator<Item = (Media, TextTable)> {
     tables.into_iter().map(move |table| (audience, table))
 }

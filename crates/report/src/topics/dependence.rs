@@ -1,13 +1,25 @@
-//! Reports which device properties change the ranking within a class of devices, in words and as a table.
+//! Topic: the device properties that change the ranking within a class of devices. The pictures show each block's
+//! difference against the number drawn for it.
 
+use maud::{Markup, html};
+
+use super::topic::{ReportTopic, address_tables};
+use crate::Report;
 use crate::device_number::{describe_number, describe_value, format_values};
 use crate::number::{times, times_with_ends, times_within};
-use crate::text::listing;
+use crate::page::{Media, PageBlock};
+use crate::text::{listing, one_line};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_section,
+    ..ReportTopic::EMPTY
+};
+
 /// The most rows of the table; the JSON has all.
-const MOST: usize = 8;
+const MOST_ROWS: usize = 8;
 /// The most device spreads that a paragraph names.
 const MOST_SPREADS: usize = 3;
 
@@ -15,25 +27,26 @@ const MOST_SPREADS: usize = 3;
 /// none.
 pub(crate) fn turning(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
-    first.changes_leader(judged.plan.protocol.tie).then(|| in_words(first))
+    first.changes_leader(judged.plan.protocol.tie).then(|| describe_dependence(first))
 }
 
 /// The widest difference that depends on the device, without a full stop; `None` where there is none, or where
 /// [another candidate leads](turning), which is reported first.
 pub(crate) fn widening(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
-    (!first.changes_leader(judged.plan.protocol.tie)).then(|| format!("how much depends {}", in_words(first)))
+    (!first.changes_leader(judged.plan.protocol.tie))
+        .then(|| format!("how much depends {}", describe_dependence(first)))
 }
 
 /// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the
 /// [results of one device](crate::topics::device_prediction) are predicted.
 pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     let spreads = &judged.verdict.device_spreads;
-    if judged.verdict.predictions.iter().any(|one| one.low.is_some()) {
+    if judged.verdict.predictions.iter().any(|prediction| prediction.low.is_some()) {
         return None;
     }
-    let each = spreads.iter().take(MOST_SPREADS).map(|one| {
-        let DeviceSpread { candidate, against, devices, least, most, better, .. } = one;
+    let each = spreads.iter().take(MOST_SPREADS).map(|spread| {
+        let DeviceSpread { candidate, against, devices, least, most, better, .. } = spread;
         let (least, most) = (times(*least), times(*most));
         let better = match better {
             0 => String::new(),
@@ -45,12 +58,12 @@ pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
     (!each.is_empty()).then(|| format!("On single devices of the class it differs: {}.", each.join("; ")))
 }
 
-fn in_words(one: &Dependence) -> String {
-    let Dependence { candidate, against, sides: [small, large], number, .. } = one;
+fn describe_dependence(dependence: &Dependence) -> String {
+    let Dependence { candidate, against, sides: [small, large], number, .. } = dependence;
     let value = |side: &DeviceSide| describe_value(number, side.from, side.to);
     format!(
         "on the device, by {}: {} {candidate} takes {} times as long as {against}, {} {} times",
-        describe_numbers(one),
+        describe_numbers(dependence),
         value(small),
         times_within(&small.ratio),
         value(large),
@@ -59,7 +72,7 @@ fn in_words(one: &Dependence) -> String {
 }
 
 /// One row for every pair and number; `None` where nothing depends on the device.
-pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
+fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let dependences = &judged.verdict.depends;
     if dependences.is_empty() {
         return None;
@@ -67,27 +80,106 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let cell = |side: &DeviceSide| {
         format!("{}: {}", format_values(side.from, side.to), times_with_ends(&side.ratio))
     };
-    let row = |one: &Dependence| {
-        let [small, large] = &one.sides;
-        vec![one.candidate.clone(), one.against.clone(), describe_numbers(one), cell(small), cell(large)]
+    let row = |dependence: &Dependence| {
+        let [small, large] = &dependence.sides;
+        let (candidate, against) = (dependence.candidate.clone(), dependence.against.clone());
+        vec![candidate, against, describe_numbers(dependence), cell(small), cell(large)]
     };
-    let more = dependences.len().saturating_sub(MOST);
+    let more = dependences.len().saturating_sub(MOST_ROWS);
     let rest = if more > 0 { format!(" {more} more are in the JSON.") } else { String::new() };
     let title = format!(
         "It depends on the device: how many times as long the first takes as the second, by what was drawn of the class.{rest}"
     );
     let header = ["candidate", "against", "number", "where small, or false", "where large, or true"];
-    Some(TextTable::new(title, &header, dependences.iter().take(MOST).map(row).collect()))
+    Some(TextTable::new(title, &header, dependences.iter().take(MOST_ROWS).map(row).collect()))
 }
 
 /// The number in words, and others that varied in the same way.
-pub(crate) fn describe_numbers(one: &Dependence) -> String {
-    let number = describe_number(&one.number);
-    let others: Vec<String> = one.or.iter().map(|other| describe_number(other)).collect();
+fn describe_numbers(dependence: &Dependence) -> String {
+    let number = describe_number(&dependence.number);
+    let others: Vec<String> = dependence.or.iter().map(|other| describe_number(other)).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     match others.as_slice() {
         [] => number,
         some => format!("{number} (or {}, which went with it in these blocks)", listing(some, some.len())),
+    }
+}
+
+/// The most pictures that are shown.
+const MOST_PICTURES: usize = 6;
+const WIDTH: f64 = 320.0;
+const HEIGHT: f64 = 160.0;
+/// The margin around the marks.
+const MARGIN: f64 = 12.0;
+
+/// The section; `None` where nothing depends on the device.
+fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let dependences = &report.judged.verdict.depends;
+    if dependences.is_empty() {
+        return None;
+    }
+    let lead = "Each block was tried on another device of the class. A mark is a block: across, the number that was drawn \
+                for its device; up, how many times as long the first takes as the second. Above the line it is slower.";
+    let pictures = move || {
+        html! { div.depends { @for dependence in dependences.iter().take(MOST_PICTURES) { (draw_picture(dependence)) } } }
+    };
+    let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(pictures)];
+    Some(PageBlock::section("depends", "It depends on the device", blocks))
+}
+
+fn draw_picture(dependence: &Dependence) -> Markup {
+    let Dependence { candidate, against, sides: [small, large], .. } = dependence;
+    let numbers = describe_numbers(dependence);
+    let title = format!("{candidate} against {against}, by {numbers}");
+    html! {
+        figure.depends {
+            figcaption {
+                strong { (one_line(candidate)) } " against " strong { (one_line(against)) } " by " (one_line(&numbers))
+            }
+            (draw_marks(dependence, &title))
+            p.note {
+                (format_values(small.from, small.to)) ": " (times_within(&small.ratio)) "× · "
+                (format_values(large.from, large.to)) ": " (times_within(&large.ratio)) "×"
+            }
+        }
+    }
+}
+
+fn draw_marks(dependence: &Dependence, title: &str) -> Markup {
+    let across = ValueRange::from_values(dependence.blocks.iter().map(|(number, _)| number.to_scale()));
+    // Every picture includes the line of equality.
+    let up = ValueRange::from_values(dependence.blocks.iter().map(|(_, behind)| *behind).chain([0.0]));
+    let x = |number: f64| MARGIN + across.share(number) * (WIDTH - 2.0 * MARGIN);
+    let y = |behind: f64| HEIGHT - MARGIN - up.share(behind) * (HEIGHT - 2.0 * MARGIN);
+    html! {
+        svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+            title { (one_line(title)) }
+            path.equal d=(format!("M0 {:.1}H{WIDTH}", y(0.0))) {}
+            @for (number, behind) in &dependence.blocks {
+                circle cx=(format!("{:.1}", x(number.to_scale()))) cy=(format!("{:.1}", y(*behind))) r="4" {
+                    title { (number) ": " (times(libm::exp(*behind))) "×" }
+                }
+            }
+        }
+    }
+}
+
+/// The range from the smallest to the largest value that is drawn.
+struct ValueRange {
+    least: f64,
+    most: f64,
+}
+
+impl ValueRange {
+    fn from_values(values: impl Iterator<Item = f64>) -> Self {
+        let nothing = Self { least: f64::INFINITY, most: f64::NEG_INFINITY };
+        values
+            .fold(nothing, |range, value| Self { least: range.least.min(value), most: range.most.max(value) })
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        let width = self.most - self.least;
+        if width > 0.0 { (value - self.least) / width } else { 0.5 }
     }
 }
 
@@ -209,15 +301,16 @@ mod tests {
         let named = |world: u32| {
             let data = data_of(&story(blocks, effect, world));
             let found = data["verdict"]["depends"].as_array().cloned().unwrap_or_default();
-            let is = |one: &serde_json::Value| one["number"] == "platter.through";
-            let or = |one: &serde_json::Value| one["or"].to_string().contains("platter.through");
+            let is = |dependence: &serde_json::Value| dependence["number"] == "platter.through";
+            let or =
+                |dependence: &serde_json::Value| dependence["or"].to_string().contains("platter.through");
             (
-                found.first().is_some_and(|one| is(one) || or(one)),
-                found.iter().any(|one| !is(one) && !or(one)),
+                found.first().is_some_and(|first| is(first) || or(first)),
+                found.iter().any(|other| !is(other) && !or(other)),
             )
         };
         let all: Vec<(bool, bool)> = (1..=200).map(named).collect();
-        (all.iter().filter(|one| one.0).count(), all.iter().filter(|one| one.1).count())
+        (all.iter().filter(|run| run.0).count(), all.iter().filter(|run| run.1).count())
     }
 
     #[test]

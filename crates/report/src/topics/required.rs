@@ -1,61 +1,74 @@
-//! Reports the requirements of the goal: which candidates are ruled out and by how much, in words and as a table.
+//! Topic: the requirements of the goal, which candidates meet them, and by how much others miss them.
 
+use super::topic::{ReportTopic, address_tables};
 use crate::number::{NumberScale, plain_number, times_within};
+use crate::page::{Media, PageBlock};
 use crate::text::listing;
 use crate::text_table::TextTable;
 use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
-/// The most ruled out candidates that are named one by one.
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_section: |report| {
+        let table = PageBlock::plain_table(build_table(&report.judged)?);
+        Some(PageBlock::section("required", "What is required", vec![table]))
+    },
+    write_notes: describe_open,
+    ..ReportTopic::EMPTY
+};
+
+/// The most ruled out candidates that are named one by standing.
 const MOST_NAMES: usize = 3;
 
 /// The candidates that are ruled out, as the beginning of a sentence; empty where there are none.
 pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
     let verdict = &judged.verdict;
     let missed = |name: &String| {
-        let own = verdict.required.iter().filter(|one| one.candidate == *name);
-        own.filter(|one| one.relation == RequirementRelation::Missed)
-            .max_by(|one, other| excess(one).total_cmp(&excess(other)))
+        let own = verdict.required.iter().filter(|standing| standing.candidate == *name);
+        own.filter(|standing| standing.relation == RequirementRelation::Missed)
+            .max_by(|standing, other| excess(standing).total_cmp(&excess(other)))
     };
     let mut worst: Vec<&RequirementStanding> = verdict.ruled_out.iter().filter_map(missed).collect();
     if worst.is_empty() {
         return String::new();
     }
     // The nearest misses come first, because they are the ones that a reader may still be able to fix.
-    worst.sort_by(|one, other| excess(one).total_cmp(&excess(other)));
-    let told: Vec<String> = worst.iter().take(MOST_NAMES).map(|one| told(one)).collect();
+    worst.sort_by(|standing, other| excess(standing).total_cmp(&excess(other)));
+    let misses: Vec<String> = worst.iter().take(MOST_NAMES).map(|standing| describe_miss(standing)).collect();
     let more = worst.len().saturating_sub(MOST_NAMES);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let begin =
         if judged.verdict.nobody_is_left() { "No candidate meets the requirements" } else { "Ruled out" };
-    format!("{begin}: {}{more}. ", told.join("; "))
+    format!("{begin}: {}{more}. ", misses.join("; "))
 }
 
 /// `xfs misses commit.p99 <= 10ms: 18 ms, 1.8 (1.6 to 2.0) times that`.
-fn told(one: &RequirementStanding) -> String {
-    format!("{} misses {}: {}", one.candidate, one.requirement, value_against_bound(one))
+fn describe_miss(standing: &RequirementStanding) -> String {
+    format!("{} misses {}: {}", standing.candidate, standing.requirement, value_against_bound(standing))
 }
 
 /// `18 ms, 1.8 (1.6 to 2.0) times that`.
-fn value_against_bound(one: &RequirementStanding) -> String {
-    let times = one.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)));
-    format!("{}{times}", value(one))
+fn value_against_bound(standing: &RequirementStanding) -> String {
+    let times =
+        standing.times.map_or(String::new(), |times| format!(", {} times that", times_within(&times)));
+    format!("{}{times}", value(standing))
 }
 
 /// How far the value is from the bound, as a logarithm, for either kind of bound.
-fn excess(one: &RequirementStanding) -> f64 {
-    one.times.map_or(0.0, |times| libm::fabs(libm::log(times.point)))
+fn excess(standing: &RequirementStanding) -> f64 {
+    standing.times.map_or(0.0, |times| libm::fabs(libm::log(times.point)))
 }
 
-fn value(one: &RequirementStanding) -> String {
-    let Some((value, unit)) = one.value.zip(one.unit) else { return "not measured".to_owned() };
+fn value(standing: &RequirementStanding) -> String {
+    let Some((value, unit)) = standing.value.zip(standing.unit) else { return "not measured".to_owned() };
     let scale = NumberScale::suited(unit, std::iter::once(value));
     let gap = if scale.label.is_empty() { "" } else { " " };
     format!("{}{gap}{}", plain_number(value / scale.divisor), scale.label)
 }
 
 /// Requirements that the recommended candidate is not shown to meet, one sentence each without a full stop.
-pub(crate) fn open(judged: &Judgement<'_>) -> Vec<String> {
+fn describe_open(judged: &Judgement<'_>) -> Vec<String> {
     judged.verdict.recommended.as_deref().map_or_else(Vec::new, |taken| open_of(judged, taken))
 }
 
@@ -65,16 +78,17 @@ pub(crate) fn unshown(judged: &Judgement<'_>) -> String {
     let verdict = &judged.verdict;
     let each = judged.plan.goal.require.numbers.iter().filter_map(|requirement| {
         let title = requirement.title();
-        let of_it = verdict.required.iter().filter(|one| one.requirement == title);
-        if of_it.clone().any(|one| one.relation == RequirementRelation::Kept) {
+        let of_it = verdict.required.iter().filter(|standing| standing.requirement == title);
+        if of_it.clone().any(|standing| standing.relation == RequirementRelation::Kept) {
             return None;
         }
         let sign = if requirement.bound == Bound::AtMost { 1.0 } else { -1.0 };
-        let distance =
-            |one: &&RequirementStanding| one.times.map_or(f64::INFINITY, |times| sign * times.point);
+        let distance = |standing: &&RequirementStanding| {
+            standing.times.map_or(f64::INFINITY, |times| sign * times.point)
+        };
         let nearest = of_it
-            .filter(|one| one.relation == RequirementRelation::Open)
-            .min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+            .filter(|standing| standing.relation == RequirementRelation::Open)
+            .min_by(|standing, other| distance(standing).total_cmp(&distance(other)))?;
         Some(format!(
             " No candidate is shown to keep {title} yet; the nearest, {}, has {}.",
             nearest.candidate,
@@ -86,44 +100,51 @@ pub(crate) fn unshown(judged: &Judgement<'_>) -> String {
 
 /// Requirements that a candidate is not shown to meet, one sentence each without a full stop.
 pub(crate) fn open_of(judged: &Judgement<'_>, candidate: &str) -> Vec<String> {
-    let own = judged.verdict.required.iter().filter(|one| one.candidate == candidate);
-    let told = |one: &RequirementStanding| match one.relation {
+    let own = judged.verdict.required.iter().filter(|standing| standing.candidate == candidate);
+    let describe = |standing: &RequirementStanding| match standing.relation {
         RequirementRelation::Open => Some(format!(
             "whether {} keeps {} is not shown: {}",
-            one.candidate,
-            one.requirement,
-            value_against_bound(one)
+            standing.candidate,
+            standing.requirement,
+            value_against_bound(standing)
         )),
         RequirementRelation::NotMeasured => Some(format!(
             "whether {} keeps {} is not known: it was not measured",
-            one.candidate, one.requirement
+            standing.candidate, standing.requirement
         )),
         RequirementRelation::Kept | RequirementRelation::Missed => None,
     };
-    own.filter_map(told).collect()
+    own.filter_map(describe).collect()
 }
 
 /// The sentence of a verdict where only one candidate meets the requirements.
 pub(crate) fn alone(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let taken = verdict.recommended.as_ref().filter(|_| verdict.standings.is_empty())?;
-    let kept = verdict.required.iter().filter(|one| one.candidate == *taken);
-    let kept: Vec<String> = kept.map(|one| format!("{} ({})", one.requirement, value(one))).collect();
+    let kept = verdict.required.iter().filter(|standing| standing.candidate == *taken);
+    let kept: Vec<String> =
+        kept.map(|standing| format!("{} ({})", standing.requirement, value(standing))).collect();
     let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     (!kept.is_empty()).then(|| format!("Take {taken}: it alone keeps {}.", listing(&kept, MOST_NAMES)))
 }
 
 /// Every candidate with every requirement; `None` where there are no requirements.
-pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
-    let row = |one: &RequirementStanding| {
-        let word = match one.relation {
+fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let row = |standing: &RequirementStanding| {
+        let word = match standing.relation {
             RequirementRelation::Kept => "kept",
             RequirementRelation::Missed => "missed: ruled out",
             RequirementRelation::Open => "not shown either way",
             RequirementRelation::NotMeasured => "not measured",
         };
-        let times = one.times.map_or("–".to_owned(), |times| times_within(&times));
-        vec![one.candidate.clone(), one.requirement.clone(), value(one), times, word.to_owned()]
+        let times = standing.times.map_or("–".to_owned(), |times| times_within(&times));
+        vec![
+            standing.candidate.clone(),
+            standing.requirement.clone(),
+            value(standing),
+            times,
+            word.to_owned(),
+        ]
     };
     let rows: Vec<Vec<String>> = judged.verdict.required.iter().map(row).collect();
     let header = ["candidate", "required", "measured", "times the bound", ""];

@@ -1,25 +1,39 @@
-//! The outcomes of corrupted blocks: tables by the use of the blocks, by the layer that detected them, and the first
-//! silent losses.
+//! Topic: the outcomes of blocks with bit rot: tables by the use of the blocks, by the layer that detected them, and the
+//! first silent losses; a picture with a bar for each candidate and use.
 
+use maud::{Markup, html};
+
+use super::topic::{ReportTopic, address_tables, list_data};
+use crate::Report;
 use crate::number::percent_of_cases;
+use crate::page::{Media, PageBlock};
+use crate::text::one_line;
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{
     BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
 };
 use fsverdict_judgement::verdict::Judgement;
 
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    data: |report| list_data("rot", report.judged.run.rotten.as_slice()),
+    build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
+    build_section,
+    write_notes: write_sentences,
+    ..ReportTopic::EMPTY
+};
+
 /// The most losses that are shown for each candidate.
-const FIRST: usize = 3;
+const MOST_LOSSES: usize = 3;
 /// The most characters of an observation that are shown.
 const SEEN: usize = 90;
 
 /// The tables by the use of the blocks, by the kind of corruption, and of the first losses, if there are any.
-pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
+fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     let all = judged.run.rotten.as_slice();
     if all.is_empty() {
         return Vec::new();
     }
-    let shown = outcomes(all);
+    let shown = shown_outcomes(all);
     let mut header = vec!["candidate", "held", "rotten"];
     header.extend(shown.iter().map(|outcome| outcome.words()));
     header.extend(["lost, %", "unsaid, %", "noticed by"]);
@@ -40,9 +54,9 @@ pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     });
     let title = "Rot: the same blocks by what was wrong with them, controls left out";
     tables.push(TextTable::new(title, &header, by_decay.collect()));
-    tables.extend(syncs(all));
+    tables.extend(build_sync_table(all));
     let first = |rotten: &RottenBlocks| -> Vec<Vec<String>> {
-        let told = |PlacedRot { held, finding }: &PlacedRot| {
+        let describe = |PlacedRot { held, finding }: &PlacedRot| {
             vec![
                 rotten.candidate.clone(),
                 finding.state.clone(),
@@ -51,7 +65,7 @@ pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
                 cut(&finding.seen),
             ]
         };
-        rotten.first.iter().take(FIRST).map(told).collect()
+        rotten.first.iter().take(MOST_LOSSES).map(describe).collect()
     };
     let lost: Vec<Vec<String>> = all.iter().flat_map(first).collect();
     if !lost.is_empty() {
@@ -62,7 +76,7 @@ pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
 }
 
 /// The answers of fsync about blocks that refused writes; `None` if none was tried.
-fn syncs(all: &[RottenBlocks]) -> Option<TextTable> {
+fn build_sync_table(all: &[RottenBlocks]) -> Option<TextTable> {
     let mut header = vec!["candidate", "held", "unwritable"];
     header.extend(SyncAnswer::ALL.iter().map(|answer| answer.words()));
     let count = |number: u32| if number == 0 { "–".to_owned() } else { number.to_string() };
@@ -87,7 +101,7 @@ fn cut(seen: &str) -> String {
 }
 
 /// The outcomes that came up, and the plain ones.
-pub(crate) fn outcomes(all: &[RottenBlocks]) -> Vec<RotOutcome> {
+fn shown_outcomes(all: &[RottenBlocks]) -> Vec<RotOutcome> {
     let is_shown = |outcome: &RotOutcome| {
         matches!(outcome, RotOutcome::Unharmed | RotOutcome::LossReported | RotOutcome::SilentLoss)
             || all.iter().any(|rotten| rotten.count(*outcome) > 0)
@@ -115,9 +129,9 @@ fn build_row(candidate: &str, what: &str, tally: &RotTally, shown: &[RotOutcome]
 }
 
 /// The sentences about corrupted blocks, without full stops; none if no block was corrupted.
-pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
+fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let all = judged.run.rotten.as_slice();
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let controls = |rotten: &RottenBlocks| {
         let tally = rotten.held.get(&BlockUse::Unused)?;
         let hurt = tally.looked - tally.count(RotOutcome::Unharmed);
@@ -128,7 +142,7 @@ pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
             )
         })
     };
-    said.extend(all.iter().filter_map(controls));
+    sentences.extend(all.iter().filter_map(controls));
     let stopped = |rotten: &RottenBlocks| {
         rotten.stopped.as_ref().map(|stopped| {
             format!(
@@ -137,12 +151,74 @@ pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
             )
         })
     };
-    said.extend(all.iter().filter_map(stopped));
+    sentences.extend(all.iter().filter_map(stopped));
     if !all.is_empty() {
-        said.push(
+        sentences.push(
             "blocks rot one at a time, alike many of each use however many there are of it: the shares are for such blocks, not for years or devices"
                 .to_owned(),
         );
     }
-    said
+    sentences
+}
+
+/// The section; `None` where no blocks were corrupted.
+fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let all = report.judged.run.rotten.as_slice();
+    if all.is_empty() {
+        return None;
+    }
+    let mut blocks: Vec<PageBlock<'a>> = PageBlock::leads(write_sentences(&report.judged)).collect();
+    blocks.push(PageBlock::picture(move || draw_picture(all)));
+    blocks.extend(build_tables(&report.judged).into_iter().map(PageBlock::plain_table));
+    Some(PageBlock::section("rot", "When blocks rot", blocks))
+}
+
+/// A row for each candidate and a column for each use, with a bar of the outcomes in each cell.
+fn draw_picture(all: &[RottenBlocks]) -> Markup {
+    let uses: Vec<BlockUse> = BlockUse::ALL
+        .into_iter()
+        .filter(|held| all.iter().any(|rotten| rotten.held.get(held).is_some_and(|tally| tally.looked > 0)))
+        .collect();
+    let shown = shown_outcomes(all);
+    html! {
+        p.outcomes { @for outcome in &shown {
+            span.(class(*outcome)) {} " " (outcome.words()) " "
+        } }
+        div.scroll { table.rot {
+            caption.unseen { "Outcomes of rotten blocks by candidate and by what the block held" }
+            thead { tr { th scope="col" { "candidate" } @for held in &uses { th scope="col" { (held.words()) } } } }
+            tbody { @for rotten in all { tr {
+                th scope="row" { (one_line(&rotten.candidate)) }
+                @for held in &uses { td { @if let Some(tally) = rotten.held.get(held) { (draw_bar(tally, &shown)) } } }
+            } } }
+        } }
+    }
+}
+
+fn draw_bar(tally: &RotTally, shown: &[RotOutcome]) -> Markup {
+    let of = f64::from(tally.looked.max(1));
+    let counted = shown.iter().filter(|outcome| tally.count(**outcome) > 0);
+    let words: Vec<String> =
+        counted.clone().map(|outcome| format!("{} {}", tally.count(*outcome), outcome.words())).collect();
+    html! {
+        div.outcomes role="img" aria-label=(words.join(", ")) title=(words.join(", ")) {
+            @for outcome in counted {
+                span.(class(*outcome)) style=(format!("width:{:.2}%", 100.0 * f64::from(tally.count(*outcome)) / of)) {}
+            }
+        }
+    }
+}
+
+/// The severity of an outcome, as a CSS class of the page.
+const fn class(outcome: RotOutcome) -> &'static str {
+    match outcome {
+        RotOutcome::Unharmed => "unharmed",
+        RotOutcome::Healed | RotOutcome::Repaired => "mended",
+        RotOutcome::Impaired => "impaired",
+        RotOutcome::LossReported => "reported",
+        RotOutcome::Unmountable => "unmountable",
+        RotOutcome::LossFound => "late",
+        RotOutcome::SilentLoss => "silent",
+        RotOutcome::Hang | RotOutcome::Panic => "dead",
+    }
 }

@@ -1,36 +1,46 @@
-//! Reports the filesystems' own work beside the phases, in words and as a table: its amount for each mount, and for
-//! each byte.
+//! Topic: the filesystems' own work beside the phases: its amount for each mount, and for each byte.
 
+use super::topic::{ReportTopic, address_tables};
+use crate::Report;
 use crate::number::{plain_number, times, times_within};
+use crate::page::{Media, PageBlock};
 use crate::text::{count, listing};
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::BackgroundWork;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Background, Judgement};
 
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_section,
+    write_notes: |judged| write_sentences(judged).collect(),
+    ..ReportTopic::EMPTY
+};
+
 /// One of each candidate, in the order of the ranking, without full stops.
 pub(crate) fn write_sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String> + 'a {
-    let of_one = |one: &Background, next: &Background| one.candidate == next.candidate;
-    judged.verdict.background.chunk_by(of_one).filter_map(|all| in_words(judged, all))
+    let is_same = |phase: &Background, next: &Background| phase.candidate == next.candidate;
+    let candidates = judged.verdict.background.chunk_by(is_same);
+    candidates.filter_map(|phases| describe_candidate(judged, phases))
 }
 
-/// Of one candidate, all its phases.
-fn in_words(judged: &Judgement<'_>, all: &[Background]) -> Option<String> {
-    let Background { candidate, against, behind, .. } = all.first()?;
-    let work: Vec<&BackgroundWork> = all.iter().flat_map(|one| &one.work).collect();
+/// The sentence on a candidate, from all its phases.
+fn describe_candidate(judged: &Judgement<'_>, phases: &[Background]) -> Option<String> {
+    let Background { candidate, against, behind, .. } = phases.first()?;
+    let work: Vec<&BackgroundWork> = phases.iter().flat_map(|phase| &phase.work).collect();
     if work.is_empty() {
         return None;
     }
-    let each = |what: fn(&BackgroundWork) -> &str| {
-        let texts = once_each(work.iter().map(|one| what(one)));
+    let each = |field: fn(&BackgroundWork) -> &str| {
+        let texts = once_each(work.iter().map(|job| field(job)));
         listing(&texts, texts.len())
     };
-    let spent = |one: &Background| {
-        let Background { phase, seconds, of, requests, .. } = one;
+    let spent = |background: &Background| {
+        let Background { phase, seconds, of, requests, .. } = background;
         let requests = count(requests.round() as usize, "request");
         format!("{} of {} s of {phase} ({requests})", plain_number(*seconds), plain_number(*of))
     };
-    let spent: Vec<String> = all.iter().map(spent).collect();
+    let spent: Vec<String> = phases.iter().map(spent).collect();
     let mut text = format!(
         "{candidate}: in {} the device {}, which nothing in the phase asked for",
         listing(&spent.iter().map(String::as_str).collect::<Vec<_>>(), spent.len()),
@@ -51,22 +61,22 @@ fn in_words(judged: &Judgement<'_>, all: &[Background]) -> Option<String> {
 }
 
 /// Every candidate and phase, one in a row; nothing where there is none.
-pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
-    let found = &judged.verdict.background;
-    if found.is_empty() {
+fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let phases = &judged.verdict.background;
+    if phases.is_empty() {
         return None;
     }
-    let row = |one: &Background| {
-        let once = one.work.iter().all(|work| work.once_per_mount);
+    let row = |phase: &Background| {
+        let once = phase.work.iter().all(|work| work.once_per_mount);
         vec![
-            one.candidate.clone(),
-            one.phase.clone(),
-            plain_number(one.of),
-            plain_number(one.seconds),
+            phase.candidate.clone(),
+            phase.phase.clone(),
+            plain_number(phase.of),
+            plain_number(phase.seconds),
             if once { "a mount" } else { "as it goes on" }.to_owned(),
-            plain_number(one.requests),
-            plain_number(one.of - one.seconds),
-            one.rest_per_gigabyte.map_or("–".to_owned(), plain_number),
+            plain_number(phase.requests),
+            plain_number(phase.of - phase.seconds),
+            phase.rest_per_gigabyte.map_or("–".to_owned(), plain_number),
         ]
     };
     let title = "Beside the phases: what filesystems did by themselves, in seconds of the device";
@@ -80,7 +90,15 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         "the rest, s",
         "rest, s per GB",
     ];
-    Some(TextTable::new(title.to_owned(), &header, found.iter().map(row).collect()))
+    Some(TextTable::new(title.to_owned(), &header, phases.iter().map(row).collect()))
+}
+
+/// The section; `None` where the background work was small or not reported.
+fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let table = build_table(&report.judged)?;
+    let mut blocks: Vec<PageBlock<'a>> = PageBlock::leads(write_sentences(&report.judged)).collect();
+    blocks.push(PageBlock::plain_table(table));
+    Some(PageBlock::section("background", "Beside the phases", blocks))
 }
 
 #[cfg(test)]

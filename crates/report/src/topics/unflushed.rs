@@ -1,9 +1,12 @@
-//! Warns of candidates that leave data in the device's volatile cache where others flush it: they are faster by that,
-//! and data that they report as durable may be lost in a power cut.
+//! Topic: candidates that leave data in the device's volatile cache where others flush it. They are faster by that, and
+//! data that they report as durable may be lost in a power cut.
 
+use super::topic::ReportTopic;
 use crate::text::listing;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic { write_notes: write_sentences, ..ReportTopic::EMPTY };
 
 /// The number of flushes that the one sync at the end of a phase may cause.
 const OF_A_SYNC: f64 = 2.0;
@@ -14,10 +17,10 @@ const MANY: f64 = 20.0;
 /// journals also flush without one, and only modelled devices: these have no FUA writes, which can spare a real device
 /// a flush.
 pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
-    judged.plan.candidates.iter().filter_map(|candidate| of_one(judged, candidate)).collect()
+    judged.plan.candidates.iter().filter_map(|candidate| describe_candidate(judged, candidate)).collect()
 }
 
-fn of_one(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
+fn describe_candidate(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
     if judged.plan.models_of(candidate).is_empty() {
         return None;
     }
@@ -26,11 +29,12 @@ fn of_one(judged: &Judgement<'_>, candidate: &Candidate) -> Option<String> {
         name != candidate.name && other.is_some_and(|other| other.under == candidate.under)
     };
     let phases = judged.plan.phases.iter().filter(|phase| phase.is_syncing()).filter_map(|phase| {
-        let is_meant = |one: &&PhaseEstimate| one.metric == "device_flushes" && one.phase == phase.name;
+        let is_meant =
+            |estimate: &&PhaseEstimate| estimate.metric == "device_flushes" && estimate.phase == phase.name;
         let flushes = judged.estimates.iter().filter(is_meant);
-        let own_flushes = flushes.clone().find(|one| one.candidate == candidate.name)?.estimate.point;
-        let others = flushes.filter(|one| beside(&one.candidate));
-        let mut others: Vec<f64> = others.map(|one| one.estimate.point).collect();
+        let own_flushes = flushes.clone().find(|own| own.candidate == candidate.name)?.estimate.point;
+        let others = flushes.filter(|other| beside(&other.candidate));
+        let mut others: Vec<f64> = others.map(|other| other.estimate.point).collect();
         others.sort_by(f64::total_cmp);
         let median = others.get(others.len() / 2).copied()?;
         (own_flushes <= OF_A_SYNC && median >= MANY)

@@ -1,10 +1,19 @@
-//! How much of the times is computation where a processor model prices it, in words and as a table.
+//! Topic: how much of the times is computation, where a processor model prices it.
 
+use super::topic::{ReportTopic, address_tables};
 use crate::Report;
 use crate::number::{percent, plain_number, times};
-use crate::text::{listing, of_level};
+use crate::page::{Media, PageBlock};
+use crate::text::{capitalize, listing, of_level};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::DETAIL.and(Media::MARKDOWN), build_tables(report)).collect(),
+    build_section,
+    write_notes: write_sentences,
+    ..ReportTopic::EMPTY
+};
 
 /// No more candidates are named in a sentence.
 const MOST_NAMES: usize = 4;
@@ -14,46 +23,44 @@ pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let levels = judged.verdict.by_protection_level().into_iter();
     let charged = levels.filter_map(|(title, verdict)| Some((title, verdict.charged.as_ref()?)));
     charged
-        .flat_map(|(title, found)| {
-            [Some(shares(found)), if_free(found)]
-                .into_iter()
-                .flatten()
-                .map(move |what| of_level(title, &what))
+        .flat_map(|(title, computation)| {
+            let sentences = [Some(describe_shares(computation)), describe_leader_if_free(computation)];
+            sentences.into_iter().flatten().map(move |sentence| of_level(title, &sentence))
         })
         .collect()
 }
 
-fn shares(found: &ChargedComputation) -> String {
-    let describe = |one: &ChargedCandidate| {
-        let ChargedCandidate { candidate, seconds, of, .. } = one;
+fn describe_shares(computation: &ChargedComputation) -> String {
+    let describe = |computing: &ChargedCandidate| {
+        let ChargedCandidate { candidate, seconds, of, .. } = computing;
         let several = if seconds > of { " (on several processors)" } else { "" };
         format!("{} of {candidate}'s {} s{several}", plain_number(*seconds), plain_number(*of))
     };
-    let each: Vec<String> = found.candidates.iter().map(describe).collect();
+    let each: Vec<String> = computation.candidates.iter().map(describe).collect();
     let each: Vec<&str> = each.iter().map(String::as_str).collect();
     format!("{} are CPU time; part of it passes while the device works", listing(&each, MOST_NAMES))
 }
 
 /// Whether the leader would stay the first if computation took no time, as far as that is known.
-fn if_free(found: &ChargedComputation) -> Option<String> {
-    let leader = &found.leader;
+fn describe_leader_if_free(computation: &ChargedComputation) -> Option<String> {
+    let leader = &computation.leader;
     // Of one candidate alone nothing can change.
     let others: Vec<&ChargedCandidate> =
-        found.candidates.iter().filter(|one| one.candidate != *leader).collect();
+        computation.candidates.iter().filter(|other| other.candidate != *leader).collect();
     others.first()?;
     let rivals: Vec<String> = others
         .iter()
-        .filter(|one| one.might_lead_if_free)
-        .map(|one| match &one.free_at_least {
+        .filter(|other| other.might_lead_if_free)
+        .map(|other| match &other.free_at_least {
             Some(ratio) => {
-                format!("{} (at least {} times the time of {leader})", one.candidate, times(ratio.point))
+                format!("{} (at least {} times the time of {leader})", other.candidate, times(ratio.point))
             }
-            None => one.candidate.clone(),
+            None => other.candidate.clone(),
         })
         .collect();
     let rivals: Vec<&str> = rivals.iter().map(String::as_str).collect();
     Some(match rivals.as_slice() {
-        [] if others.iter().any(|one| one.free_at_least.is_some()) => {
+        [] if others.iter().any(|other| other.free_at_least.is_some()) => {
             format!(
                 "if computation were free, {leader} would still not be behind any of them by more than matters"
             )
@@ -68,34 +75,46 @@ fn if_free(found: &ChargedComputation) -> Option<String> {
 }
 
 /// Every phase of the goal, one in a row, for each processor a table; none where computation had no price.
-pub(crate) fn build_tables(report: &Report<'_>) -> Vec<TextTable> {
-    let under = report.across.iter().flat_map(|across| &across.found.columns);
-    let under =
-        under.filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
+fn build_tables(report: &Report<'_>) -> Vec<TextTable> {
+    let environments = report.across.iter().flat_map(|across| &across.found.columns);
+    let environments = environments
+        .filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
     let levels = report.judged.verdict.by_protection_level().into_iter();
     let levels = levels.filter_map(|(title, verdict)| {
         let title = if title.is_empty() { String::new() } else { format!(", {title}") };
         Some((title, verdict.charged.as_ref()?))
     });
-    levels.chain(under).map(|(under, found)| build_table(&under, found)).collect()
+    levels.chain(environments).map(|(place, computation)| build_table(&place, computation)).collect()
 }
 
-fn build_table(under: &str, found: &ChargedComputation) -> TextTable {
-    let row = |one: &ChargedPhase| {
+fn build_table(place: &str, computation: &ChargedComputation) -> TextTable {
+    let row = |phase: &ChargedPhase| {
         vec![
-            one.candidate.clone(),
-            one.phase.clone(),
-            plain_number(one.of),
-            plain_number(one.seconds),
-            percent(one.seconds / one.of),
-            plain_number((one.of - one.seconds).max(0.0)),
+            phase.candidate.clone(),
+            phase.phase.clone(),
+            plain_number(phase.of),
+            plain_number(phase.seconds),
+            percent(phase.seconds / phase.of),
+            plain_number((phase.of - phase.seconds).max(0.0)),
         ]
     };
     let title = format!(
-        "Computation{under}: seconds of processors that were charged in each phase; a phase takes at least the rest if computation is free"
+        "Computation{place}: seconds of processors that were charged in each phase; a phase takes at least the rest if computation is free"
     );
     let header = ["candidate", "phase", "durable, s", "charged, s", "of one processor", "at least, s"];
-    TextTable::new(title, &header, found.phases.iter().map(row).collect())
+    TextTable::new(title, &header, computation.phases.iter().map(row).collect())
+}
+
+/// The section; nothing where computation had no price.
+fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    let tables = build_tables(report);
+    tables.first()?;
+    let sentences = write_sentences(&report.judged).into_iter();
+    let mut blocks: Vec<PageBlock<'a>> =
+        sentences.map(|sentence| PageBlock::Lead(format!("{}.", capitalize(&sentence)).into())).collect();
+    let tables = tables.into_iter().map(PageBlock::plain_table);
+    blocks.push(PageBlock::fold(None, "Computation of each phase", tables.collect()));
+    Some(PageBlock::section("computation", "Computation", blocks))
 }
 
 #[cfg(test)]
