@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use fsverdict_judgement::plan::{Dataset, Operation, Phase, PhaseWork, Plan};
+use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, Plan, Syncs};
 use fsverdict_lab::lab::ChosenLab;
 
 /// The time that parts of a trial take.
@@ -55,13 +55,14 @@ fn phase_seconds(plan: &Plan, phase: &Phase, rates: &TrialRates) -> f64 {
     let (bytes, files) = (bytes as f64, files as f64);
     let each = phase.sync_every.map(f64::from);
     let piece = phase.piece.map_or(4096.0, |piece| piece.0.max(1) as f64);
-    let syncs = match (&phase.work, each) {
-        (PhaseWork::Operation(Operation::AppendFsync | Operation::RandomWrite), Some(each)) => {
-            bytes / piece / each
-        }
-        (PhaseWork::Operation(Operation::RenameReplace), Some(each)) => files / each,
-        (PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace), _) => files,
-        _ => 0.0,
+    let syncs = match &phase.work {
+        PhaseWork::Operation(operation) => match (operation.syncs(), each) {
+            (Syncs::Calls(_), Some(each)) => bytes / piece / each,
+            (Syncs::Files(_), Some(each)) => files / each,
+            (Syncs::EachFile, _) => files,
+            (Syncs::Calls(_) | Syncs::Files(_), None) | (Syncs::AtEnd, _) => 0.0,
+        },
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => 0.0,
     };
     bytes / rates.bytes + files * rates.file + syncs * rates.sync
 }

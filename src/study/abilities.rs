@@ -62,7 +62,7 @@ pub fn find_missing_ability(plan: &Plan, candidate: &Candidate) -> Option<Reason
     let asked = |phase: &Phase| match phase.work {
         PhaseWork::Operation(operation) => {
             let linked = || makes_links(plan, phase).then_some(FilesystemAbility::HardLinks);
-            operation.asks_for().or_else(linked).filter(|ability| !able(*ability))
+            operation.ability().or_else(linked).filter(|ability| !able(*ability))
         }
         _ => None,
     };

@@ -45,7 +45,7 @@ fn phase(number: usize, operation: Operation, dataset: &str) -> String {
     if !operation.dataset_kinds().is_empty() {
         text += &format!("dataset = \"{dataset}\"\n");
     }
-    if operation.takes_changed() {
+    if operation.takes("changed") {
         text += "changed = 0.1\n";
     }
     text += match operation {
@@ -54,7 +54,7 @@ fn phase(number: usize, operation: Operation, dataset: &str) -> String {
         Operation::Sequences => "steps = 1\n",
         _ => "",
     };
-    if operation.takes_to() {
+    if operation.takes("to") {
         text += "to = 0.5\n";
     }
     text

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Needs, NuisancesChoice, Operation, PhaseWork, Plan};
+use super::{Candidate, Effect, Needs, NuisancesChoice, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
@@ -100,10 +100,7 @@ fn read_trials(node: &Node) -> Result<u32, Reason> {
 /// Whether a phase with this work records when each file was saved. Only then is it known which files must survive a
 /// power cut.
 pub fn tells_of_saves(work: &PhaseWork) -> bool {
-    matches!(
-        work,
-        PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace | Operation::Sequences)
-    )
+    matches!(work, PhaseWork::Operation(operation) if operation.effect() == Effect::SavesFiles)
 }
 
 /// Checks that the plan meets the conditions for testing faults.

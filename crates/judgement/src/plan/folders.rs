@@ -3,7 +3,7 @@
 use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
-use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, Phase, PhaseWork, Plan};
+use super::{Candidate, DIRECTORY, DeviceSource, Needs, Phase, PhaseWork, Plan};
 
 /// Refuses settings that need a device where there is none, and a comparison of folders with fresh filesystems.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
@@ -30,13 +30,11 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
         ));
     }
     let on_device = |work: &PhaseWork| match work {
-        PhaseWork::Operation(operation) => {
-            *operation == Operation::Fsck || operation.needs() == Needs::BareDevice
-        }
+        PhaseWork::Operation(operation) => operation.needs() != Needs::Mounted,
         PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
     };
     let fills =
-        |phase: &&Phase| matches!(&phase.work, PhaseWork::Operation(operation) if operation.takes_to());
+        |phase: &&Phase| matches!(&phase.work, PhaseWork::Operation(operation) if operation.takes("to"));
     if let Some(phase) = plan.phases.iter().find(fills) {
         return Err(Reason::new(
             format!(

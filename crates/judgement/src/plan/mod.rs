@@ -75,7 +75,7 @@ pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{group_by_key, once_each};
 pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};
 pub use number_pattern::NumberPattern;
-pub use operation::{FilesystemAbility, Flow, Needs, Operation, OperationKind};
+pub use operation::{Amount, Effect, FilesystemAbility, Flow, Needs, Operation, OperationKind, Syncs};
 pub use own_metric::{NumberSource, OwnMetric};
 pub use phase::{ArrayState, Pace, Phase, PhaseWork, Remake, Service, Verify};
 pub use preconditions::Precondition;

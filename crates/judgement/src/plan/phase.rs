@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits;
 use super::model::is_default;
-use super::{Operation, OwnMetric};
+use super::{Operation, OwnMetric, Syncs};
 use fsverdict_text::{Bytes, bounded_map};
 
 /// One timed step of the workload.
@@ -128,15 +128,21 @@ impl Phase {
     /// unknown.
     pub fn is_syncing(&self) -> bool {
         match self.work {
-            PhaseWork::Operation(Operation::DirectorySave) => true,
-            PhaseWork::Operation(operation) => operation.takes_sync() && self.syncs_every(operation) > 0,
+            PhaseWork::Operation(operation) => match operation.syncs() {
+                Syncs::EachFile => true,
+                Syncs::Calls(_) | Syncs::Files(_) => self.syncs_every(operation) > 0,
+                Syncs::AtEnd => false,
+            },
             PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
         }
     }
 
     /// The number of calls of a thread between syncs in this operation; 0: only at the end.
     pub fn syncs_every(&self, operation: Operation) -> u32 {
-        self.sync_every.unwrap_or_else(|| operation.usual_sync())
+        self.sync_every.unwrap_or(match operation.syncs() {
+            Syncs::Calls(usual) | Syncs::Files(usual) => usual,
+            Syncs::AtEnd | Syncs::EachFile => 0,
+        })
     }
 
     /// The shell commands of the phase besides its work.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fsverdict_text::{Node, Problems, TomlValue};
 
-use super::{Dataset, Operation, OperationKind, Phase, PhaseWork};
+use super::{Dataset, Effect, Operation, OperationKind, Phase, PhaseWork};
 
 /// The state before an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,33 +25,6 @@ pub enum Precondition {
     Snapshot,
     /// A snapshot that was sent and not yet received.
     SentSnapshot,
-}
-
-impl Operation {
-    /// The files that must be there before it; `None` if it makes them.
-    pub fn precondition(self) -> Option<Precondition> {
-        use Operation::{
-            AgeChurn, AgePull, AppendFsync, CopyReflink, DeviceRead, DeviceReplay, DeviceWrite,
-            DirectoryEmpty, DirectoryFill, DirectoryList, DirectoryReplace, DirectorySave, Fsck, RandomRead,
-            RandomWrite, RenameReplace, RotationClone, RotationCreate, RotationDrop, RotationNext, Sequences,
-            SnapshotCreate, SnapshotDelete, SnapshotReceive, SnapshotRollback, SnapshotSend, SpaceFill,
-            SpaceFree, StreamRead, StreamRewrite, StreamWrite, TraceReplay, TreeOverwrite, TreeRead,
-            TreeRemove, TreeWrite,
-        };
-        Some(match self {
-            TreeWrite | StreamWrite | AppendFsync | DirectoryFill | RotationCreate | SpaceFill
-            | SnapshotCreate | DeviceWrite | DeviceReplay | Sequences | Fsck => return None,
-            TreeRead | TreeOverwrite | TreeRemove | StreamRead | StreamRewrite | RandomRead | RandomWrite
-            | RenameReplace | DirectoryList | DirectoryEmpty | DirectorySave | DirectoryReplace | AgePull
-            | AgeChurn | TraceReplay => Precondition::Files,
-            CopyReflink => Precondition::Original,
-            RotationNext | RotationClone | RotationDrop => Precondition::Generations,
-            SpaceFree => Precondition::Copies,
-            DeviceRead => Precondition::DeviceBytes,
-            SnapshotDelete | SnapshotRollback | SnapshotSend => Precondition::Snapshot,
-            SnapshotReceive => Precondition::SentSnapshot,
-        })
-    }
 }
 
 impl Precondition {
@@ -180,38 +153,29 @@ impl LeftByPhases {
             self.folders.insert(folder);
             return;
         }
-        let mut keep_account = |kind| self.accounts.insert((kind, folder.clone()), dataset.to_owned());
-        match operation {
-            Operation::RotationCreate => drop(keep_account("generations")),
-            Operation::SpaceFill => drop(keep_account("copies")),
-            _ => {}
-        }
-        match operation {
-            Operation::TreeRemove => {
-                self.folders.retain(|made| !Path::new(made).starts_with(&folder));
-            }
-            Operation::DeviceWrite | Operation::DeviceReplay => self.on_device = true,
-            Operation::SnapshotCreate => self.snapshots.push(self.folders.clone()),
-            Operation::SnapshotDelete if !self.snapshots.is_empty() => drop(self.snapshots.remove(0)),
-            Operation::SnapshotRollback => {
+        match operation.effect() {
+            Effect::MakesFiles | Effect::Clones => drop(self.folders.insert(folder)),
+            Effect::StartsGenerations => self.keep_account("generations", folder, dataset),
+            Effect::MakesCopies => self.keep_account("copies", folder, dataset),
+            Effect::RemovesFolder => self.folders.retain(|made| !Path::new(made).starts_with(&folder)),
+            Effect::WritesDevice => self.on_device = true,
+            Effect::KeepsSnapshot => self.snapshots.push(self.folders.clone()),
+            Effect::DropsSnapshot => drop(self.snapshots.drain(..self.snapshots.len().min(1))),
+            Effect::RollsBack => {
                 if let Some(newest) = self.snapshots.pop() {
                     self.folders = newest;
                 }
                 self.snapshots.clear();
                 self.sent = false;
             }
-            Operation::SnapshotSend => self.sent = true,
-            Operation::SnapshotReceive => self.sent = false,
-            Operation::TreeWrite
-            | Operation::StreamWrite
-            | Operation::AppendFsync
-            | Operation::DirectoryFill
-            | Operation::RotationCreate
-            | Operation::SpaceFill
-            | Operation::CopyReflink => {
-                self.folders.insert(folder);
-            }
-            _ => {}
+            Effect::SendsSnapshot => self.sent = true,
+            Effect::ReceivesSnapshot => self.sent = false,
+            Effect::Nothing | Effect::ChangesFiles | Effect::SavesFiles | Effect::Ages => {}
         }
+    }
+
+    fn keep_account(&mut self, kind: &'static str, folder: String, dataset: &str) {
+        self.folders.insert(folder.clone());
+        self.accounts.insert((kind, folder), dataset.to_owned());
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn read_remake(
     earlier: &[Phase],
     into: Option<&str>,
 ) -> Option<Remake> {
-    if !operation_of(work).is_some_and(Operation::takes_remake) {
+    if !operation_of(work).is_some_and(|operation| operation.takes("remake")) {
         let but = format!("anything but `{}` and `{}`", Operation::TreeRead, Operation::DirectoryList);
         section.forbid_keys(
             &["remake"],

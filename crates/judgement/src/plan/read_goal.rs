@@ -9,7 +9,7 @@ use fsverdict_text::{Node, Placed, Problems, Section, TomlValue, suggest};
 use super::protection::{Grouping, parse_grouping};
 use super::read_phase::Phases;
 use super::require::{RequireContext, read_requirements, short_name};
-use super::{Aggregation, Goal, Operation, OwnMetric, Phase, PhaseWork, Requirements, Vocabulary};
+use super::{Aggregation, Goal, OwnMetric, Phase, PhaseWork, Requirements, Vocabulary};
 
 /// The keys of `[goal]`.
 pub(super) const KEYS: &[&str] = &["metric", "by", "frequency", "weights", "require", "groups"];
@@ -177,7 +177,8 @@ fn own_metrics_agree(phases: &[Phase], top: &Section<'_>) {
 fn even_weights(phases: &[Phase], metric: &str) -> BTreeMap<String, f64> {
     let print = |phase: &&Phase| phase.metrics.contains_key(metric);
     let is_own = phases.iter().any(|phase| print(&phase));
-    let is_aside = |phase: &&Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation == Operation::Fsck || operation.takes_to());
+    let is_aside =
+        |phase: &&Phase| matches!(phase.work, PhaseWork::Operation(operation) if operation.is_aside());
     let nothing_else = phases.iter().all(|phase| is_aside(&phase));
     let counts = |phase: &&Phase| if is_own { print(phase) } else { nothing_else || !is_aside(phase) };
     phases.iter().filter(counts).map(|phase| (phase.name.clone(), 1.0)).collect()

@@ -17,7 +17,7 @@ pub(super) fn read_repeat(section: &Section<'_>, work: Option<&Placed<PhaseWork>
 
 /// The share of the files that changes.
 pub(super) fn read_changed(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<f64> {
-    if !operation_of(work).is_some_and(Operation::takes_changed) {
+    if !operation_of(work).is_some_and(|operation| operation.takes("changed")) {
         let but = anything_but([Operation::RotationNext, Operation::RotationClone, Operation::AgePull]);
         section.forbid_keys(&["changed"], &but, "only there a part of the files changes");
     }
@@ -27,7 +27,7 @@ pub(super) fn read_changed(section: &Section<'_>, work: Option<&Placed<PhaseWork
 /// How full the filesystem is in the end, as a share.
 pub(super) fn read_to(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<f64> {
     match work {
-        Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes_to() => {
+        Some(Placed { value: PhaseWork::Operation(operation), at }) if operation.takes("to") => {
             if section.entry("to").is_none() {
                 let hint = "for example to = 0.95, as a share of the space that df(1) shows for ordinary users; 1 fills it completely";
                 section.report_missing(*at, &format!("`{operation}` needs to know how full"), hint);
@@ -94,13 +94,7 @@ pub(super) fn read_pace(node: &Node) -> Result<Pace, Reason> {
 /// Reads the state of the array of devices during the phase.
 pub(super) fn read_state(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) -> Option<ArrayState> {
     let state = section.get("state", |node| text(node)?.parse());
-    let mounted = |work: &Placed<PhaseWork>| match work.value {
-        PhaseWork::Operation(operation) => {
-            operation.needs() == Needs::Mounted && operation != Operation::Fsck
-        }
-        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => true,
-    };
-    if !work.is_none_or(mounted) {
+    if operation_of(work).is_some_and(|operation| operation.needs() != Needs::Mounted) {
         let hint = "only a mounted one can lose a device";
         section.forbid_keys(&["state"], "a phase without the mounted filesystem", hint);
     }

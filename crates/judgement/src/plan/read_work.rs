@@ -111,34 +111,21 @@ pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
 
 /// Refuses the keys of other operations than this one.
 pub(super) fn forbid_what_is_not_taken(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) {
-    for (key, takes) in [
-        ("piece", Operation::takes_piece as fn(_) -> _),
-        ("sync_every", Operation::takes_sync),
-        ("pause", Operation::takes_pause),
-        ("threads", Operation::takes_threads),
-        ("depth", Operation::takes_depth),
-        ("pace", Operation::takes_pace),
-        ("steps", Operation::takes_steps),
-        ("sequences", Operation::takes_steps),
-    ] {
-        forbid_unless(section, key, work, takes);
+    for key in ["piece", "sync_every", "pause", "threads", "depth", "pace", "steps", "sequences"] {
+        forbid_unless_taken(section, key, work);
     }
 }
 
 /// Refuses a key that only some operations take, and names those.
-fn forbid_unless(
-    section: &Section<'_>,
-    key: &'static str,
-    work: Option<&Placed<PhaseWork>>,
-    takes: fn(Operation) -> bool,
-) {
+fn forbid_unless_taken(section: &Section<'_>, key: &'static str, work: Option<&Placed<PhaseWork>>) {
     let (Some(work), Some(entry)) = (work, section.entry(key)) else { return };
     let hint = match &work.value {
-        PhaseWork::Operation(operation) if takes(*operation) => return,
+        PhaseWork::Operation(operation) if operation.takes(key) => return,
         PhaseWork::Operation(_) => format!("remove `{key}`"),
         PhaseWork::Command(_) => "write it into the command line, as that program takes it".to_owned(),
         PhaseWork::Adapter { name, .. } => format!("write it into `options`, as {name} takes it"),
     };
-    let names: Vec<&str> = Operation::all().filter(|one| takes(*one)).map(Operation::name).collect();
+    let names: Vec<&str> =
+        Operation::all().filter(|operation| operation.takes(key)).map(Operation::name).collect();
     section.problems.add(entry.key_at, format!("`{key}` goes only with {}", names.join(", ")), &hint);
 }

@@ -2,7 +2,7 @@
 
 use fsverdict_text::Reason;
 
-use super::{Candidate, Dataset, DeviceSource, Flow, Operation, Phase, PhaseWork, Plan, Vocabulary};
+use super::{Amount, Candidate, Dataset, DeviceSource, Flow, Phase, PhaseWork, Plan, Vocabulary};
 use fsverdict_text::Bytes;
 
 /// The minimum size of a file in bytes on the supported filesystems that do not pack small files: one block.
@@ -64,7 +64,7 @@ fn phase_bytes_written(plan: &Plan, phase: &Phase) -> Option<u64> {
         Dataset::File { .. } => (1, least_space(dataset)),
         Dataset::Trace { calls } => {
             let totals = calls.totals();
-            let replays = matches!(operation, Operation::TraceReplay | Operation::DeviceReplay);
+            let replays = operation.amount() == Amount::Calls;
             let names = calls.names().len() as u64;
             (names, if replays { totals.written } else { totals.bytes })
         }
@@ -72,13 +72,13 @@ fn phase_bytes_written(plan: &Plan, phase: &Phase) -> Option<u64> {
     };
     // Each written or linked file can need one more block, for its tail or for its directory.
     let rounding = names.saturating_mul(FILE_BLOCK);
-    match operation {
-        Operation::CopyReflink => Some(rounding),
-        Operation::RotationNext | Operation::RotationClone => {
+    match operation.amount() {
+        Amount::Names => Some(rounding),
+        Amount::Changed => {
             let changed = phase.changed.unwrap_or(0.0) * least as f64;
             Some(rounding.saturating_add(changed as u64))
         }
-        Operation::SpaceFill | Operation::AgeChurn => {
+        Amount::UntilFull => {
             let (DeviceSource::Image(Bytes(size)) | DeviceSource::Model { size: Bytes(size), .. }) =
                 plan.device.source
             else {
@@ -88,15 +88,17 @@ fn phase_bytes_written(plan: &Plan, phase: &Phase) -> Option<u64> {
             let times = phase.rounds.map_or(4.0 / 3.0, |rounds| 1.0 + f64::from(rounds));
             Some((phase.to.unwrap_or(1.0) * size as f64 * times) as u64)
         }
-        Operation::AgePull => {
+        Amount::Pulls => {
             // Each changed file is written with its own object, and with an index of all files.
             let share = phase.changed.unwrap_or(0.0);
             let of_a_pull =
                 share * (least as f64 * 1.3 + names as f64 * FILE_BLOCK as f64 * 2.0) + names as f64 * 128.0;
             Some((f64::from(phase.pulls.unwrap_or(1)) * of_a_pull) as u64)
         }
-        other if other.flow() == Flow::Writes => Some(least.saturating_add(rounding)),
-        _ => Some(0),
+        Amount::Dataset | Amount::Unknown | Amount::Calls => {
+            let writes = operation.flow() == Flow::Writes;
+            Some(if writes { least.saturating_add(rounding) } else { 0 })
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::journal::Trial;
-use crate::plan::{Dataset, Operation, Phase, PhaseWork, Plan};
+use crate::plan::{Amount, Dataset, Phase, PhaseWork, Plan};
 
 /// A phase that moved a smaller share of its data does not count.
 const LEAST_SHARE: f64 = 0.5;
@@ -30,21 +30,7 @@ pub(super) fn insufficient_share(phase: &str, trial: &Trial, planned: Option<f64
 }
 
 fn moves_all(phase: &Phase) -> bool {
-    let PhaseWork::Operation(operation) = phase.work else { return false };
-    matches!(
-        operation,
-        Operation::TreeWrite
-            | Operation::TreeRead
-            | Operation::TreeOverwrite
-            | Operation::StreamWrite
-            | Operation::StreamRead
-            | Operation::StreamRewrite
-            | Operation::AppendFsync
-            | Operation::RenameReplace
-            | Operation::DirectoryFill
-            | Operation::DirectorySave
-            | Operation::DirectoryReplace
-    )
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.amount() == Amount::Dataset)
 }
 
 /// The size of data that the plan itself states; of a folder of the user's it only states a limit.

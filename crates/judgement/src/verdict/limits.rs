@@ -6,7 +6,7 @@ use super::one_phase::mostly_one_phase;
 use super::order::order_limits;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan};
+use crate::plan::{Dataset, DeviceSource, Effect, Operation, Phase, PhaseWork, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use fsverdict_text::Bytes;
 
@@ -52,8 +52,8 @@ pub(super) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     };
     limits.push(match folders {
         true => Limit::Folders,
-        false if any(Operation::is_aging) => Limit::AgedAtOnce,
-        false if any(Operation::takes_to) => Limit::FilledAtOnce,
+        false if any(|operation| operation.effect() == Effect::Ages) => Limit::AgedAtOnce,
+        false if any(|operation| operation.takes("to")) => Limit::FilledAtOnce,
         false => Limit::FreshlyMade,
     });
     limits

@@ -97,7 +97,7 @@ impl Agent<'_> {
         if let Some(note) = describe_crowding(site.threads as usize, processors) {
             stack.sink.send_caution(&phase.name, note);
         }
-        let sync_every = if operation.takes_sync() { site.sync_every } else { 0 };
+        let sync_every = if operation.takes("sync_every") { site.sync_every } else { 0 };
         let threads = site.threads;
         let work = |stack: &mut Stack<'_>| match operation {
             Operation::SnapshotCreate => stack.create_snapshot(site.ledger),
