@@ -242,7 +242,7 @@ fn caution_records(
     }
     texts.extend(omissions);
     let record = |text| {
-        let event = Event::Caution(Caution { phase: String::new(), text });
+        let event = Event::Caution(Caution::new(text));
         Record { at, trial: None, event }
     };
     texts.into_iter().map(record).collect()

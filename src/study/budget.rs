@@ -103,7 +103,7 @@ mod tests {
             if *seconds < 0 {
                 clock += 86_400;
                 let text = "carried on with another lab.kernel".to_owned();
-                tell(clock, None, Event::Caution(Caution { phase: String::new(), text }));
+                tell(clock, None, Event::Caution(Caution::new(text)));
                 tell(clock, None, Event::RunResumed { more: None });
             }
             let order = ["ext4", "xfs"];

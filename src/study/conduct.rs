@@ -145,7 +145,7 @@ impl Study<'_> {
         // The caution must be recorded before the block ends, because a session that resumes after the end does not
         // check again.
         if let Some(text) = find_changed_data(run, block, attempt).filter(|_| invalid.is_none()) {
-            self.record_event(None, Event::Caution(Caution { phase: String::new(), text }))?;
+            self.record_event(None, Event::Caution(Caution::new(text)))?;
         }
         self.record_event(None, Event::BlockFinished { block, attempt, invalid })
     }

@@ -117,7 +117,7 @@ impl Session {
             return Err(SessionError::Changed(forbidden));
         }
         for text in cautions {
-            journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
+            journal.append(None, Event::Caution(Caution::new(text)))?;
         }
         let resumed = Some(Event::RunResumed { more });
         Ok(Resumed::Session(Box::new(Session { plan, choice, attachments, folder, journal, resumed, began })))
@@ -204,7 +204,7 @@ pub(super) fn begin_journal(
     attachments: &Attachments,
 ) -> Result<OpenJournal, JournalError> {
     let mut journal = OpenJournal::begin(plan, place, start)?;
-    let lacking = list_missing_content(plan).into_iter().map(|text| Caution { phase: String::new(), text });
+    let lacking = list_missing_content(plan).into_iter().map(|text| Caution::new(text));
     for caution in attachments.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;
     }

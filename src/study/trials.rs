@@ -280,7 +280,7 @@ impl Study<'_> {
     }
 
     fn record_caution(&mut self, id: &TrialId, text: String) -> Result<(), SessionError> {
-        self.record_event(Some(id), Event::Caution(Caution { phase: String::new(), text }))
+        self.record_event(Some(id), Event::Caution(Caution::new(text)))
     }
 }
 

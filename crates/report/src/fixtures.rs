@@ -123,7 +123,7 @@ impl Story {
     }
 
     pub(super) fn caution(&mut self, id: &TrialId, phase: &str, text: &str) -> &mut Self {
-        self.tell(Some(id), Event::Caution(Caution { phase: phase.to_owned(), text: text.to_owned() }))
+        self.tell(Some(id), Event::Caution(Caution::in_phase(phase, text)))
     }
 
     pub(super) fn finish(&mut self) -> &mut Self {

@@ -82,7 +82,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let mut cautions = run.summarize_cautions();
     cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
     notes.extend(cautions.into_iter().map(|known| PageNote {
-        text: known.text,
+        text: known.write_sentence(),
         phases: known.phases,
         trials: known.trials,
         of,

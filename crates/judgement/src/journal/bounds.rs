@@ -198,9 +198,7 @@ mod tests {
             ("phases", 2500, |number| {
                 Event::Observation(measured(&format!("p{number}"), &[("durable", Unit::Seconds, 1.0)]))
             }),
-            ("phases", 2500, |number| {
-                Event::Caution(Caution { phase: format!("p{number}"), text: String::new() })
-            }),
+            ("phases", 2500, |number| Event::Caution(Caution::in_phase(&format!("p{number}"), ""))),
             ("metrics", METRICS, |number| {
                 let mut observation = measured("p", &[("durable", Unit::Seconds, 1.0)]);
                 observation.measurements[0].metric = format!("m{number}").into();

@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 
 use super::run::Run;
-use super::{Caution, TrialStanding};
-
-/// The prefix of the caution about times without computation, when computation takes no simulated time.
-const FREE_CPU: &str = "CPU is taken as free: ";
+use super::{Caution, CautionKind, TrialStanding};
 
 /// A caution with the number of trials that raised it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CautionSummary {
     pub text: String,
+    pub kind: CautionKind,
     /// The phases it concerns; empty for the whole trial, or the run.
     pub phases: Vec<String>,
     /// How many trials raised it; 0 when it is about the run.
@@ -21,13 +19,18 @@ pub struct CautionSummary {
 }
 
 impl CautionSummary {
+    /// The caution in full, without a full stop.
+    pub fn write_sentence(&self) -> String {
+        self.kind.write_sentence(&self.text)
+    }
+
     /// The part of the work that the measured times leave out for some of these candidates but not for others. Such an
     /// omission biases a comparison, so reports say more about it than about other limits.
     pub fn uneven_free_work(&self, candidates: &[&str]) -> Option<&str> {
         let concerned =
-            candidates.iter().filter(|name| self.candidates.iter().any(|one| one == *name)).count();
-        let left_out = self.text.strip_prefix(FREE_CPU)?;
-        (0 < concerned && concerned < candidates.len()).then_some(left_out)
+            candidates.iter().filter(|name| self.candidates.iter().any(|own| own == *name)).count();
+        let is_uneven = 0 < concerned && concerned < candidates.len();
+        (is_uneven && self.kind == CautionKind::FreeWork).then_some(&self.text)
     }
 }
 
@@ -64,11 +67,12 @@ impl Run {
 /// Adds a caution to `summaries`, where `places` gives the index of each text; returns the caution's index.
 fn add_caution<'a>(
     summaries: &mut Vec<CautionSummary>,
-    places: &mut HashMap<&'a str, usize>,
+    places: &mut HashMap<(CautionKind, &'a str), usize>,
     caution: &'a Caution,
 ) -> usize {
-    let at = *places.entry(caution.text.as_str()).or_insert_with(|| {
-        summaries.push(CautionSummary { text: caution.text.clone(), ..CautionSummary::default() });
+    let at = *places.entry((caution.kind, caution.text.as_str())).or_insert_with(|| {
+        let Caution { text, kind, .. } = caution.clone();
+        summaries.push(CautionSummary { text, kind, ..CautionSummary::default() });
         summaries.len() - 1
     });
     let phases = &mut summaries[at].phases;

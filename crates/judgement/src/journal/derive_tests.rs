@@ -2,8 +2,8 @@
 
 use super::made::{self, ToldEvent};
 use super::{
-    CandidateStatus, Caution, CautionSummary, Event, JournalError, Observation, Run, Spent, Status,
-    Surroundings, TrialId, TrialStanding, Unit,
+    CandidateStatus, Caution, CautionKind, CautionSummary, Event, JournalError, Observation, Run, Spent,
+    Status, Surroundings, TrialId, TrialStanding, Unit,
 };
 use crate::plan::Plan;
 
@@ -260,8 +260,7 @@ fn a_trial_that_was_ended_from_outside_judges_nobody_and_is_tried_again_on_resum
 
 #[test]
 fn cautions_are_held_once_with_their_trials() {
-    let within =
-        |phase: &str, text: &str| Event::Caution(Caution { phase: phase.to_owned(), text: text.to_owned() });
+    let within = |phase: &str, text: &str| Event::Caution(Caution::in_phase(phase, text));
     let caution = |text: &str| within("", text);
     let mut parts = vec![vec![start(), (None, caution("image on tmpfs")), open(1, 1)]];
     for name in ["b", "a"] {
@@ -283,20 +282,22 @@ fn cautions_are_held_once_with_their_trials() {
 
 #[test]
 fn computing_that_some_are_spared_tilts_a_comparison_with_others() {
-    let known = |text: &str, candidates: &[&str]| CautionSummary {
+    let summary = |kind: CautionKind, text: &str, candidates: &[&str]| CautionSummary {
         text: text.to_owned(),
+        kind,
         candidates: candidates.iter().map(|name| (*name).to_owned()).collect(),
         ..CautionSummary::default()
     };
-    let cipher = "CPU is taken as free: what the cipher costs is not in these times";
-    let left_out = Some("what the cipher costs is not in these times");
+    let cipher = "what the cipher costs is not in these times";
+    let known = |candidates: &[&str]| summary(CautionKind::FreeWork, cipher, candidates);
+    let left_out = Some(cipher);
+    assert!(known(&["b"]).write_sentence().starts_with("CPU is taken as free: what the cipher"));
     let cases = [
-        (known(cipher, &["b"]), &["a", "b"][..], left_out),
-        (known(cipher, &["a", "b"]), &["a", "b", "c"], left_out),
-        (known(cipher, &["a", "b"]), &["a", "b"], None),
-        (known(cipher, &["c"]), &["a", "b"], None),
-        (known("CPU is taken as free, and beside a device as fast", &["b"]), &["a", "b"], None),
-        (known("the data fit in memory", &["b"]), &["a", "b"], None),
+        (known(&["b"]), &["a", "b"][..], left_out),
+        (known(&["a", "b"]), &["a", "b", "c"], left_out),
+        (known(&["a", "b"]), &["a", "b"], None),
+        (known(&["c"]), &["a", "b"], None),
+        (summary(CautionKind::Other, "the data fit in memory", &["b"]), &["a", "b"], None),
     ];
     for (caution, compared, wanted) in cases {
         assert_eq!(caution.uneven_free_work(compared), wanted, "{caution:?} among {compared:?}");

@@ -290,5 +290,50 @@ pub struct Caution {
     /// The phase it concerns; empty for the whole trial.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub phase: String,
+    #[serde(default, skip_serializing_if = "CautionKind::is_other")]
+    pub kind: CautionKind,
+    /// A sentence without a full stop; of free work, what its times leave out.
     pub text: String,
+}
+
+/// What a caution is about, where a report goes by it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CautionKind {
+    #[default]
+    Other,
+    /// Computation took no simulated time, so that the times leave out a part of the work.
+    FreeWork,
+}
+
+impl CautionKind {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+    fn is_other(&self) -> bool {
+        *self == CautionKind::Other
+    }
+
+    /// A caution's text in full.
+    pub fn write_sentence(self, text: &str) -> String {
+        match self {
+            CautionKind::Other => text.to_owned(),
+            CautionKind::FreeWork => format!("CPU is taken as free: {text}"),
+        }
+    }
+}
+
+impl Caution {
+    /// A caution about a whole trial, or a run.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self::in_phase("", text)
+    }
+
+    /// A caution about a phase.
+    pub fn in_phase(phase: &str, text: impl Into<String>) -> Self {
+        Caution { phase: phase.to_owned(), kind: CautionKind::Other, text: text.into() }
+    }
+
+    /// A caution about a trial whose times leave this part of the work out, since computation took none.
+    pub fn of_free_work(left_out: &str) -> Self {
+        Caution { kind: CautionKind::FreeWork, ..Self::new(left_out) }
+    }
 }

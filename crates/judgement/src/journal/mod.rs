@@ -47,8 +47,8 @@ pub use error::JournalError;
 
 pub use caution_summary::CautionSummary;
 pub use event::{
-    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts, HIDDEN_DIGEST,
-    MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
+    BlockSite, CLAIM, Caution, CautionKind, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts,
+    HIDDEN_DIGEST, MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
 };
 pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};

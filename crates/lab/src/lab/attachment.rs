@@ -297,6 +297,6 @@ impl Attachment {
             }
             Attachment::Device { cautions, .. } => cautions.clone(),
         };
-        texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()
+        texts.into_iter().map(|text| Caution::new(text)).collect()
     }
 }

@@ -65,13 +65,13 @@ pub(super) fn add_backend_reports(
             Ok(observations) => observations.into_iter().for_each(&mut *watch),
             Err(error) => {
                 let text = format!("nothing is said of seeks: {error}");
-                watch(Event::Caution(Caution { phase: String::new(), text }));
+                watch(Event::Caution(Caution::new(text)));
             }
         }
     }
     let late = reports.iter().find_map(|report| report.late.clone());
     if let (Some(late), false) = (&late, timed) {
-        watch(Event::Caution(Caution { phase: String::new(), text: late.what.clone() }));
+        watch(Event::Caution(Caution::new(late.what.clone())));
     }
     let in_real_time = reports.iter().any(|report| report.lateness_ns.is_some());
     let trouble = reports.into_iter().find_map(|report| report.trouble);

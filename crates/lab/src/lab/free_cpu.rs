@@ -2,7 +2,7 @@
 
 use crate::trial::TrialSpec;
 use fsverdict_disk::device::Limits;
-use fsverdict_judgement::journal::{Event, is_of_cpu};
+use fsverdict_judgement::journal::{Caution, Event, is_of_cpu};
 use fsverdict_judgement::plan::{Dataset, once_each};
 use fsverdict_stack::filesystem::{compresses, searches_directories};
 
@@ -12,8 +12,11 @@ const DEEP: u32 = 32;
 /// index 4.8 s natively, and 0.5 s with it (docs/results/then-and-now.md), so that 1000 take some 50 ms.
 const CROWD: u64 = 1000;
 
+/// The caution beside a device whose answers take no longer than computing.
+const LOWER_BOUND: &str = "CPU is taken as free, and beside a device as fast as this one it is much of what work takes: these times are a lower bound";
+
 /// Cautions about the times of a trial on a device with these limits, each one sentence.
-pub(super) fn free_cpu_cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
+pub(super) fn free_cpu_cautions(spec: &TrialSpec, limits: &Limits) -> Vec<Caution> {
     let candidate = &spec.candidate;
     let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
     let of_layers =
@@ -21,19 +24,16 @@ pub(super) fn free_cpu_cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String
     let known = [
         (
             compresses(candidate),
-            "CPU is taken as free: what compressing costs is not in these times, so that compression looks cheaper than it is",
+            "what compressing costs is not in these times, so that compression looks cheaper than it is",
         ),
         (
             searches_directories(candidate) && spec.datasets.values().any(crowded),
-            "CPU is taken as free: what searching a directory without an index costs, which grows with the square of its files, is not in these times, so that it looks far cheaper than it is",
-        ),
-        (
-            limits.queue_depth > DEEP,
-            "CPU is taken as free, and beside a device as fast as this one it is much of what work takes: these times are a lower bound",
+            "what searching a directory without an index costs, which grows with the square of its files, is not in these times, so that it looks far cheaper than it is",
         ),
     ];
     let known = known.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text);
-    of_layers.into_iter().chain(known).map(str::to_owned).collect()
+    let deep = (limits.queue_depth > DEEP).then(|| Caution::new(LOWER_BOUND));
+    of_layers.into_iter().chain(known).map(Caution::of_free_work).chain(deep).collect()
 }
 
 /// Removes CPU times from a guest's measurements: its tick counter stands still while it computes.
@@ -51,7 +51,7 @@ mod tests {
     use super::free_cpu_cautions;
     use crate::trial::TrialSpec;
     use fsverdict_disk::device::Model;
-    use fsverdict_judgement::journal::TrialId;
+    use fsverdict_judgement::journal::{CautionKind, TrialId};
     use fsverdict_judgement::plan::{Candidate, Dataset, Layers};
     use fsverdict_text::Bytes;
 
@@ -104,10 +104,11 @@ mod tests {
             };
             let shown = free_cpu_cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));
             assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
-            // By which the report knows them (`CautionSummary::uneven_free_work`).
-            let known = |text: &String| text.starts_with("CPU is taken as free");
-            assert!(shown.iter().all(known), "{shown:?}");
-            assert!(shown.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{shown:?}");
+            // By its kind the report knows a caution about work that is left out.
+            for (caution, word) in shown.iter().zip(wanted) {
+                let is_of_work = caution.kind == CautionKind::FreeWork;
+                assert!(caution.text.contains(word) && is_of_work != (*word == "a lower bound"), "{shown:?}");
+            }
         }
     }
 }

@@ -152,8 +152,9 @@ impl Guests {
         let is_free = self.processor_model(&spec.candidate).is_none();
         let free = limits.iter().filter(|_| is_free);
         let cautions = free.flat_map(|limits| free_cpu::free_cpu_cautions(spec, limits));
-        for text in once_each(cautions.chain(uneven_depths(limits))) {
-            watch(Event::Caution(Caution { phase: String::new(), text }));
+        let uneven = uneven_depths(limits).map(Caution::new);
+        for caution in once_each(cautions.chain(uneven)) {
+            watch(Event::Caution(caution));
         }
     }
 

@@ -289,7 +289,7 @@ impl Lab for Native {
                     "{} could not be removed: {error}; `fsverdict clean` tries again",
                     path.display()
                 );
-                watch(Event::Caution(Caution { phase: String::new(), text }));
+                watch(Event::Caution(Caution::new(text)));
             }
             return Ok(end);
         }

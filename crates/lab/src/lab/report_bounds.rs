@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn what_a_trial_reports_is_bounded_one_by_one_and_in_all() {
-        let long = Event::Caution(Caution { phase: String::new(), text: "x".repeat(5 << 20) });
+        let long = Event::Caution(Caution::new("x".repeat(5 << 20)));
         assert!(ReportBounds::default().why_left_out(&long, 5 << 20).unwrap().contains("bytes"));
-        let caution = Event::Caution(Caution { phase: String::new(), text: "x".repeat(1 << 20) });
+        let caution = Event::Caution(Caution::new("x".repeat(1 << 20)));
         let mut bounds = ReportBounds::default();
         let taken = (0..1000).take_while(|_| bounds.why_left_out(&caution, 1 << 20).is_none()).count();
         assert_eq!(taken as u64, MOST_BYTES >> 20);

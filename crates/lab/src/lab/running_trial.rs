@@ -176,7 +176,7 @@ impl<'a> RunningTrial<'a> {
             Ok(event) => {
                 if let Some(reason) = self.bounds.why_left_out(&event, line.len()) {
                     if let Some(text) = self.bounds.first_caution(&reason) {
-                        watch(Event::Caution(Caution { phase: String::new(), text }));
+                        watch(Event::Caution(Caution::new(text)));
                     }
                     return;
                 }

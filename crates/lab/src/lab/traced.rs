@@ -77,7 +77,7 @@ impl Spans {
         }
         let untold = !figures.is_empty() && figures.iter().all(|figures| !figures.background.told);
         if untold && !self.jobs.is_empty() {
-            events.push(Event::Caution(Caution { phase: String::new(), text: UNKNOWN_SUBMITTER.to_owned() }));
+            events.push(Event::Caution(Caution::new(UNKNOWN_SUBMITTER)));
         }
         Ok(events)
     }

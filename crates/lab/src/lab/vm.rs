@@ -290,7 +290,7 @@ impl Lab for Vm {
     ) -> Result<TrialEnd, LabError> {
         let habits = GuestTraits { timed: self.accelerator == Accelerator::Kvm, ..TRAITS };
         if !habits.timed {
-            watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
+            watch(Event::Caution(Caution::new(EMULATED)));
         }
         self.guests.run_guest_trial(
             &TrialRequest { spec, attachments, job },

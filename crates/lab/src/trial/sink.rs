@@ -56,7 +56,7 @@ impl Sink {
 
     /// Something a reader must know; `phase` is empty for the whole trial.
     pub fn send_caution(&mut self, phase: &str, text: impl Into<String>) {
-        self.send_event(&Event::Caution(Caution { phase: phase.to_owned(), text: text.into() }));
+        self.send_event(&Event::Caution(Caution::in_phase(phase, text)));
     }
 
     pub fn send_facts(&mut self, facts: Facts) {

@@ -25,7 +25,7 @@ pub(super) static FUSE: Layer = Layer {
     kind: LayerKind::Served,
     options: |options| parse_manner(options).map(|_| 1),
     free_cpu: Some(
-        "CPU is taken as free: what a filesystem in user space computes for each request, and the way there and back, are not in these \
+        "what a filesystem in user space computes for each request, and the way there and back, are not in these \
          times, so that it looks cheaper than it is",
     ),
     open: LayerLine {

@@ -32,7 +32,7 @@ pub(super) static INTEGRITY: Layer = Layer {
     options: |options| IntegrityOptions::parse(options).map(|_| 1),
     example_options: "none",
     free_cpu: Some(
-        "CPU is taken as free: what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
+        "what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
     ),
     make: Some(LayerLine {
         step: "make checksums",

@@ -35,7 +35,7 @@ pub(super) const LUKS: Layer = Layer {
     nodes: &["/dev/mapper/control"],
     options: |options| CryptOptions::parse("luks1", options).map(|_| 1),
     free_cpu: Some(
-        "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
+        "what the cipher costs is not in these times, so that encryption looks cheaper than it is",
     ),
     // 512 bits of key are two of 256 in XTS, and both programs mean the same.
     cipher: Some(Cipher { cryptsetup: "aes-xts-plain64", key_bits: "512", openssl: "aes-256-xts" }),

@@ -45,7 +45,7 @@ pub(super) static LVM: Layer = Layer {
     options: |options| Ok(VolumeOptions::parse(options)?.minimum_devices()),
     example_options: "striped",
     free_cpu: Some(
-        "CPU is taken as free: what a volume computes for each request is not in these times, so that it looks cheaper than it is",
+        "what a volume computes for each request is not in these times, so that it looks cheaper than it is",
     ),
     make: Some(LayerLine {
         step: "make the group",

@@ -33,7 +33,7 @@ pub(super) static MD: Layer = Layer {
     options: |options| Ok(ArrayOptions::parse(options)?.level.minimum_devices()),
     example_options: "raid1",
     free_cpu: Some(
-        "CPU is taken as free: what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
+        "what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
     ),
     open: LayerLine { step: "make the array", argv: create_command },
     close: Some(LayerLine {

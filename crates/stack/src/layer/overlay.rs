@@ -21,7 +21,7 @@ pub(super) static OVERLAY: Layer = Layer {
     kind: LayerKind::Above,
     options: |options| parse_switches(options).map(|_| 1),
     free_cpu: Some(
-        "CPU is taken as free: what an overlay computes for each name and file is not in these times, so that it looks cheaper than it is",
+        "what an overlay computes for each name and file is not in these times, so that it looks cheaper than it is",
     ),
     open: LayerLine {
         step: "mount the overlay",

@@ -40,7 +40,7 @@ pub(super) static VERITY: Layer = Layer {
     header: 8 << 20,
     options: |options| parse_check_once(options).map(|_| 1),
     free_cpu: Some(
-        "CPU is taken as free: what hashes of blocks cost is not in these times, so that verity looks cheaper than it is",
+        "what hashes of blocks cost is not in these times, so that verity looks cheaper than it is",
     ),
     open: LayerLine {
         step: "leave room for hashes",

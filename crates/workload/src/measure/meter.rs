@@ -50,12 +50,9 @@ impl Meter {
         let mut cautions = Vec::new();
         for bottom in below_all(root, devices)? {
             if !is_counted(root, &bottom)? {
-                cautions.push(Caution {
-                    phase: String::new(),
-                    text: format!(
+                cautions.push(Caution::new(format!(
                         "the kernel keeps no counters for {bottom} (queue/iostats is 0): its bytes, requests and busy time read as 0"
-                    ),
-                });
+                    )));
             }
         }
         Ok(Meter { root: root.clone(), probe, idle_load, computation: None, cautions })

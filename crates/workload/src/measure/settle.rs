@@ -70,7 +70,7 @@ impl Settled {
         } else {
             return None;
         };
-        Some(Caution { phase: phase.to_owned(), text })
+        Some(Caution::in_phase(phase, text))
     }
 }
 
