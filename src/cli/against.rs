@@ -10,7 +10,7 @@ use fsverdict_disk::calibrate::{
 };
 use fsverdict_disk::device::Model;
 use fsverdict_linux::host::output_file::{Existing, write_output};
-use fsverdict_report::{AgainstReport, Shares, TracePart, write_against};
+use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
 use fsverdict_text::{Bytes, Hinted, Reason, read_regular};
 
 use super::report::{ReportFormat, write_to, written};
@@ -56,7 +56,10 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
             part("the first fifth, fitted", &measured, &better, first),
             part("the rest, fitted", &measured, &better, rest),
         ];
-        (numbers, at_bound) = (fitted.numbers, fitted.at_bound);
+        let numbers_fitted = fitted.numbers.into_iter();
+        numbers =
+            numbers_fitted.map(|[number, before, fitted]| FittedNumber { number, before, fitted }).collect();
+        at_bound = fitted.at_bound;
         if let Some(file) = file {
             save(file, &fitted.toml)?;
         }
@@ -84,7 +87,8 @@ fn save(file: &Path, toml: &str) -> Result<(), CliError> {
 fn part(of: &str, measured: &[Measured], took: &[f64], range: Range<usize>) -> Option<TracePart> {
     let TraceScore { pairs, all, operations, within, kinds } =
         TraceScore::from_latencies(measured, took, range)?;
-    let kinds = kinds.into_iter().map(|(name, found)| (name, shares(&found))).collect();
+    let kinds =
+        kinds.into_iter().map(|(kind, demerit)| KindShares { kind, shares: shares(&demerit) }).collect();
     Some(TracePart { of: of.to_owned(), pairs, all: shares(&all), operations, within, kinds })
 }
 

@@ -2,37 +2,40 @@
 
 use std::io;
 
+use super::forms::CsvRows;
 use super::text::one_line;
 use super::{Report, ReportError};
 use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
 use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, csv_columns};
+use fsverdict_judgement::statistics::Estimate;
 
 /// The columns before those of the tried options; all are documented in docs/reference/output-formats.md.
 const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
 /// The columns after those.
 const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];
 
-pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
+/// The rows of all trials, below the header.
+pub(super) fn write_rows(report: &Report<'_>, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
     let (plan, run) = (report.judged.plan, report.judged.run);
-    rows(plan, run, &run.trials.iter().collect::<Vec<_>>(), out)
+    write_trials(plan, run, &run.trials.iter().collect::<Vec<_>>(), rows)
 }
 
 /// The rows of these trials, below the header.
-pub(super) fn rows(
+pub(super) fn write_trials(
     plan: &Plan,
     run: &Run,
     trials: &[&Trial],
-    out: &mut dyn io::Write,
-) -> Result<(), ReportError> {
-    let mut rows = ::csv::Writer::from_writer(out);
+    rows: &mut CsvRows<'_>,
+) -> Result<(), ::csv::Error> {
     let columns = csv_columns();
     let header = WHO.into_iter().chain(columns.iter().map(|axis| axis.key)).chain(WHAT);
-    rows.write_record(header).map_err(unwrapped)?;
+    rows.write_record(header)?;
     let run = cell(&run.header.id);
     for trial in trials {
-        let tried_one = plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
+        let tried_candidate = plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let candidate = cell(&trial.id.candidate);
-        let value_of = |axis: &&Axis| tried_one.map_or_else(String::new, |one| tried(axis, plan, one));
+        let value_of =
+            |axis: &&Axis| tried_candidate.map_or_else(String::new, |candidate| tried(axis, plan, candidate));
         let configuration: Vec<String> = columns.iter().map(value_of).collect();
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
@@ -52,11 +55,11 @@ pub(super) fn rows(
                     status(trial),
                 ];
                 let cells = who.into_iter().chain(configuration.iter().map(String::as_str)).chain(what);
-                rows.write_record(cells).map_err(unwrapped)?;
+                rows.write_record(cells)?;
             }
         }
     }
-    Ok(rows.flush()?)
+    Ok(())
 }
 
 /// Foreign text as a cell, without terminal control characters, and without anything that a spreadsheet takes for a
@@ -89,6 +92,11 @@ fn status(trial: &Trial) -> &'static str {
 
 pub(super) fn or_empty(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| number.to_string())
+}
+
+/// An estimate as three cells: the number, and the ends of its interval where it has one.
+pub(super) fn estimate_cells(estimate: &Estimate) -> [String; 3] {
+    [estimate.point.to_string(), or_empty(estimate.low), or_empty(estimate.high)]
 }
 
 /// A closed pipe must stay recognisable as one.

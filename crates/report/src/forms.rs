@@ -1,12 +1,17 @@
-//! The formats of a report: formats for people are made from its page, formats for programs are written directly.
+//! The formats of a report: formats for people are made from its page, formats for programs from its data.
 
 use std::io;
 
+use erased_serde::Serialize;
 use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable};
 
 use super::page::ReportPage;
-use super::{Format, ReportError, html, markdown, terminal};
+use super::{Format, ReportError, csv, html, markdown, terminal};
 
+/// Rows of CSV, below a header.
+pub(super) type CsvRows<'a> = ::csv::Writer<&'a mut dyn io::Write>;
+
+/// What the writers of the formats ask of a report.
 pub(super) trait Forms {
     /// The page for people.
     fn build_page(&self) -> ReportPage<'_>;
@@ -16,9 +21,11 @@ pub(super) trait Forms {
         Ok(html::written(&self.build_page()))
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
+    /// The document that JSON has.
+    fn build_document(&self) -> Box<dyn Serialize + '_>;
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError>;
+    /// Writes the header and the rows that CSV has.
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error>;
 }
 
 /// Writes the report. All text leaves the program here, so control characters that steer a terminal or hide something
@@ -31,8 +38,17 @@ pub(super) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write
         }
         Format::Markdown => markdown::written(&report.build_page()),
         Format::Html => report.render_html()?,
-        Format::Json => return report.write_json(&mut DisplayWriter::new(out, DisplayForm::Json)),
-        Format::Csv => return report.write_csv(&mut DisplayWriter::new(out, DisplayForm::Plain)),
+        Format::Json => {
+            let mut out = DisplayWriter::new(out, DisplayForm::Json);
+            serde_json::to_writer_pretty(&mut out, &report.build_document())?;
+            return Ok(io::Write::write_all(&mut out, b"\n")?);
+        }
+        Format::Csv => {
+            let mut out = DisplayWriter::new(out, DisplayForm::Plain);
+            let mut rows = CsvRows::from_writer(&mut out);
+            report.write_csv(&mut rows).map_err(csv::unwrapped)?;
+            return Ok(rows.flush()?);
+        }
     };
     Ok(out.write_all(make_displayable(&text).as_bytes())?)
 }

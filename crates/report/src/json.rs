@@ -1,13 +1,11 @@
 //! `--format json`: the stable, versioned form for programs. docs/reference/output-formats.md describes every field.
 
-use std::io;
-
 use serde::{Serialize, Serializer};
 
 use super::across::SideBySide;
 use super::sentence::explain_missing_result;
 use super::topics::{SECTIONS, TopicData};
-use super::{Guarantees, Report, ReportError, ToUse};
+use super::{Guarantees, Report, ToUse};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts};
 use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
 use fsverdict_judgement::verdict::{
@@ -129,18 +127,7 @@ struct EnvironmentJson<'a> {
     words: &'a str,
 }
 
-pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
-        match error.is_io() {
-            // A closed pipe, or a full disk, must stay recognisable as one.
-            true => ReportError::Io(error.into()),
-            false => ReportError::Json(error),
-        }
-    })?;
-    Ok(out.write_all(b"\n")?)
-}
-
-pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
+pub(super) fn build_document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
     let (run, verdict) = (report.judged.run, &report.judged.verdict);
     let mut environment = run.header.environment.clone();
     if let Some(harness) = report.judged.harness {

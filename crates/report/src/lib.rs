@@ -58,11 +58,12 @@ mod words;
 
 use std::io;
 
-use forms::Forms;
+use erased_serde::Serialize;
+use forms::{CsvRows, Forms};
 use page::ReportPage;
 use run::page_of_run;
 
-pub use against::{AgainstReport, Shares, TracePart, write_against};
+pub use against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
 pub use compare::{ComparisonReport, write_comparison};
 pub use device_number::describe_number;
 pub use devices::{DeviceReport, write_devices};
@@ -116,11 +117,11 @@ impl Forms for Report<'_> {
         html::render(self, &self.build_page())
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        json::render(self, out)
+    fn build_document(&self) -> Box<dyn Serialize + '_> {
+        Box::new(json::build_document(self))
     }
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        csv::render(self, out)
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        csv::write_rows(self, rows)
     }
 }

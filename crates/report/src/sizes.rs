@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::forms::{self, Forms};
+use super::csv::{cell, estimate_cells};
+use super::forms::{self, CsvRows, Forms};
 use super::groups::list_recommended;
 use super::number::{percent, times_with_ends};
 use super::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
@@ -62,33 +63,23 @@ impl Forms for SizeReport {
         page
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        let text = serde_json::to_string_pretty(&SizesDocument {
+    fn build_document(&self) -> Box<dyn erased_serde::Serialize + '_> {
+        Box::new(SizesDocument {
             schema: 1,
             sentence: self.write_sentence(),
             settled_from: self.found.settled_from().map(|size| size.times),
             cautions: self.list_cautions(),
             found: &self.found,
-        })?;
-        Ok(writeln!(out, "{text}")?)
+        })
     }
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        writeln!(out, "times,bytes,blocks,candidate,ratio,low,high")?;
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        rows.write_record(["times", "bytes", "blocks", "candidate", "ratio", "low", "high"])?;
         for size in &self.found.sizes {
-            for (name, found) in &size.behind {
-                let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-                writeln!(
-                    out,
-                    "{},{},{},\"{}\",{},{},{}",
-                    size.times,
-                    size.bytes,
-                    size.blocks,
-                    name.replace('"', "\"\""),
-                    found.point,
-                    end(found.low),
-                    end(found.high)
-                )?;
+            for (name, behind) in &size.behind {
+                let place = [size.times.to_string(), size.bytes.to_string(), size.blocks.to_string()];
+                let cells = place.into_iter().chain([cell(name)]).chain(estimate_cells(behind));
+                rows.write_record(cells)?;
             }
         }
         Ok(())

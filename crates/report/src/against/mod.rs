@@ -8,7 +8,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::forms::{self, Forms};
+use super::forms::{self, CsvRows, Forms};
 use super::number::{fine_percent, signed_percent};
 use super::page::ReportPage;
 use super::text::listing;
@@ -17,19 +17,40 @@ use super::{Format, ReportError};
 use fsverdict_judgement::statistics::quantile;
 
 /// A model's predictions for the requests of a trace, or of a part of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct TracePart {
     /// The part of the trace and the numbers used, such as "all of it" or "the rest, fitted".
     pub of: String,
     /// Pairs of measured and predicted times in nanoseconds.
+    #[serde(skip)]
     pub pairs: Vec<(f64, f64)>,
+    #[serde(flatten)]
     pub all: Shares,
     /// As `within`, for the kinds read and write.
     pub operations: f64,
     /// The root mean square of the demerits of the kinds, weighted by the number of requests.
     pub within: f64,
     /// The errors by kind of request.
-    pub kinds: Vec<(String, Shares)>,
+    pub kinds: Vec<KindShares>,
+}
+
+/// The errors within a kind of requests.
+#[derive(Debug, Clone, Serialize)]
+pub struct KindShares {
+    pub kind: String,
+    #[serde(flatten)]
+    pub shares: Shares,
+}
+
+/// A number of a model that was fitted to a trace.
+#[derive(Debug, Clone, Serialize)]
+pub struct FittedNumber {
+    /// Section and key.
+    pub number: String,
+    /// The value in the file.
+    pub before: String,
+    /// The value from the trace.
+    pub fitted: String,
 }
 
 /// The errors of predicted times, as shares of the measured mean.
@@ -54,10 +75,15 @@ pub struct AgainstReport {
     model: String,
     trace: String,
     parts: Vec<TracePart>,
-    /// The fitted numbers: section and key, the value in the file, and the value from the trace.
-    fitted: Vec<[String; 3]>,
+    fitted: Vec<FittedNumber>,
     /// Fitted numbers that lie at the end of their range: key and value.
     at_bound: Vec<String>,
+}
+
+impl FittedNumber {
+    fn to_row(&self) -> Vec<String> {
+        [&self.number, &self.before, &self.fitted].map(String::clone).to_vec()
+    }
 }
 
 /// A fitted model that is farther off than this within kinds of requests does not describe the drive.
@@ -81,7 +107,7 @@ impl AgainstReport {
     /// Adds the changes by a fit, and which of the numbers lie at the end of their range. The last part is that of the
     /// fitted model.
     #[must_use]
-    pub fn with_fit(self, fitted: Vec<[String; 3]>, at_bound: Vec<String>) -> Self {
+    pub fn with_fit(self, fitted: Vec<FittedNumber>, at_bound: Vec<String>) -> Self {
         AgainstReport { fitted, at_bound, ..self }
     }
 
@@ -121,7 +147,7 @@ impl AgainstReport {
     fn kinds(&self, part: &TracePart) -> TextTable {
         let header =
             ["kind", "requests", "measured ms", "model ms", "bias", "demerit", "by request", "a constant"];
-        let rows = part.kinds.iter().map(|(name, found)| build_row(name, found));
+        let rows = part.kinds.iter().map(|kind| build_row(&kind.kind, &kind.shares));
         let rows = rows.chain([build_row("all", &part.all)]).collect();
         TextTable::new(part.of.clone(), &header, rows)
     }
@@ -147,16 +173,15 @@ impl AgainstReport {
     }
 
     fn numbers(&self) -> TextTable {
-        let rows = self.fitted.iter().map(|row| row.to_vec()).collect();
+        let rows = self.fitted.iter().map(FittedNumber::to_row).collect();
         TextTable::new("What the first fifth shows", &["number", "in the file", "fitted"], rows)
     }
 
     /// The kinds with the largest errors, where there are several kinds.
     fn farthest(&self) -> Option<String> {
         let part = self.parts.last().filter(|part| part.kinds.len() > 1)?;
-        let off = |(_, found): &&(String, Shares)| found.demerit > 2.0 * part.all.demerit;
-        let named: Vec<String> = part.kinds.iter().filter(off).map(|(name, _)| name.clone()).collect();
-        let all: Vec<&str> = named.iter().map(String::as_str).collect();
+        let is_far = |kind: &&KindShares| kind.shares.demerit > 2.0 * part.all.demerit;
+        let all: Vec<&str> = part.kinds.iter().filter(is_far).map(|kind| kind.kind.as_str()).collect();
         (!all.is_empty()).then(|| format!("Farther off than the whole lets see: {}.", listing(&all, 4)))
     }
 }
@@ -184,18 +209,18 @@ impl Forms for AgainstReport {
         page::build_page(self)
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::write_json(self, out)
+    fn build_document(&self) -> Box<dyn erased_serde::Serialize + '_> {
+        Box::new(data::build_document(self))
     }
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::write_csv(self, out)
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        data::write_rows(self, rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AgainstReport, Shares, TracePart};
+    use super::{AgainstReport, KindShares, Shares, TracePart};
 
     fn report(within: f64, at_bound: &[&str]) -> AgainstReport {
         let all = Shares {
@@ -213,7 +238,7 @@ mod tests {
             all,
             operations: 0.03,
             within,
-            kinds: vec![("read hit".to_owned(), all)],
+            kinds: vec![KindShares { kind: "read hit".to_owned(), shares: all }],
         };
         let at_bound = at_bound.iter().map(|key| (*key).to_owned()).collect();
         AgainstReport::new("disk v1", "trace", vec![part]).with_fit(Vec::new(), at_bound)

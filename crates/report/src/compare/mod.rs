@@ -1,7 +1,6 @@
 //! Reports of a comparison of runs, for people and programs: one renderer per file.
 
-mod csv;
-mod json;
+mod data;
 mod page;
 mod picture;
 mod row;
@@ -11,7 +10,9 @@ mod trend;
 
 use std::io;
 
-use super::forms::{self, Forms};
+use erased_serde::Serialize;
+
+use super::forms::{self, CsvRows, Forms};
 use super::page::ReportPage;
 use super::text::{count, listing};
 use super::text_table::TextTable;
@@ -48,12 +49,12 @@ impl Forms for ComparisonReport<'_> {
         page::build_page(self)
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        json::render(*self, out)
+    fn build_document(&self) -> Box<dyn Serialize + '_> {
+        Box::new(data::build_document(self))
     }
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        csv::render(*self, out)
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        data::write_rows(self, rows)
     }
 }
 

@@ -5,8 +5,10 @@ mod page;
 
 use std::io;
 
+use erased_serde::Serialize;
+
 use super::across::write_headline;
-use super::forms::{self, Forms};
+use super::forms::{self, CsvRows, Forms};
 use super::groups::{describe_outcome, list_recommended};
 use super::number::{percent, times, times_with_ends};
 use super::page::ReportPage;
@@ -37,12 +39,12 @@ impl Forms for DeviceReport {
         page::build_page(self)
     }
 
-    fn write_json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::write_json(self, out)
+    fn build_document(&self) -> Box<dyn Serialize + '_> {
+        Box::new(data::build_document(self))
     }
 
-    fn write_csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
-        data::write_csv(self, out)
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        data::write_rows(self, rows)
     }
 }
 

@@ -9,6 +9,7 @@ use fsverdict_text::make_json_displayable;
 use serde::Serialize;
 
 use super::thinning;
+use crate::forms::CsvRows;
 use crate::json::RunDocument;
 use crate::{Report, ReportError, Requests, csv, json};
 use fsverdict_judgement::journal::{Run, Trial, WorkCourse, metric};
@@ -105,13 +106,16 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
 /// compression takes twice the time and saves one per cent.
 pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    csv::rows(plan, run, &thinning::choose(run).0, &mut packed)?;
+    let mut rows = CsvRows::from_writer(&mut packed);
+    csv::write_trials(plan, run, &thinning::choose(run).0, &mut rows).map_err(csv::unwrapped)?;
+    rows.flush()?;
+    drop(rows);
     Ok(STANDARD.encode(packed.finish()?))
 }
 
 fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError> {
     let data = Data {
-        report: json::document(report),
+        report: json::build_document(report),
         goal: &report.judged.plan.goal.metric,
         candidates: report
             .judged
