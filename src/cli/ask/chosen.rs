@@ -3,7 +3,7 @@
 use fsverdict_judgement::plan::{Candidate, Layers, RequiredProperty, once_each, split_layer};
 use fsverdict_report::listing;
 use fsverdict_stack::filesystem::{self, Choice};
-use fsverdict_stack::layer::has_property;
+use fsverdict_stack::layer::{has_property, keeps_default_safety};
 use fsverdict_text::Reason;
 
 use super::features::{Feature, HeardOptions};
@@ -70,13 +70,12 @@ fn those_named(
     let is_named = |one: &Candidate| {
         named.len() + layers.len() < 2 || named.contains(&one.filesystem.as_str()) || is_on_layer(one)
     };
-    let is_safe = |one: &Candidate| {
-        has_property(one, RequiredProperty::CrashSafe) && filesystem::documented_prices(one).next().is_none()
-    };
     let gave_up = |one: &Candidate| {
         named.contains(&one.filesystem.as_str())
-            && !is_safe(one)
-            && candidates.iter().any(|other| other.filesystem == one.filesystem && is_safe(other))
+            && !keeps_default_safety(one)
+            && candidates
+                .iter()
+                .any(|other| other.filesystem == one.filesystem && keeps_default_safety(other))
     };
     let wanted: Vec<Candidate> =
         candidates.iter().filter(|one| is_named(one) && !gave_up(one)).cloned().collect();

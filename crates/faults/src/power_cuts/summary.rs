@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::{LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::plan::Candidate;
-use fsverdict_stack::filesystem::{DocumentedPrice, documented_prices};
+use fsverdict_stack::filesystem::{CONDITIONAL_PROMISES, documented_losses, find_filesystem};
 use fsverdict_workload::workload::{PROMISES, Promise};
 
 use super::CutName;
@@ -14,23 +14,17 @@ const FIRST: usize = 12;
 const FIRST_OF_KIND: usize = 3;
 
 /// The documented losses of the candidate's options, each with its source.
-fn describe_prices(candidate: &Candidate) -> Vec<String> {
-    let describe_price =
-        |price: &DocumentedPrice| format!("{}: {} ({})", price.option, price.says, price.source);
-    documented_prices(candidate).map(describe_price).collect()
+fn describe_losses(candidate: &Candidate) -> Vec<String> {
+    let losses = documented_losses(candidate).into_iter();
+    losses.map(|(option, loss)| format!("{option}: {} ({})", loss.says, loss.source)).collect()
 }
 
-/// Broken promises that the filesystem does not give with these mount options: only ext4 makes renames wait for the
-/// content (`auto_da_alloc`), and an fsync of a file persists its names on some by agreement and on f2fs in one mode
-/// (Documentation/filesystems/f2fs.rst).
+/// Broken promises that not every filesystem makes, and this one does not with its options.
 fn broken_but_not_promised(candidate: &Candidate, broken: &BTreeMap<String, u32>) -> Vec<String> {
-    let is_made = |promise: &&Promise| match promise.name {
-        "whole" => candidate.filesystem == "ext4",
-        "entry" => match candidate.filesystem.as_str() {
-            "f2fs" => candidate.mount.iter().any(|option| option == "fsync_mode=strict"),
-            filesystem => ["ext3", "ext4", "xfs", "btrfs"].contains(&filesystem),
-        },
-        _ => true,
+    let filesystem = find_filesystem(&candidate.filesystem);
+    let is_made = |promise: &Promise| {
+        !CONDITIONAL_PROMISES.contains(&promise.name)
+            || filesystem.is_some_and(|known| known.promises(promise.name, &candidate.mkfs, &candidate.mount))
     };
     let unmade = PROMISES.iter().filter(|promise| !is_made(promise)).map(|promise| promise.name.to_owned());
     unmade.filter(|name| broken.contains_key(name)).collect()
@@ -61,7 +55,7 @@ pub(super) fn summarise(candidate: &Candidate, mut findings: Vec<StateFinding>, 
         unpromised: broken_but_not_promised(candidate, &broken),
         broken,
         first: findings,
-        priced: describe_prices(candidate),
+        priced: describe_losses(candidate),
         back_s,
         trials: 0,
         trials_lost: 0,

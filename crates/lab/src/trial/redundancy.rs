@@ -1,7 +1,7 @@
 //! How a candidate survives the loss of a device: an array among its layers, or copies that its filesystem keeps
 //! itself.
 
-use fsverdict_judgement::plan::{Candidate, split_layer};
+use fsverdict_judgement::plan::{Candidate, ProtectionFeature, split_layer};
 
 use super::arrangement::{Arrangement, Below};
 use fsverdict_stack::filesystem::{PoolPrograms, Profiles, find_filesystem};
@@ -24,8 +24,9 @@ impl Redundancy {
         let array = arrangement.sites.iter().enumerate().find_map(|(number, site)| {
             let layer = layers.get(site.layer)?;
             let (_, options) = split_layer(layer);
-            let redundant =
-                fsverdict_stack::layer::find_layer(layer).is_some_and(|layer| (layer.redundant)(options));
+            let redundant = fsverdict_stack::layer::find_layer(layer)
+                .and_then(|layer| (layer.protection)(options))
+                == Some(ProtectionFeature::Redundant);
             Some(Redundancy::Array { site: number, member: *site.below.last()? }).filter(|_| redundant)
         });
         array.or_else(|| {

@@ -6,6 +6,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
+use super::option_effects::OptionEffect;
 use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
 
@@ -85,6 +86,10 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 109 << 20,
+    option_effects: &[&[
+        OptionEffect::without_flushes("nobarrier", "btrfs(5), nobarrier"),
+        OptionEffect::default("barrier", "barrier"),
+    ]],
     // mkfs.btrfs(8); btrfs(5).
     options: KnownOptions {
         mkfs: &["-d", "-m", "-M", "-n", "-s", "-O", "-R", "--csum"],
@@ -144,6 +149,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         clones: true,
         compression: &["zlib", "lzo", "zstd"],
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),
+        promises: &["entry"],
         changed_by: &[
             ("nodatasum", Property::DataChecksums, false),
             ("nodatacow", Property::DataChecksums, false),

@@ -1,11 +1,13 @@
 //! The common part of ext2, ext3 and ext4: e2fsprogs makes and checks all three.
 
 use fsverdict_disk::device::Action;
+use fsverdict_judgement::plan::ProtectionFeature;
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
 use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck, Recovery};
+use super::option_effects::{Effect, OptionEffect};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -69,6 +71,23 @@ pub(super) const VALUES: &[(&str, &[&str])] = &[
 /// inode of a table is needed, neither the kernel nor e2fsck reads the table, written or not (`fs/ext4/super.c`,
 /// `ext4_lazyinit_thread`).
 pub(super) const MOUNT_DEFAULTS: &[&str] = &["noinit_itable"];
+
+/// Of ext3 and ext4: ext4(5); kernel Documentation/admin-guide/ext4.rst.
+pub(super) const OPTION_EFFECTS: &[OptionEffect] = &[
+    OptionEffect::without_flushes("barrier=0", "kernel Documentation/admin-guide/ext4.rst, barrier"),
+    OptionEffect::without_flushes("nobarrier", "kernel Documentation/admin-guide/ext4.rst, nobarrier"),
+    OptionEffect::default("barrier", "barrier"),
+    OptionEffect::default("barrier=1", "barrier"),
+    OptionEffect::loses(
+        "data=writeback",
+        "data",
+        Effect::Protection(ProtectionFeature::UnorderedWrites),
+        "after a crash, files that were written shortly before may hold what was in their blocks before",
+        "kernel Documentation/admin-guide/ext4.rst, data=writeback",
+    ),
+    OptionEffect::adds("data=journal", "data", ProtectionFeature::JournalledData),
+    OptionEffect::default("data=ordered", "data"),
+];
 
 /// Of ext4 and of ext3, which its driver mounts: `fs/ext4/super.c`, `ext4_run_li_request`; ext4(5).
 pub(super) const BACKGROUND: &[BackgroundJob] = &[

@@ -16,6 +16,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
     ],
     mkfs: ext::mkfs_tool("mkfs.ext3"),
     background: ext::BACKGROUND,
+    option_effects: &[ext::OPTION_EFFECTS],
     // mke2fs(8); ext4(5).
     options: KnownOptions {
         mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
@@ -37,6 +38,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
     },
     facts: FilesystemFacts {
         journaled: true,
+        promises: &["entry"],
         changed_by: &[("^has_journal", Property::Journal, false)],
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,

@@ -4,6 +4,7 @@ use super::ext;
 use super::facts::{FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::model::{Driver, Filesystem};
+use super::option_effects::{Effect, OptionEffect};
 
 pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",
@@ -16,6 +17,19 @@ pub(super) static EXT4: Filesystem = Filesystem {
     mount_defaults: ext::MOUNT_DEFAULTS,
     background: ext::BACKGROUND,
     leaves_tables_unwritten: true,
+    option_effects: &[
+        ext::OPTION_EFFECTS,
+        &[
+            OptionEffect::loses(
+                "noauto_da_alloc",
+                "auto_da_alloc",
+                Effect::BreaksPromise("whole"),
+                "files that were replaced by rename without fsync may be empty after a crash",
+                "kernel Documentation/admin-guide/ext4.rst, auto_da_alloc",
+            ),
+            OptionEffect::default("auto_da_alloc", "auto_da_alloc"),
+        ],
+    ],
     // mke2fs(8); ext4(5); kernel Documentation/admin-guide/ext4.rst.
     options: KnownOptions {
         mkfs: &["-b", "-C", "-d", "-D", "-E", "-g", "-G", "-I", "-i", "-J", "-m", "-N", "-O", "-T"],
@@ -54,6 +68,8 @@ pub(super) static EXT4: Filesystem = Filesystem {
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
+        // Documentation/admin-guide/ext4.rst, auto_da_alloc: a rename waits for the content.
+        promises: &["whole", "entry"],
         changed_by: &[
             ("^has_journal", Property::Journal, false),
             ("^metadata_csum", Property::MetadataChecksums, false),

@@ -1,12 +1,14 @@
 //! F2FS.
 
 use fsverdict_disk::device::Action;
+use fsverdict_judgement::plan::ProtectionFeature;
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, FsckStatus, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem, Fsck, OptionalCode, Recovery};
+use super::option_effects::{Effect, OptionEffect};
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -76,6 +78,24 @@ pub(super) static F2FS: Filesystem = Filesystem {
         },
     ],
     minimum_size: 52 << 20,
+    // kernel Documentation/filesystems/f2fs.rst: `fsync_mode=posix` is the default.
+    option_effects: &[&[
+        OptionEffect::without_flushes("nobarrier", "kernel Documentation/filesystems/f2fs.rst, nobarrier"),
+        OptionEffect::default("barrier", "barrier"),
+        OptionEffect::loses(
+            "fsync_mode=nobarrier",
+            "fsync_mode",
+            Effect::Protection(ProtectionFeature::NoFlushes),
+            "fsync flushes no cache",
+            "kernel Documentation/filesystems/f2fs.rst, fsync_mode",
+        ),
+        OptionEffect::default("fsync_mode=posix", "fsync_mode"),
+        // "In line with" ext4, xfs and btrfs.
+        OptionEffect {
+            effect: Effect::Promises("entry"),
+            ..OptionEffect::default("fsync_mode=strict", "fsync_mode")
+        },
+    ]],
     // mkfs.f2fs(8); kernel Documentation/filesystems/f2fs.rst.
     options: KnownOptions {
         mkfs: &["-o", "-s", "-z", "-O", "-e", "-i", "-t", "-w"],

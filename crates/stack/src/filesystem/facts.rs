@@ -39,6 +39,8 @@ pub struct FilesystemFacts {
     pub permissions: bool,
     /// Other systems that read it as they come, and write it unless said.
     pub read_by: &'static [&'static str],
+    /// The conditional promises about the state after a power cut that it makes by default.
+    pub promises: &'static [&'static str],
     /// Words among the options of mkfs or mount that give something, or take it away.
     pub changed_by: &'static [(&'static str, Property, bool)],
     /// Releases of Linux that have its driver, by their changelogs (kernelnewbies.org); all that are in use where it is older.
@@ -72,6 +74,7 @@ impl FilesystemFacts {
         maximum_volume: 0,
         permissions: true,
         read_by: &[],
+        promises: &[],
         changed_by: &[],
         mainline: Mainline::Since((2, 6)),
         kernel_status: "",

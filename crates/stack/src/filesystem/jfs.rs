@@ -1,10 +1,13 @@
 //! JFS.
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
+use super::option_effects::{Effect, OptionEffect};
 use super::tool::{Packages, Tool};
 
 const JFSUTILS: Packages = Packages::everywhere("jfsutils");
@@ -38,6 +41,16 @@ pub(super) static JFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 16 << 20,
+    option_effects: &[&[
+        OptionEffect::loses(
+            "nointegrity",
+            "integrity",
+            Effect::Protection(ProtectionFeature::NotCrashSafe),
+            "nothing is written to the journal: after a crash the filesystem may be corrupted",
+            "kernel Documentation/admin-guide/jfs.rst, nointegrity",
+        ),
+        OptionEffect::default("integrity", "integrity"),
+    ]],
     // mkfs.jfs(8); kernel Documentation/admin-guide/jfs.rst.
     options: KnownOptions {
         mkfs: &["-s", "-O"],

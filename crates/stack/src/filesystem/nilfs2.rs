@@ -7,6 +7,7 @@ use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem};
 use super::mount::Cleaner;
+use super::option_effects::OptionEffect;
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
@@ -53,6 +54,10 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         avoided_by: "nogc among the mount options",
     }],
     minimum_size: 129 << 20,
+    option_effects: &[&[
+        OptionEffect::without_flushes("nobarrier", "kernel Documentation/filesystems/nilfs2.rst, barrier"),
+        OptionEffect::default("barrier", "barrier"),
+    ]],
     // mkfs.nilfs2(8); mount.nilfs2(8).
     options: KnownOptions {
         mkfs: &["-b", "-B", "-m"],

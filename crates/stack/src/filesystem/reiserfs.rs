@@ -1,10 +1,13 @@
 //! ReiserFS (version 3).
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, FsckStatus, LEFT, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
+use super::option_effects::{Effect, OptionEffect};
 use super::tool::{Package, Packages, Tool};
 
 const REISERFSPROGS: Packages = Packages {
@@ -45,6 +48,26 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         ..Recovery::PLAIN
     },
     minimum_size: 33 << 20,
+    option_effects: &[&[
+        OptionEffect::loses(
+            "nolog",
+            "log",
+            Effect::Protection(ProtectionFeature::NotCrashSafe),
+            "there is no journalling: after a crash the filesystem may be corrupted",
+            "mount(8), reiserfs, nolog",
+        ),
+        OptionEffect::without_flushes("barrier=none", "fs/reiserfs/super.c of Linux 6.1, barrier"),
+        OptionEffect::default("barrier=flush", "barrier"),
+        OptionEffect::loses(
+            "data=writeback",
+            "data",
+            Effect::Protection(ProtectionFeature::UnorderedWrites),
+            "after a crash, files that were written shortly before may hold what was in their blocks before",
+            "mount(8), reiserfs and ext3, data",
+        ),
+        OptionEffect::adds("data=journal", "data", ProtectionFeature::JournalledData),
+        OptionEffect::default("data=ordered", "data"),
+    ]],
     // mkreiserfs(8); mount(8).
     options: KnownOptions {
         mkfs: &["-b", "-s", "-t", "--format"],

@@ -87,6 +87,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         metadata_checksums: true,
         clones: true,
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
+        promises: &["entry"],
         changed_by: &[("crc=0", Property::MetadataChecksums, false)],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,

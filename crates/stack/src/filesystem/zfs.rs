@@ -1,10 +1,13 @@
 //! ZFS.
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use super::exit::{ExitCodes, FsckStatus};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::option_effects::{Effect, OptionEffect};
 use super::pool::PoolPrograms;
 use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
@@ -94,6 +97,21 @@ pub(super) static ZFS: Filesystem = Filesystem {
     }),
     // `SPA_MINDEVSIZE` (include/sys/fs/zfs.h).
     minimum_size: 64 << 20,
+    // zfsprops(7), sync and copies.
+    option_effects: &[&[
+        OptionEffect::loses(
+            "sync=disabled",
+            "sync property",
+            Effect::Protection(ProtectionFeature::IgnoredSync),
+            "fsync returns before the data are durable: what was written in the last seconds may be lost",
+            "zfsprops(7), sync",
+        ),
+        OptionEffect::adds("sync=always", "sync property", ProtectionFeature::SynchronousWrites),
+        OptionEffect::default("sync=standard", "sync property"),
+        OptionEffect::default("copies=1", "copies"),
+        OptionEffect::adds("copies=2", "copies", ProtectionFeature::DuplicatedData),
+        OptionEffect::adds("copies=3", "copies", ProtectionFeature::DuplicatedData),
+    ]],
     // zpool-create(8), zpoolprops(7), zfsprops(7).
     options: KnownOptions {
         mkfs: &["-d", "-o", "-O", "-m", "-n"],

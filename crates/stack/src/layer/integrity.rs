@@ -1,5 +1,6 @@
 //! Checksums of every sector, kept beside the data by the kernel's dm-integrity.
 
+use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_text::Reason;
 
 use super::model::{InUse, Layer, LayerLine, LayerPlace, to_words};
@@ -31,6 +32,11 @@ pub(super) static INTEGRITY: Layer = Layer {
     header: 8 << 20,
     options: |options| IntegrityOptions::parse(options).map(|_| 1),
     example_options: "none",
+    // A crash may leave data and checksums at odds (integritysetup(8), --integrity-no-journal).
+    protection: |options| match options.split(',').any(|mode| mode == "none") {
+        true => Some(ProtectionFeature::NotCrashSafe),
+        false => Some(ProtectionFeature::CheckedSectors),
+    },
     free_cpu: Some(
         "what checksums of sectors cost is not in these times, so that integrity looks cheaper than it is",
     ),

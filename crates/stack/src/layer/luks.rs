@@ -1,5 +1,7 @@
 //! The common part of the versions of LUKS: encryption by cryptsetup and the kernel's dm-crypt.
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use crate::filesystem::{Package, Packages, Tool};
 
 use super::luks_options::CryptOptions;
@@ -37,6 +39,7 @@ pub(super) const LUKS: Layer = Layer {
     free_cpu: Some(
         "what the cipher costs is not in these times, so that encryption looks cheaper than it is",
     ),
+    protection: |_| Some(ProtectionFeature::Encrypted),
     // 512 bits of key are two of 256 in XTS, and both programs mean the same.
     cipher: Some(Cipher { cryptsetup: "aes-xts-plain64", key_bits: "512", openssl: "aes-256-xts" }),
     // cryptsetup itself forbids discards by default, since they show which blocks are in use. Where no udev runs, it makes the

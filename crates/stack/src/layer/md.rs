@@ -1,5 +1,7 @@
 //! Software RAID by the kernel's md: an array of several devices.
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use super::model::{InUse, Layer, LayerKind, LayerLine, LayerPlace, as_strs, to_words};
 use crate::filesystem::{Packages, Tool};
 use fsverdict_text::{Bytes, Reason};
@@ -28,7 +30,7 @@ pub(super) static MD: Layer = Layer {
     // much.
     header: 4 << 20,
     pools: true,
-    redundant: |options| ArrayOptions::parse(options).is_ok_and(|options| options.level != ArrayLevel::Raid0),
+    protection: |options| is_redundant(options).then_some(ProtectionFeature::Redundant),
     kind: LayerKind::Array,
     options: |options| Ok(ArrayOptions::parse(options)?.level.minimum_devices()),
     example_options: "raid1",
@@ -70,12 +72,17 @@ pub(super) static MD: Layer = Layer {
     ..Layer::PLAIN
 };
 
+/// Whether the data survive the loss of a device.
+fn is_redundant(options: &str) -> bool {
+    ArrayOptions::parse(options).is_ok_and(|options| options.level != ArrayLevel::Raid0)
+}
+
 /// `--run`: it asks nothing. The devices are empty, so that their parity is right and their copies are alike as they are.
 fn create_command(site: &LayerPlace<'_>) -> Vec<String> {
     let node = LayerKind::Array.device_node(site.name);
     let head = ["mdadm", "--create", &node, "--run", "--homehost=any", "--metadata=1.2", "--assume-clean"];
     // An array without redundancy has nothing that could be out of step, and mdadm refuses to be told so.
-    let head = if (MD.redundant)(site.options) { &head[..] } else { &head[..6] };
+    let head = if is_redundant(site.options) { &head[..] } else { &head[..6] };
     to_words(&[head, &as_strs(&shape_arguments(site)), &as_strs(site.below)])
 }
 

@@ -27,7 +27,7 @@ use fsverdict_text::Reason;
 pub use least_device::least_device;
 pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
 pub use properties::{has_property, has_room_for_snapshots, properties_of};
-pub use protection::protection_of;
+pub use protection::{keeps_default_safety, protection_of};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
 static REGISTRY: [&Layer; 8] = [

@@ -1,6 +1,7 @@
 //! The description of a layer.
 
 use crate::filesystem::Tool;
+use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_text::Reason;
 
 /// A layer between devices and a filesystem: a block device that programs make and open; or, above the filesystem, a
@@ -26,8 +27,8 @@ pub struct Layer {
     pub header: u64,
     /// Whether it puts all the devices below it together into one.
     pub pools: bool,
-    /// Whether its data survive the loss of one of the devices below, with these options.
-    pub redundant: fn(&str) -> bool,
+    /// How it changes a candidate's protection level with these options.
+    pub protection: fn(&str) -> Option<ProtectionFeature>,
     /// Its kind for the kernel.
     pub kind: LayerKind,
     /// How many devices it takes at least with these options, which follow its name in a plan; or why it does not take them.
@@ -80,7 +81,7 @@ impl Layer {
         nodes: &[],
         header: 0,
         pools: false,
-        redundant: |_| false,
+        protection: |_| None,
         kind: LayerKind::Mapping,
         options: |options| match options {
             "" => Ok(1),

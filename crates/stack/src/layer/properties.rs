@@ -44,7 +44,8 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
         RequiredProperty::Encryption => protection.has(ProtectionFeature::Encrypted),
         RequiredProperty::DataChecksums => properties.has(Property::DataChecksums),
         RequiredProperty::CrashSafe => {
-            !protection.has(ProtectionFeature::NotCrashSafe) && !protection.has(ProtectionFeature::NoFlushes)
+            use ProtectionFeature::{IgnoredSync, NoFlushes, NotCrashSafe};
+            ![NotCrashSafe, NoFlushes, IgnoredSync].into_iter().any(|feature| protection.has(feature))
         }
         RequiredProperty::Permissions => properties.has(Property::Permissions),
         RequiredProperty::Snapshots => properties.has(Property::Snapshots),
@@ -91,6 +92,8 @@ mod tests {
             ("ext4", &[], "-O ^has_journal", "", CrashSafe, false),
             ("ext4", &[], "", "nobarrier", CrashSafe, false),
             ("ext4", &["integrity:none"], "", "", CrashSafe, false),
+            ("ext4", &[], "", "barrier=0,barrier=1", CrashSafe, true),
+            ("zfs", &[], "-O sync=disabled", "", CrashSafe, false),
             ("btrfs", &[], "", "", CrashSafe, true),
             ("exfat", &[], "", "", Windows, true),
             ("exfat", &["luks2"], "", "", Windows, false),

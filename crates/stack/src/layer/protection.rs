@@ -1,16 +1,12 @@
-//! The protection level of a candidate, by its filesystem, its layers and its options.
-//!
-//! Sources of the effects of options: mount(8) (`sync`), ext4(5) (`barrier`, `data`), btrfs(5) (`nobarrier`), the
-//! kernel's Documentation/filesystems/f2fs.rst (`fsync_mode`) and jfs.rst (`nointegrity`), fs/reiserfs/super.c
-//! (`nolog`, `barrier`), fs/jfs (no flush), mkfs.btrfs(8) (profiles), bcachefs(8) (`--encrypted`, `--replicas`), zfsprops(7) (`sync`,
-//! `encryption`, `copies`).
+//! The protection level of a candidate, by its filesystem, its layers and its options, each of which is described in its
+//! own file.
 
 use std::collections::BTreeSet;
 
-use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, split_layer};
+use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, RequiredProperty, split_layer};
 
-use super::find_layer;
-use crate::filesystem::{Filesystem, PoolPrograms, find_filesystem};
+use super::{find_layer, has_property};
+use crate::filesystem::{Effect, Filesystem, documented_losses, find_filesystem};
 
 /// The protection that its layers and options add to, and take from, that of the filesystem on a bare device. Nothing
 /// is known of a folder of the user's.
@@ -19,96 +15,39 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     let Some(filesystem) = find_filesystem(&candidate.filesystem) else {
         return features.into_iter().collect();
     };
-    if !filesystem.properties(&candidate.mkfs, &candidate.mount).is_crash_safe() {
-        features.insert(ProtectionFeature::NotCrashSafe);
-    }
-    features.extend(match &filesystem.pool {
-        Some(pool) => of_pool(pool, &candidate.mkfs),
-        None => features_of_mkfs(filesystem, &candidate.mkfs),
-    });
-    for option in candidate.mount.iter().flat_map(|word| word.split(',')) {
-        of_mount_option(option, &mut features);
-    }
-    if !filesystem.facts.fsync_flushes {
-        features.insert(ProtectionFeature::NoFlushes);
-    }
+    let effects = filesystem.effects(&candidate.mkfs, &candidate.mount);
+    features.extend(effects.iter().filter_map(|effect| match effect.effect {
+        Effect::Protection(feature) => Some(feature),
+        _ => None,
+    }));
+    features.extend(of_copies(filesystem, &candidate.mkfs));
+    let crash_safe = filesystem.properties(&candidate.mkfs, &candidate.mount).is_crash_safe();
+    features.extend((!crash_safe).then_some(ProtectionFeature::NotCrashSafe));
+    features.extend((!filesystem.facts.fsync_flushes).then_some(ProtectionFeature::NoFlushes));
     features.into_iter().collect()
 }
 
+/// Whether a candidate is whole after a power cut, with all that was synced, and none of its options has a documented
+/// loss.
+pub fn keeps_default_safety(candidate: &Candidate) -> bool {
+    has_property(candidate, RequiredProperty::CrashSafe) && documented_losses(candidate).is_empty()
+}
+
 fn of_layer(layer: &str) -> Option<ProtectionFeature> {
-    let (name, options) = split_layer(layer);
-    match name {
-        "luks1" | "luks2" => Some(ProtectionFeature::Encrypted),
-        // A crash may leave data and checksums at odds (integritysetup(8), --integrity-no-journal).
-        "integrity" if options.split(',').any(|mode| mode == "none") => Some(ProtectionFeature::NotCrashSafe),
-        "integrity" => Some(ProtectionFeature::CheckedSectors),
-        "verity" => Some(ProtectionFeature::SealedData),
-        _ => {
-            find_layer(layer).filter(|layer| (layer.redundant)(options)).map(|_| ProtectionFeature::Redundant)
-        }
-    }
+    find_layer(layer).and_then(|known| (known.protection)(split_layer(layer).1))
 }
 
-/// The features that the options of mkfs give a filesystem without pools.
-fn features_of_mkfs(filesystem: &Filesystem, words: &[String]) -> BTreeSet<ProtectionFeature> {
-    let copies = filesystem.copies;
+/// The features that copies and encryption of a filesystem's own give.
+fn of_copies(filesystem: &Filesystem, mkfs: &[String]) -> impl Iterator<Item = ProtectionFeature> {
+    let (pool, copies) = (filesystem.pool, filesystem.copies);
+    let is_redundant = pool.is_some_and(|pool| pool.is_redundant(mkfs))
+        || copies.is_some_and(|copies| copies.profiles(mkfs).is_some());
     let features = [
-        (words.iter().any(|word| word == "--encrypted"), ProtectionFeature::Encrypted),
-        (copies.is_some_and(|copies| copies.duplicates_data(words)), ProtectionFeature::DuplicatedData),
-        (copies.is_some_and(|copies| copies.profiles(words).is_some()), ProtectionFeature::Redundant),
+        (is_redundant, ProtectionFeature::Redundant),
+        (pool.is_some_and(|pool| pool.is_encrypted(mkfs)), ProtectionFeature::Encrypted),
+        (copies.is_some_and(|copies| copies.duplicates_data(mkfs)), ProtectionFeature::DuplicatedData),
     ];
-    features.into_iter().filter_map(|(given, feature)| given.then_some(feature)).collect()
-}
-
-/// The features that the words for the maker of a pool give (zfsprops(7), zpoolconcepts(7)).
-fn of_pool(pool: &PoolPrograms, words: &[String]) -> BTreeSet<ProtectionFeature> {
-    let mut features = BTreeSet::new();
-    if pool.is_redundant(words) {
-        features.insert(ProtectionFeature::Redundant);
-    }
-    if pool.is_encrypted(words) {
-        features.insert(ProtectionFeature::Encrypted);
-    }
-    for (property, value) in words.iter().filter_map(|word| word.split_once('=')) {
-        let (feature, given) = match property {
-            "copies" => (ProtectionFeature::DuplicatedData, value != "1"),
-            "sync" if value == "always" => (ProtectionFeature::SynchronousWrites, true),
-            "sync" => (ProtectionFeature::IgnoredSync, value == "disabled"),
-            _ => continue,
-        };
-        if given {
-            features.insert(feature);
-        }
-    }
-    features
-}
-
-/// Of several options that contradict each other, the last one counts.
-fn of_mount_option(option: &str, features: &mut BTreeSet<ProtectionFeature>) {
-    match option {
-        "nobarrier" | "barrier=0" | "barrier=none" | "fsync_mode=nobarrier" => {
-            features.insert(ProtectionFeature::NoFlushes);
-        }
-        "barrier" | "barrier=1" | "barrier=flush" => {
-            features.remove(&ProtectionFeature::NoFlushes);
-        }
-        "data=writeback" | "data=journal" | "data=ordered" => {
-            features.remove(&ProtectionFeature::UnorderedWrites);
-            features.remove(&ProtectionFeature::JournalledData);
-            features.extend(match option {
-                "data=writeback" => Some(ProtectionFeature::UnorderedWrites),
-                "data=journal" => Some(ProtectionFeature::JournalledData),
-                _ => None,
-            });
-        }
-        "sync" => {
-            features.insert(ProtectionFeature::SynchronousWrites);
-        }
-        "nointegrity" | "nolog" => {
-            features.insert(ProtectionFeature::NotCrashSafe);
-        }
-        _ => {}
-    }
+    features.into_iter().filter_map(|(given, feature)| given.then_some(feature))
 }
 
 #[cfg(test)]

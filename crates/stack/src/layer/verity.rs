@@ -1,6 +1,8 @@
 //! dm-verity: hashes of every block, which are computed once all data are written, and checked at each read. Until it
 //! is sealed, the filesystem lies on the part of the device before the space for hashes.
 
+use fsverdict_judgement::plan::ProtectionFeature;
+
 use super::model::{InUse, Layer, LayerLine, LayerPlace, LayerSeal, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 use fsverdict_text::Reason;
@@ -39,6 +41,7 @@ pub(super) static VERITY: Layer = Layer {
     // A superblock, and one partial block on each level of hashes; in addition a 128th of the device.
     header: 8 << 20,
     options: |options| parse_check_once(options).map(|_| 1),
+    protection: |_| Some(ProtectionFeature::SealedData),
     free_cpu: Some(
         "what hashes of blocks cost is not in these times, so that verity looks cheaper than it is",
     ),

@@ -1,0 +1,223 @@
+//! What an option of mkfs or mount changes about the data that survive a power cut or the loss of a device. Each
+//! filesystem lists its options; protection levels, `require`, `ask` and the reports of power cuts all ask here.
+
+use fsverdict_judgement::plan::{Candidate, ProtectionFeature};
+
+use super::model::Filesystem;
+use super::registry::find_filesystem;
+
+/// An option that changes what survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionEffect {
+    /// The word among the options of mkfs or mount.
+    pub option: &'static str,
+    /// What it sets. Of several options that set the same, the last one counts, as it does for the kernel.
+    pub setting: &'static str,
+    pub effect: Effect,
+    /// The loss that its documentation names: what is lost so is no bug.
+    pub loss: Option<DocumentedLoss>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// The same as without any option of its setting.
+    Default,
+    /// Candidates with it have this feature.
+    Protection(ProtectionFeature),
+    /// The filesystem makes this promise with it.
+    Promises(&'static str),
+    /// The filesystem does not make this promise with it.
+    BreaksPromise(&'static str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentedLoss {
+    pub says: &'static str,
+    pub source: &'static str,
+}
+
+impl OptionEffect {
+    pub(super) const fn default(option: &'static str, setting: &'static str) -> Self {
+        Self { option, setting, effect: Effect::Default, loss: None }
+    }
+
+    /// An option of the setting `barrier` with which the device is not told to flush its cache.
+    pub(super) const fn without_flushes(option: &'static str, source: &'static str) -> Self {
+        let says = "the cache of a disk that loses it is not flushed: the filesystem can be corrupted by a loss of power";
+        Self::loses(option, "barrier", Effect::Protection(ProtectionFeature::NoFlushes), says, source)
+    }
+
+    pub(super) const fn adds(
+        option: &'static str,
+        setting: &'static str,
+        feature: ProtectionFeature,
+    ) -> Self {
+        Self { option, setting, effect: Effect::Protection(feature), loss: None }
+    }
+
+    pub(super) const fn loses(
+        option: &'static str,
+        setting: &'static str,
+        effect: Effect,
+        says: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Self { option, setting, effect, loss: Some(DocumentedLoss { says, source }) }
+    }
+}
+
+/// The promises that some filesystems make and others do not: `whole`, that a file renamed over another has its content,
+/// and `entry`, that an fsync of a file persists its names. The crate `workload` lists all promises with their sources.
+pub const CONDITIONAL_PROMISES: [&str; 2] = ["whole", "entry"];
+
+/// Of every filesystem (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).
+const EVERYWHERE: &[OptionEffect] = &[
+    OptionEffect::adds("sync", "sync", ProtectionFeature::SynchronousWrites),
+    OptionEffect::default("async", "sync"),
+];
+
+impl Filesystem {
+    fn own_effects(&self) -> impl Iterator<Item = &'static OptionEffect> {
+        self.option_effects.iter().copied().flatten()
+    }
+
+    /// The effects of these words of mkfs and mount: of each setting, that of the last option.
+    pub fn effects(&self, mkfs: &[String], mount: &[String]) -> Vec<&'static OptionEffect> {
+        let mut effects: Vec<&'static OptionEffect> = Vec::new();
+        for option in mkfs.iter().chain(mount).flat_map(|word| word.split(',')) {
+            if let Some(effect) = self.own_effects().chain(EVERYWHERE).find(|effect| effect.option == option)
+            {
+                effects.retain(|earlier| earlier.setting != effect.setting);
+                effects.push(effect);
+            }
+        }
+        effects
+    }
+
+    /// Whether it makes this one of [`CONDITIONAL_PROMISES`] with these words of mkfs and mount.
+    pub fn promises(&self, promise: &str, mkfs: &[String], mount: &[String]) -> bool {
+        let changed = self.effects(mkfs, mount).into_iter().find_map(|effect| match effect.effect {
+            Effect::Promises(name) if name == promise => Some(true),
+            Effect::BreaksPromise(name) if name == promise => Some(false),
+            _ => None,
+        });
+        changed.unwrap_or_else(|| self.facts.promises.contains(&promise))
+    }
+}
+
+/// The options of a candidate whose documentation names a loss.
+pub fn documented_losses(candidate: &Candidate) -> Vec<(&'static str, DocumentedLoss)> {
+    let filesystem = find_filesystem(&candidate.filesystem);
+    let effects = filesystem.map_or_else(Vec::new, |known| known.effects(&candidate.mkfs, &candidate.mount));
+    effects.into_iter().filter_map(|effect| Some((effect.option, effect.loss?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONDITIONAL_PROMISES, Effect, documented_losses};
+    use crate::filesystem::registry;
+    use crate::layer::{has_property, keeps_default_safety, protection_of};
+    use fsverdict_judgement::plan::{Candidate, ProtectionFeature, RequiredProperty};
+
+    /// `require` and `ask` read the same table: they differed on ZFS' `sync=disabled`.
+    #[test]
+    fn every_option_with_an_effect_answers_require_and_ask_alike() {
+        for filesystem in registry() {
+            let plain = Candidate::with_defaults(filesystem.name);
+            let is_crash_safe = |candidate: &Candidate| has_property(candidate, RequiredProperty::CrashSafe);
+            assert_eq!(keeps_default_safety(&plain), is_crash_safe(&plain), "{}", filesystem.name);
+            for effect in filesystem.own_effects() {
+                let option = effect.option;
+                let name = format!("{} with {option}", filesystem.name);
+                let mount = filesystem.has_mount_option(option);
+                let (mkfs, mount) =
+                    if mount { (vec![], vec![option.into()]) } else { (vec![option.into()], vec![]) };
+                let candidate = Candidate { mkfs, mount, ..plain.clone() };
+                let weaker = match effect.effect {
+                    Effect::Protection(feature) => {
+                        assert!(protection_of(&candidate).has(feature), "{name}");
+                        feature.is_weaker()
+                    }
+                    _ => {
+                        assert_eq!(protection_of(&candidate), protection_of(&plain), "{name}");
+                        false
+                    }
+                };
+                // What is weaker has its loss documented, and `ask` chooses nothing with a documented loss.
+                assert!(!weaker || effect.loss.is_some(), "{name}");
+                assert_eq!(documented_losses(&candidate).len(), usize::from(effect.loss.is_some()), "{name}");
+                assert_eq!(
+                    keeps_default_safety(&candidate),
+                    keeps_default_safety(&plain) && effect.loss.is_none(),
+                    "{name}"
+                );
+                // What `require` refuses, `ask` does not choose. The reverse holds but for losses after which the
+                // filesystem is whole and has all that was synced.
+                let milder = effect.loss.is_some()
+                    && !matches!(
+                        effect.effect,
+                        Effect::Protection(
+                            ProtectionFeature::NotCrashSafe
+                                | ProtectionFeature::NoFlushes
+                                | ProtectionFeature::IgnoredSync
+                        )
+                    );
+                if milder {
+                    assert_eq!(is_crash_safe(&candidate), is_crash_safe(&plain), "{name}");
+                } else {
+                    assert_eq!(is_crash_safe(&candidate), keeps_default_safety(&candidate), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_option_of_a_setting_counts() {
+        let losses = |filesystem: &str, mount: &[&str]| {
+            let mount = mount.iter().map(|option| (*option).to_owned()).collect();
+            let candidate = Candidate { mount, ..Candidate::with_defaults(filesystem) };
+            let options: Vec<&str> =
+                documented_losses(&candidate).into_iter().map(|(option, _)| option).collect();
+            options
+        };
+        assert_eq!(losses("ext4", &["barrier=0,barrier=1"]), [""; 0]);
+        assert_eq!(losses("ext4", &["barrier=1", "nobarrier"]), ["nobarrier"]);
+        assert_eq!(losses("ext4", &["data=writeback", "data=journal"]), [""; 0]);
+        assert_eq!(losses("jfs", &["noatime,nointegrity"]), ["nointegrity"]);
+        assert_eq!(losses("reiserfs", &["nolog,barrier=none"]), ["nolog", "barrier=none"]);
+        assert_eq!(losses("f2fs", &["fsync_mode=nobarrier", "fsync_mode=posix"]), [""; 0]);
+        assert_eq!(losses("xfs", &["nobarrier"]), [""; 0]);
+    }
+
+    #[test]
+    fn options_change_what_is_promised() {
+        let promises = |name: &str, promise: &str, option: &str| {
+            let filesystem = crate::filesystem::find_filesystem(name).unwrap();
+            filesystem.promises(promise, &[], &[option.to_owned()])
+        };
+        assert!(promises("ext4", "whole", "noatime") && !promises("ext4", "whole", "noauto_da_alloc"));
+        assert!(!promises("xfs", "whole", "noatime") && promises("xfs", "entry", "noatime"));
+        assert!(
+            !promises("f2fs", "entry", "fsync_mode=posix") && promises("f2fs", "entry", "fsync_mode=strict")
+        );
+    }
+
+    #[test]
+    fn each_effect_is_of_an_option_that_the_manual_has() {
+        for filesystem in registry() {
+            assert!(filesystem.facts.promises.iter().all(|promise| CONDITIONAL_PROMISES.contains(promise)));
+            for effect in filesystem.own_effects() {
+                let option = effect.option;
+                let known = filesystem.has_mount_option(option)
+                    || filesystem.has_mkfs_option(option)
+                    || filesystem.mkfs_option_of(option).is_some();
+                assert!(known, "{} {option}", filesystem.name);
+                let loss = effect.loss;
+                assert!(
+                    loss.is_none_or(|loss| !loss.source.is_empty() && !loss.says.ends_with('.')),
+                    "{option}"
+                );
+            }
+        }
+    }
+}
