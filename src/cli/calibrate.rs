@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::study::{Permission, measure_device};
-use fsverdict_disk::calibrate::{Raw, TimedDisk, Titled, calibrate_model, measure_grid};
+use fsverdict_disk::calibrate::{Grid, GridFindings, Raw, TimedDisk, Titled, calibrate_model, measure_grid};
 use fsverdict_disk::device::{Model, built_in};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_linux::host::block_device::BlockDevice;
@@ -15,7 +15,7 @@ use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::talk::print_line;
-use fsverdict_text::{Grid, GridFindings, Hinted, Reason, suggest};
+use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::against;
 use super::calibrate_cpu;

@@ -10,13 +10,13 @@ use clap::Args;
 
 use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
-use fsverdict_judgement::journal::{CandidateStatus, Run};
+use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
-use fsverdict_text::{FolderFile, Hinted, Reason, each_of, quoted};
+use fsverdict_text::{FolderFile, Hinted, Reason, quoted};
 
 use super::fleet::print_settled;
 use super::guarantees::guarantees;
@@ -189,7 +189,7 @@ pub(super) fn show_gathered_report(
     mut report: Report<'_>,
     all: bool,
 ) -> Result<Exit, CliError> {
-    let kept = each_of(&REPORTS, |form| {
+    let kept = map_in_parallel(&REPORTS, |form| {
         replace(&report, form.format(true, all), &folder.file(name_of_report(*form)))
     });
     let kept: Result<(), CliError> = kept.into_iter().collect();

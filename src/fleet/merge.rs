@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
-use fsverdict_judgement::journal::{Beginning, Caution, Event, Facts, Fold, Record, Run, read_first_record};
+use fsverdict_judgement::journal::{
+    Beginning, Caution, Event, Facts, Fold, Record, Run, map_in_parallel, read_first_record,
+};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::each_of;
 
 use super::FleetError;
 use super::agreement::{SHARED_PROPERTIES, find_differences, list_sites, shared_values};
@@ -75,9 +76,9 @@ impl Merged {
         let journal = folder.journal();
         let write = |file: &mut dyn Write| {
             for piece in self.records.chunks(PIECE) {
-                for lines in
-                    each_of(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| journal_lines(records))
-                {
+                for lines in map_in_parallel(&piece.chunks(PIECE / 16).collect::<Vec<_>>(), |records| {
+                    journal_lines(records)
+                }) {
                     file.write_all(&lines?)?;
                 }
             }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use fsverdict_judgement::journal::{
-    Event, Facts, Journal, JournalError, Writer, read_first_record, read_open,
+    Event, Facts, Journal, JournalError, Writer, map_in_parallel, read_first_record, read_open,
 };
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason, each_of};
+use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
 
 use super::FleetError;
 use super::copies::KnownTimes;
@@ -165,7 +165,7 @@ impl Shards {
             }
         }
         let expected = ExpectedBlocks { plan, now: Timestamp::now() };
-        let journals = each_of(&block_files, |one| one.read_journal(&expected));
+        let journals = map_in_parallel(&block_files, |one| one.read_journal(&expected));
         for (BlockFile { path, site, block, .. }, journal) in block_files.into_iter().zip(journals) {
             match journal {
                 Ok(journal) => {

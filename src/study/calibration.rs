@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use fsverdict_disk::calibrate::{Grid, GridFindings};
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::choose_lab;
 use fsverdict_lab::trial::TrialSpec;
-use fsverdict_text::{Grid, GridFindings, Reason};
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::error::SessionError;
@@ -37,7 +38,7 @@ pub fn measure_device(
     };
     let end = choice.lab.run_trial(&spec, &attachments, 0, &mut watch)?;
     match findings.filter(|_| end.status == Status::Ok) {
-        Some(found) => Ok(found),
+        Some(times) => serde_json::from_value(times).map_err(|error| failed(Reason::plain(error))),
         None => Err(failed(Reason::new(end.reason, end.hint))),
     }
 }

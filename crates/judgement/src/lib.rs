@@ -12,6 +12,6 @@ pub mod statistics;
 
 pub mod verdict;
 
-// Journals made by hand (`journal/made.rs`) are part of the tests of other crates, too, and name this one by its name.
+// The crate `testutil` depends on this one, whose own tests compile its journals (`journal::made`) as a part of this crate.
 #[cfg(test)]
 extern crate self as fsverdict_judgement;

@@ -8,11 +8,9 @@ mod bounded;
 mod display;
 mod error;
 mod folder;
-mod grid;
 mod layout;
 pub mod limits;
 mod member;
-mod processors;
 mod reason;
 mod regular;
 mod section;
@@ -31,11 +29,9 @@ pub use folder::{
     FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, empty_folder, list_folder, open_below,
     remove_folder, remove_tree,
 };
-pub use grid::{Grid, GridCell, GridFindings, GridKind};
 pub use layout::{display_width, screen_lines, wrap_command, wrap_hanging};
 pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
-pub use processors::each_of;
 pub use reason::{Hinted, Reason, ReasonLine};
 pub use regular::{Links, name_file_type, open_regular, read_beginning, read_regular};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};

@@ -1,9 +1,9 @@
 //! Derives the figures that decide a model's numbers from a grid of measured times.
 
 use super::grid::STREAMED;
+use super::grid_cell::{GridCell, GridFindings, GridKind};
 use crate::device::knobs::Figures;
 use crate::device::{AccessKind, ModelErrors};
-use fsverdict_text::{GridCell, GridFindings, GridKind};
 
 /// Every second cell, either of the fitted half or of the half that is left out for comparison.
 fn half_of(cells: &[GridCell], left_out: bool) -> impl Iterator<Item = &GridCell> {

@@ -3,10 +3,11 @@
 use super::disk::ModelledDisk;
 use super::figures::{access_errors, model_errors};
 use super::grid::measure_grid;
+use super::grid_cell::{Grid, GridCell, GridFindings, GridKind};
 use super::text::{find_number, find_value, format_rounded, has_section, with_value, without_section};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
-use fsverdict_text::{Grid, GridCell, GridFindings, GridKind, Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// Why a device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -252,8 +253,8 @@ mod tests {
     use super::super::grid::measure_grid;
     use super::super::text::with_value;
     use super::{Calibrated, Titled, calibrate_model, found_policy};
+    use crate::calibrate::Grid;
     use crate::device::{AccessKind, Model, built_in};
-    use fsverdict_text::Grid;
 
     /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in
     /// one.

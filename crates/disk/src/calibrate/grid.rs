@@ -1,8 +1,8 @@
 //! Measures the grid of calibration: selects the reads and writes that are timed, and measures them.
 
 use super::disk::TimedDisk;
+use super::grid_cell::{Grid, GridFindings, GridKind};
 use crate::device::random::uniform_below;
-use fsverdict_text::{Grid, GridFindings, GridKind};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

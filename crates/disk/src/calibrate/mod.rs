@@ -11,6 +11,7 @@ mod disk;
 mod figures;
 mod fit;
 mod grid;
+mod grid_cell;
 mod text;
 
 pub use against::fit_model as fit_to_trace;
@@ -22,3 +23,4 @@ pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, Titled, calibrate_model};
 pub use grid::measure_grid;
+pub use grid_cell::{Grid, GridCell, GridFindings, GridKind};

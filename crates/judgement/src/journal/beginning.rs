@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::{DrawnNumbers, GridFindings, bounded_map};
+use fsverdict_text::{DrawnNumbers, bounded_map};
 
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT, ProcessorModel};
 
@@ -92,9 +92,10 @@ pub struct Learnt {
     /// The content of each of the user's folders when it was staged, by dataset: number of files, bytes and digest.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<String, String>,
-    /// The measured costs of the device, if they were calibrated separately.
+    /// The times that calibration measured on the device, in the form of `fsverdict_disk::calibrate`. No judgement uses
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub calibration: Option<GridFindings>,
+    pub calibration: Option<serde_json::Value>,
     /// The parameters that were drawn for this device of a class of devices.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: DrawnNumbers,

@@ -21,11 +21,13 @@ pub mod fs_mark;
 pub mod git;
 mod loss_age;
 #[cfg(test)]
+#[path = "../../../testutil/src/journals.rs"]
 pub mod made;
 mod metric;
 mod observation;
 mod open;
 mod open_trial;
+mod parallel;
 pub mod pgbench;
 mod power_cut;
 mod processor;
@@ -59,6 +61,7 @@ pub use metric::{
 pub use observation::{FINEST_TIME, Histogram, Measurement, Observation};
 pub use open::OpenJournal;
 pub use open_trial::UnderwayTrial;
+pub use parallel::map_in_parallel;
 pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
 };

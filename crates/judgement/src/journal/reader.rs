@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
+use super::parallel::map_in_parallel;
 use super::{Event, JournalBounds, JournalError, Record, SCHEMA, TrialId};
-use fsverdict_text::{FolderFile, Links, each_of, open_regular};
+use fsverdict_text::{FolderFile, Links, open_regular};
 
 /// The maximum length of a line in bytes: the longest contains the output of a benchmark program, of which half a
 /// mebibyte is kept.
@@ -134,7 +135,7 @@ pub(super) fn scan_further(
         let together: usize = piece.iter().map(Vec::len).sum();
         let records = match together < LEAST_TO_SHARE {
             true => piece.iter().map(|line| parse_record(line)).collect(),
-            false => each_of(&piece, |line| parse_record(line)),
+            false => map_in_parallel(&piece, |line| parse_record(line)),
         };
         let last = piece.len() - 1;
         for (at, (line, record)) in piece.iter().zip(records).enumerate() {

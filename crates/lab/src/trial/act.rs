@@ -1,7 +1,7 @@
 //! Acts: the elements that the steps of a trial consist of.
 
+use fsverdict_disk::calibrate::Grid;
 use fsverdict_judgement::plan::{ArrayState, Phase, Service};
-use fsverdict_text::Grid;
 
 /// The journal's name of the step in which layers are sealed.
 pub(super) const SEALING: &str = "seal";

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use fsverdict_disk::calibrate::Grid;
 use fsverdict_disk::device::Draw;
 use fsverdict_judgement::journal::TrialId;
 use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork, Service};
 use fsverdict_linux::guard::LeaseTicket;
 use fsverdict_linux::host::process_key::ProcessKey;
 use fsverdict_linux::host::root::Root;
-use fsverdict_text::Grid;
 use fsverdict_workload::dataset::Selection;
 use fsverdict_workload::workload::{OneSequence, Recheck, SavedFolder, SequencesRecord, WrittenFolder};
 

@@ -8,7 +8,7 @@ use std::thread::{available_parallelism, scope};
 const MAX_THREADS: usize = 16;
 
 /// Applies `work` to each item in parallel; the results are in the order of the items.
-pub fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map_in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let share = items.len().div_ceil(threads).max(1);
     scope(|scope| {
@@ -26,12 +26,15 @@ pub fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::each_of;
+    use super::map_in_parallel;
 
     #[test]
-    fn they_come_back_in_their_order() {
+    fn results_have_the_order_of_the_items() {
         let all: Vec<u32> = (0..1000).collect();
-        assert_eq!(each_of(&all, |one| one * 2), all.iter().map(|one| one * 2).collect::<Vec<_>>());
-        assert!(each_of(&Vec::<u32>::new(), |one| *one).is_empty());
+        assert_eq!(
+            map_in_parallel(&all, |number| number * 2),
+            all.iter().map(|number| number * 2).collect::<Vec<_>>()
+        );
+        assert!(map_in_parallel(&Vec::<u32>::new(), |number| *number).is_empty());
     }
 }
