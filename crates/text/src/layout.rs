@@ -1,18 +1,11 @@
 //! Lays out lines for a terminal: measures their width and breaks them.
 
-use unicode_width::UnicodeWidthChar;
+use textwrap::core::Word;
+use textwrap::wrap_algorithms::wrap_first_fit;
 
 /// The number of columns that the text takes on a terminal. Escape sequences of styles (`ESC [ … m`) take none.
 pub fn display_width(text: &str) -> usize {
-    let mut columns = 0;
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => drop(characters.by_ref().find(char::is_ascii_alphabetic)),
-            _ => columns += character.width().unwrap_or(0),
-        }
-    }
-    columns
+    textwrap::core::display_width(text)
 }
 
 /// The number of lines that the text takes on a terminal of this many columns, which folds longer lines.
@@ -25,37 +18,37 @@ pub fn screen_lines(text: &str, columns: usize) -> usize {
 /// returned unchanged.
 pub fn wrap_hanging(text: &str, columns: Option<usize>, indent: usize) -> String {
     let Some(columns) = columns else { return text.to_owned() };
-    let lines = text.split('\n').map(|line| break_hanging(line, columns, indent, ""));
+    let lines = text.split('\n').map(|line| wrap_line(line, columns, indent, ""));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Wraps a command line to at most `columns` so that a shell accepts it: breaks it at spaces outside of quotes, with a
 /// backslash at the end of each line but the last.
 pub fn wrap_command(line: &str, columns: usize, indent: usize) -> String {
-    break_hanging(line, columns, indent, " \\")
+    wrap_line(line, columns, indent, " \\")
 }
 
 /// Wraps one line. `mark` is added to each line that is continued; with a mark, no line is broken within quotes.
-fn break_hanging(line: &str, columns: usize, indent: usize, mark: &str) -> String {
-    let mut lines = Vec::new();
-    let (mut rest, mut margin) = (line.to_owned(), 0);
-    while margin + display_width(&rest) > columns {
-        let room = columns.saturating_sub(margin + display_width(mark));
-        let least = if margin == 0 { indent } else { 0 };
-        let breaks = break_places(&rest, !mark.is_empty()).into_iter().filter(|at| {
-            let before = rest.get(..*at).unwrap_or_default();
-            display_width(before) > least && !before.trim().is_empty()
-        });
-        let breaks: Vec<usize> = breaks.collect();
-        let fits = |at: &&usize| display_width(rest.get(..**at).unwrap_or_default()) <= room;
-        let Some(at) = breaks.iter().rev().find(fits).or(breaks.first()).copied() else { break };
-        let (before, behind) = rest.split_at(at);
-        lines.push(format!("{}{}{mark}", " ".repeat(margin), before.trim_end()));
-        rest = behind.trim_start().to_owned();
-        margin = indent;
-    }
-    lines.push(format!("{}{rest}", " ".repeat(margin)));
-    lines.join("\n")
+fn wrap_line(line: &str, columns: usize, indent: usize, mark: &str) -> String {
+    let part = |from: usize, to: usize| line.get(from..to).unwrap_or_default();
+    let breaks = break_places(line, !mark.is_empty()).into_iter();
+    let breaks = breaks.filter(|at| display_width(part(0, *at)) > indent);
+    let behind = |at: usize| line.len() - part(at, line.len()).trim_start().len();
+    let starts: Vec<usize> = std::iter::once(0).chain(breaks.map(behind)).collect();
+    let ends = starts.iter().skip(1).copied().chain([line.len()]);
+    let words: Vec<Word<'_>> = (starts.iter().zip(ends))
+        .map(|(start, end)| {
+            let penalty = if end < line.len() { mark } else { "" };
+            Word { penalty, ..Word::from(part(*start, end)) }
+        })
+        .collect();
+    let lines = wrap_first_fit(&words, &[columns as f64, columns.saturating_sub(indent) as f64]);
+    let join_words = |words: &&[Word<'_>]| {
+        let (last, first) = words.split_last()?;
+        let whole: String = first.iter().flat_map(|word| [word.word, word.whitespace]).collect();
+        Some(format!("{whole}{}{}", last.word, last.penalty))
+    };
+    lines.iter().filter_map(join_words).collect::<Vec<_>>().join(&format!("\n{}", " ".repeat(indent)))
 }
 
 /// The byte positions of the first space between each two words.
