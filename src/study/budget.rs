@@ -84,10 +84,10 @@ mod tests {
     use std::time::Duration;
 
     use super::super::conclusion::Conclusion;
-    use super::super::made;
     use super::describe_exhaustion;
     use fsverdict_judgement::journal::{Caution, Ending, Event, Journal, Record, Run, TrialId};
     use fsverdict_judgement::plan::{Blocks, Plan};
+    use fsverdict_testutil::journals as made;
     use fsverdict_text::rough_duration_text;
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.

@@ -279,10 +279,10 @@ fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Endi
 
 #[cfg(test)]
 mod tests {
-    use super::super::made;
     use super::{Conclusion, next_to_try};
     use fsverdict_judgement::journal::{Ending, Event, Fold, Run};
     use fsverdict_judgement::plan::{Blocks, Plan};
+    use fsverdict_testutil::journals as made;
     use serde_json::json;
 
     const SECONDS: [(&str, f64); 5] =

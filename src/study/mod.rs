@@ -16,9 +16,6 @@ mod earlier_tries;
 mod environment;
 mod error;
 mod folder;
-#[cfg(test)]
-#[path = "../../crates/judgement/src/journal/made.rs"]
-pub mod made;
 mod observer;
 mod one_block;
 mod outlook;

@@ -232,10 +232,10 @@ fn open_rivals(plan: &Plan, run: &Run, look: Option<&BlockOutcome>) -> Vec<Rival
 #[cfg(test)]
 mod tests {
     use super::super::conclusion::next_to_try;
-    use super::super::made;
     use super::{Conclusion, Outlook, TrialsToCome};
     use fsverdict_judgement::journal::{Event, Fold, Record, Run, read_open};
     use fsverdict_judgement::plan::{Blocks, Plan};
+    use fsverdict_testutil::journals as made;
     use serde_json::json;
 
     fn recorded() -> (Plan, Vec<Record>) {

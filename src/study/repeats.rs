@@ -72,10 +72,10 @@ fn repetitions_by_rule(pilot: &[&Trial], phase: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made;
     use super::decide_repeats;
     use fsverdict_judgement::journal::{Event, Run};
     use fsverdict_judgement::plan::{Plan, Vocabulary};
+    use fsverdict_testutil::journals as made;
 
     const PLAN: &str = r#"
         title = "t"

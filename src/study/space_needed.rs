@@ -115,9 +115,9 @@ fn too_long_a_log(
 
 #[cfg(test)]
 mod tests {
-    use super::super::made;
     use super::find_shortage;
     use fsverdict_judgement::plan::Plan;
+    use fsverdict_testutil::journals as made;
 
     fn plan(
         mkfs: &[&str],

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-pub(super) use crate::made::id;
+pub(super) use fsverdict_testutil::journals::id;
 
-use crate::made;
 use crate::{Format, Report, TerminalLook, write};
 use fsverdict_judgement::journal::{
     Caution, Ending, Event, Facts, Journal, Learnt, Observation, Record, Run, TrialId, Unit,
 };
 use fsverdict_judgement::plan::Plan;
+use fsverdict_testutil::journals as made;
 use fsverdict_text::DrawnNumbers;
 
 /// The look of a terminal without colour.

@@ -63,8 +63,9 @@ fn is_from_memory(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::fixtures::{PLAIN, Story, id, page_of};
-    use crate::{Format, TerminalLook, made};
+    use crate::{Format, TerminalLook};
     use fsverdict_judgement::journal::{Event, Unit};
+    use fsverdict_testutil::journals as made;
 
     /// What a report says of two candidates that read at this rate, with so many bytes asked of the device.
     fn shown(metric: &'static str, rate: f64, device_read: f64) -> String {

@@ -26,9 +26,6 @@ mod html;
 mod index;
 mod json;
 mod kernels;
-#[cfg(test)]
-#[path = "../../judgement/src/journal/made.rs"]
-pub mod made;
 mod markdown;
 mod matrix;
 mod model;

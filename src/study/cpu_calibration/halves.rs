@@ -216,7 +216,7 @@ mod tests {
     use fsverdict_lab::kernel::CPU_CLASSES;
 
     use super::{NativeTime, counts_of};
-    use crate::study::made::measured;
+    use fsverdict_testutil::journals::measured;
 
     #[test]
     fn counts_are_complete_or_none() {

@@ -165,24 +165,11 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Makes a temporary folder with these files in it, which stands for `/` in tests of this crate and of others.
-#[doc(hidden)]
-pub fn make_fake_root(files: &[(&str, &str)]) -> io::Result<(tempfile::TempDir, Root)> {
-    let folder = tempfile::tempdir()?;
-    for (path, content) in files {
-        let file = folder.path().join(path);
-        if let Some(parent) = file.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::write(file, content)?;
-    }
-    let root = Root::new(folder.path());
-    Ok((folder, root))
-}
-
 #[cfg(test)]
 pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-    make_fake_root(files).unwrap()
+    let folder = fsverdict_testutil::folder_with_files(files);
+    let root = Root::new(folder.path());
+    (folder, root)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use flate2::read::GzDecoder;
 
 use crate::Format;
 use crate::fixtures::{Story, demo, id, page_of};
-use crate::made;
 use crate::tests::{hostile, mishaps};
 use fsverdict_judgement::journal::{CommandRecord, Event, Histogram, Observation, Unit, WorkCourse};
+use fsverdict_testutil::journals as made;
 
 fn page(story: &Story) -> String {
     page_of(story, None, Format::Html)

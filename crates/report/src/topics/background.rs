@@ -105,8 +105,8 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 mod tests {
     use crate::Format;
     use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
-    use crate::made;
     use fsverdict_judgement::journal::{BackgroundWork, Event, Facts, Learnt, Unit};
+    use fsverdict_testutil::journals as made;
 
     /// ext4 copies in 40 s, of which so many are its own; xfs in 20. The kernel tells, or does not.
     fn story(own: f64, told: bool) -> Story {

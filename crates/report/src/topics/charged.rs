@@ -120,10 +120,10 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 #[cfg(test)]
 mod tests {
     use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
-    use crate::made;
     use crate::{Format, TerminalLook};
     use fsverdict_judgement::journal::{Event, Unit};
     use fsverdict_judgement::plan::ProtectionFeature;
+    use fsverdict_testutil::journals as made;
 
     const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
 

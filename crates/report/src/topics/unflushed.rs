@@ -56,9 +56,9 @@ fn describe_candidate(judged: &Judgement<'_>, candidate: &Candidate) -> Option<S
 mod tests {
     use crate::Format;
     use crate::fixtures::{PLAIN, Story, id, page_of};
-    use crate::made;
     use fsverdict_judgement::journal::{Event, Unit};
     use fsverdict_judgement::plan::{DeviceSource, Operation, PhaseWork};
+    use fsverdict_testutil::journals as made;
     use fsverdict_text::Bytes;
 
     /// jfs saves forty times as fast, with so many flushes; the others with those.

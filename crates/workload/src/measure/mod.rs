@@ -45,5 +45,7 @@ pub use space::Fresh;
 /// A temporary folder with these files in it, which stands for `/` in the tests of this room.
 #[cfg(test)]
 fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, fsverdict_linux::host::root::Root) {
-    fsverdict_linux::host::root::make_fake_root(files).unwrap()
+    let folder = fsverdict_testutil::folder_with_files(files);
+    let root = fsverdict_linux::host::root::Root::new(folder.path());
+    (folder, root)
 }
