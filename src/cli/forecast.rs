@@ -15,7 +15,7 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_report::{count, listing};
 use fsverdict_stack::filesystem::written_by_mkfs;
 use fsverdict_text::{Bytes, duration_text, rough_duration_text};
-use fsverdict_workload::dataset::room_for;
+use fsverdict_workload::dataset::{IoFailure, room_for};
 
 /// How many of the latest runs are looked through for one of the same work.
 const LATEST: usize = 20;
@@ -110,7 +110,8 @@ fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
 /// The bytes that the trials write; `None` if all of them are written by commands that name no dataset.
 fn forecast_writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
     let (least, known) = bytes_written(plan);
-    let each = least.saturating_add(measured(plan));
+    let copied = measure_folders(plan);
+    let each = least.saturating_add(*copied.as_ref().unwrap_or(&0));
     let all = each.saturating_mul(trials as u64);
     let besides = if known { "" } else { ", and what commands write besides their datasets" };
     let mut text = format!("about {} a trial, {} in the trials above{besides}", rough(each), rough(all));
@@ -119,7 +120,10 @@ fn forecast_writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<St
         let share = all as f64 / size.max(1) as f64;
         text.push_str(&format!(": {share:.1} times the device's size, and cheap flash lasts for about 1000"));
     }
-    (each > 0).then_some(text)
+    if let Err(failure) = &copied {
+        text.push_str(&format!("; a folder's data are not counted, since fsverdict cannot {failure}"));
+    }
+    (each > 0 || copied.is_err()).then_some(text)
 }
 
 /// Less than this is written by mkfs within seconds.
@@ -148,7 +152,7 @@ fn describe_mkfs_writes(plan: &Plan, prospect: &Prospect) -> Option<String> {
 }
 
 /// Bytes in folders of the user's that commands copy whole: the plan does not say, and only a look there does.
-fn measured(plan: &Plan) -> u64 {
+fn measure_folders(plan: &Plan) -> Result<u64, IoFailure> {
     let whole = |phase: &&Phase| {
         matches!(phase.work, PhaseWork::Command(_) | PhaseWork::Operation(Operation::TreeWrite))
     };
@@ -163,7 +167,8 @@ fn rough(bytes: u64) -> Bytes {
 }
 
 fn memory_needed(plan: &Plan, choice: &ChosenLab) -> Option<String> {
-    let staged = bytes_to_stage(&plan.datasets, &plan.phases).filter(|bytes| *bytes > 0);
+    // A folder that cannot be read is named beside what the trials write.
+    let staged = bytes_to_stage(&plan.datasets, &plan.phases).ok().flatten().filter(|bytes| *bytes > 0);
     let guest = choice.lab.guest_memory().and_then(|guest| guest.each.last().copied());
     let (needed, text) = match (guest, staged) {
         (Some(guest), _) => {

@@ -108,8 +108,9 @@ impl Guests {
 
     /// The memory sizes of a candidate's guest; `factor` scales the memory beyond the datasets.
     pub(super) fn guest_sizes(&self, candidate: Option<&Candidate>, factor: f64) -> GuestSizes {
-        let bytes =
-            *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
+        // Of a folder that cannot be read the guest's agent tells, since it is to stage it.
+        let to_stage = || bytes_to_stage(&self.plan.datasets, &self.plan.phases).ok().flatten().unwrap_or(0);
+        let bytes = *self.staged.get_or_init(to_stage);
         let planned_memory = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
         // Bytes are far below 2⁵³.
         let memory_bytes = (planned_memory.map_or(BASE_MEMORY, |memory| memory.0) as f64 * factor) as u64;

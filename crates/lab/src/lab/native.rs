@@ -105,7 +105,11 @@ impl Native {
             return Ok(None);
         }
         if self.held.get().is_none() {
-            let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
+            let bytes = bytes_to_stage(&spec.datasets, &spec.phases).map_err(|failure| {
+                let hint = "make it readable to you, or state how much of it to take (size = \"1GiB\")";
+                LabError::Staging(Reason::new(failure, hint))
+            })?;
+            let Some(bytes) = bytes else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
             let held = Held::stage_for_run(
                 spec,

@@ -13,7 +13,7 @@ use fsverdict_linux::host::syscall::own_descriptor;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 use fsverdict_text::{Bytes, Hinted};
 use fsverdict_workload::dataset;
-use fsverdict_workload::dataset::{Manifest, Prepared, Staged, StagingRecord, Totals};
+use fsverdict_workload::dataset::{IoFailure, Manifest, Prepared, Staged, StagingRecord, Totals};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -144,9 +144,16 @@ fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
 
 /// Bytes that the datasets take at most that must lie somewhere as files; `None` where none must.
 ///
-/// A folder of the user's without a stated size is measured; one that cannot be counts nothing.
-pub fn bytes_to_stage(datasets: &BTreeMap<String, Dataset>, phases: &[Phase]) -> Option<u64> {
-    to_stage(datasets, phases).map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+/// A folder of the user's without a stated size is measured.
+///
+/// # Errors
+/// If such a folder cannot be read, with its path.
+pub fn bytes_to_stage(
+    datasets: &BTreeMap<String, Dataset>,
+    phases: &[Phase],
+) -> Result<Option<u64>, IoFailure> {
+    let sizes = to_stage(datasets, phases).map(|(_, dataset)| dataset::room_for(dataset));
+    Ok(sizes.collect::<Result<Vec<u64>, _>>()?.into_iter().reduce(u64::saturating_add))
 }
 
 /// The datasets that must lie somewhere as files.

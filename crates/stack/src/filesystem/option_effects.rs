@@ -115,7 +115,7 @@ pub fn documented_losses(candidate: &Candidate) -> Vec<(&'static str, Documented
 #[cfg(test)]
 mod tests {
     use super::{CONDITIONAL_PROMISES, Effect, documented_losses};
-    use crate::filesystem::registry;
+    use crate::filesystem::{KnownOptions, registry};
     use crate::layer::{has_property, keeps_default_safety, protection_of};
     use fsverdict_judgement::plan::{Candidate, ProtectionFeature, RequiredProperty};
 
@@ -210,7 +210,9 @@ mod tests {
                 let option = effect.option;
                 let known = filesystem.has_mount_option(option)
                     || filesystem.has_mkfs_option(option)
-                    || filesystem.mkfs_option_of(option).is_some();
+                    || filesystem.mkfs_option_of(option).is_some()
+                    // Of bcachefs no options are listed.
+                    || filesystem.options == KnownOptions::NONE;
                 assert!(known, "{} {option}", filesystem.name);
                 let loss = effect.loss;
                 assert!(

@@ -147,15 +147,19 @@ pub fn stage_dataset(
 
 /// Bytes a dataset takes at most once it is staged.
 ///
-/// A real folder without a stated size is measured; one that cannot be read counts nothing.
-pub fn room_for(spec: &Dataset) -> u64 {
+/// A real folder without a stated size is measured.
+///
+/// # Errors
+/// If such a folder cannot be read, with its path.
+pub fn room_for(spec: &Dataset) -> Result<u64, IoFailure> {
     let blocks = |files: u64| files.saturating_mul(BLOCK);
-    match spec {
+    Ok(match spec {
         Dataset::Tree(shape) => shape.size.0.saturating_add(blocks(shape.files + shape.directories)),
-        Dataset::Folder { path, size: None } => list_tree(path).map_or(0, |tree| {
+        Dataset::Folder { path, size: None } => {
+            let tree = list_tree(path).map_err(|failure| failure.prefix_path(path))?;
             let Totals { bytes, files, directories, .. } = tree.totals();
             bytes.saturating_add(blocks(files + directories))
-        }),
+        }
         // Whole subdirectories are taken: up to an eighth more than asked for.
         Dataset::Folder { size: Some(size), .. } => size.0.saturating_add(size.0 / 8),
         Dataset::Flat { files, .. } => least_space(spec).saturating_add(files.saturating_mul(INODE)),
@@ -163,7 +167,7 @@ pub fn room_for(spec: &Dataset) -> u64 {
         Dataset::Trace { calls } => {
             calls.totals().bytes.saturating_add(blocks(calls.names().len() as u64 + 1))
         }
-    }
+    })
 }
 
 /// Adopts a dataset that another process staged at `path`, by its record.
@@ -217,4 +221,18 @@ fn staging_notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> V
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::room_for;
+    use fsverdict_judgement::plan::Dataset;
+
+    /// Such a folder counted as empty, so that the forecast was silently too low.
+    #[test]
+    fn a_folder_that_cannot_be_read_is_named() {
+        let missing = tempfile::tempdir().unwrap().path().join("gone");
+        let failure = room_for(&Dataset::Folder { path: missing.clone(), size: None }).unwrap_err();
+        assert!(failure.to_string().contains(&missing.display().to_string()), "{failure}");
+    }
 }
