@@ -51,13 +51,12 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
         writeln!(out, "{}", wrap_hanging(&line, columns, 14))?;
     }
     writeln!(out, "{}\n", wrap_hanging(&simulated_time(&plan), columns, 7))?;
-    let permission = Permission { erase: &[], ask: &|_| None };
     let mut untried = Vec::new();
     let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
     let is_own = !matches!(origin, PlanOrigin::Stranger(_));
     for (name, lab) in &labs {
         let Ok(lab) = lab else { continue };
-        let (prospect, why) = predict_candidates(&plan, lab.as_ref(), &permission, is_own);
+        let (prospect, why) = predict_candidates(&plan, lab.as_ref(), &Permission::NONE, is_own);
         untried.extend(why.map(|why| format!("{name}: options {why}")));
         prospects.push((*name, prospect));
     }

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::study::{RunFolder, prepare_power_cutting};
+use crate::runner::prepare_power_cutting;
+use crate::study::RunFolder;
 use fsverdict_disk::crash::{RotNameError, RottenBlock, StateNameError};
 use fsverdict_faults::{CutName, WrittenRot};
 use fsverdict_judgement::plan::{Candidate, Plan};

@@ -120,7 +120,7 @@ impl Conduct {
     }
 
     pub(super) fn view(&self) -> TerminalView {
-        TerminalView { quiet: self.quiet, open: false }
+        TerminalView { quiet: self.quiet, forecasts: true, open: false }
     }
 }
 

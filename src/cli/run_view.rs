@@ -2,7 +2,8 @@
 
 use crate::fleet::Merged;
 use crate::runner::{FaultNews, RunView, SiteNews};
-use crate::study::{Observer, RunFolder, Session, Silent};
+use crate::study::{Observer, PreparedTrials, Prospect, RunFolder, Silent};
+use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::guard::Refusal;
 use fsverdict_linux::host::talk::print_line;
@@ -22,6 +23,8 @@ use super::report::{PAGE, open_page};
 pub(super) struct TerminalView {
     /// Whether no progress is shown.
     pub(super) quiet: bool,
+    /// Whether the cost of a run is forecast when it begins.
+    pub(super) forecasts: bool,
     /// Whether the report is opened in the browser when the run begins.
     pub(super) open: bool,
 }
@@ -38,17 +41,18 @@ impl RunView for TerminalView {
         ask_identity(refusal)
     }
 
-    fn session_begins(&self, session: &mut Session) -> Result<(), Reason> {
-        if !self.quiet {
-            let lines = forecast(&session.plan, &session.choice, &session.predict_skips());
-            let lines: Vec<String> =
-                lines.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
+    fn session_begins(&self, prepared: &PreparedTrials, folder: &RunFolder, run: &Run) -> Result<(), Reason> {
+        let PreparedTrials { plan, choice, attachments } = prepared;
+        if self.forecasts && !self.quiet {
+            let prospect = Prospect::for_device(plan, choice.lab.as_ref(), Some(attachments.size()));
+            let lines: Vec<String> = forecast(plan, choice, &prospect)
+                .into_iter()
+                .map(|(label, text)| format!("{label}: {text}"))
+                .collect();
             print_line(&wrap(&lines.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
         }
         if self.open {
-            let (folder, plan) = (session.folder.clone(), session.plan.clone());
-            let run = session.run().map_err(|error| error.reason())?;
-            write_page(&folder, &plan, run).map_err(|error| error.reason())?;
+            write_page(folder, plan, run).map_err(|error| error.reason())?;
             open_page(&folder.file(PAGE).path());
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::runner::{RunOutcome, RunRequest, begin_session, conduct_session};
+use crate::runner::{RunOutcome, RunRequest, Session};
 use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::SizeRun;
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
             let hint = "with --settle-size, --out names a new folder";
             CliError::usage(Reason::new(format!("cannot make {}: {error}", folder.display()), hint))
         })?;
-    let view = arguments.conduct.view();
+    let view = TerminalView { forecasts: false, ..arguments.conduct.view() };
     let began = Instant::now();
     let budget = first.protocol.budget;
     let (mut runs, mut ended, mut times, mut left) = (Vec::new(), None, 1.0, Vec::new());
@@ -152,10 +152,10 @@ fn carry_out(
     view: &TerminalView,
     left: &mut Vec<LeftDevice>,
 ) -> Result<RunOutcome, CliError> {
-    let session = begin_session(request, view)?;
+    let session = Session::begin(request, view)?;
     session.check_left(left).map_err(CliError::failed)?;
     let devices = session.attachments();
-    let outcome = conduct_session(session, view)?;
+    let outcome = session.conduct(view)?;
     *left = devices.describe_left();
     Ok(outcome)
 }

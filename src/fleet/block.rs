@@ -4,10 +4,10 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::study::{FolderRequest, Observer, OneBlock, Permission, RunFolder, SessionError};
+use crate::study::{FolderRequest, Observer, Permission, PreparedTrials, RunFolder, SessionError};
 use fsverdict_judgement::journal::Facts;
 use fsverdict_judgement::plan::{DeviceSource, Plan, digest};
-use fsverdict_lab::lab::{ChosenLab, choose_lab};
+use fsverdict_lab::lab::{LabError, choose_lab};
 use fsverdict_lab::trial::seeds;
 
 use super::FleetError;
@@ -69,38 +69,54 @@ pub fn conduct_block(
     }
     let journal = shards.begin_block(&site, block)?;
     let site_seed = |seed: u64| seeds::of_site(seed, &site.to_string());
+    let mut site_plan = plan.clone();
+    if let Some(device) = device {
+        site_plan.device.replace_sources(&[device]);
+    }
     // A modelled device gives the same results for the same seed, so each site uses a seed of its own: otherwise it
     // would add no information.
-    let modelled = device.as_ref().unwrap_or(&plan.device.source).is_modelled();
-    let protocol = &plan.protocol;
+    if site_plan.device.source.is_modelled() {
+        site_plan.protocol.seed = site_seed(plan.protocol.seed);
+    }
     let memory = DeviceStateFile::of_site(folder.path(), &site);
     let mut left_devices = match (&memory, is_standing) {
         (Some(memory), true) => memory.read_devices()?,
         _ => Vec::new(),
     };
-    let forget_left = || memory.as_ref().map_or(Ok(()), DeviceStateFile::remove);
-    let one = OneBlock {
-        left: &mut left_devices,
-        before_first_write: &forget_left,
-        plan,
-        folder,
-        number: block,
-        order_seed: site_seed(protocol.order.unwrap_or(protocol.seed)),
-        seed: if modelled { site_seed(protocol.seed) } else { protocol.seed },
-        out: so_far.as_ref().map_or(Vec::new(), |merged| merged.out.clone()),
-        device,
-        journal: &journal,
-        facts: facts_of_site(&site, key.as_ref())?,
-        misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, start)),
+    let facts = facts_of_site(&site, key.as_ref())?;
+    let conduct = || -> Result<bool, SessionError> {
+        let choice = choose_lab(&site_plan, site_plan.lab)?.with_jobs(jobs)?;
+        let prepared = PreparedTrials::new(site_plan, choice, permission, None)?;
+        let attachments = &prepared.attachments;
+        if let Err(error) = attachments.check_left(&left_devices) {
+            left_devices = attachments.describe_left();
+            return Err(LabError::from(error).into());
+        }
+        let prepared = prepared.with_traces_in(journal.folder());
+        let mut environment = prepared.facts();
+        environment.extend(facts);
+        let start = prepared.start_event(folder, environment, None);
+        let differences = so_far.as_ref().map_or(Vec::new(), |merged| merged.differences_from(&site, &start));
+        if !differences.is_empty() {
+            return Err(SessionError::Changed(differences));
+        }
+        let journal = prepared.begin_journal(&journal, start)?;
+        // The file does not describe what this block writes to the devices.
+        memory.as_ref().map_or(Ok(()), DeviceStateFile::remove)?;
+        let order_seed = site_seed(plan.protocol.order.unwrap_or(plan.protocol.seed));
+        let out = so_far.as_ref().map_or(&[][..], |merged| &merged.out);
+        let mut study = prepared.study(journal, observer);
+        study.refused = prepared.refused_candidates();
+        let counts = study.conduct_one(block, order_seed, out);
+        left_devices = study.attachments.describe_left();
+        counts
     };
-    let lab =
-        |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose_lab(plan, plan.lab)?.with_jobs(jobs)?) };
-    let counts = one.conduct(lab, permission, observer);
+    let counts = conduct();
     if let Some(memory) = memory.as_ref().filter(|_| !left_devices.is_empty()) {
         memory.write_devices(&left_devices)?;
     }
     let counts = counts.map_err(|source| match source {
-        SessionError::Changed(misfits) => FleetError::Misfit(misfits),
+        SessionError::Changed(differences) => FleetError::Misfit(differences),
         source if journal.is_there() => {
             FleetError::Interrupted { site: site.to_string(), block, source: Box::new(source) }
         }

@@ -1,13 +1,15 @@
 //! Examines the faults of a run's plan, power cuts and bit rot, on each of its candidates, and records the results in
 //! the run's journal.
 
-use crate::study::{RunFolder, SessionError, prepare_power_cutting};
+use crate::study::{Permission, RunFolder, SessionError};
 use fsverdict_faults::{CutProgress, FaultError, PowerCutting};
 use fsverdict_judgement::journal::{
     CandidateStatus, Event, JournalError, OpenJournal, PowerCuts, RottenBlocks, Run,
 };
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::Judgement;
+use fsverdict_lab::lab::choose_lab;
+use fsverdict_text::FolderHandle;
 
 use super::fault_time::FaultTime;
 
@@ -45,6 +47,20 @@ pub enum FaultNews<'a> {
         folder: &'a RunFolder,
         candidates: &'a [&'a Candidate],
     },
+}
+
+/// Prepares the faults of this plan for the run in this folder.
+///
+/// # Errors
+/// When the plan has no faults, or its lab or devices cannot be used.
+pub fn prepare_power_cutting<'a>(
+    plan: &'a Plan,
+    run: &FolderHandle,
+) -> Result<PowerCutting<'a>, SessionError> {
+    PowerCutting::new(plan, run, || {
+        let attachments = Permission::NONE.claim_devices(plan)?;
+        Ok((choose_lab(plan, plan.lab)?, attachments))
+    })
 }
 
 /// The faults of a run that are to be examined.

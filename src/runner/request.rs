@@ -2,7 +2,7 @@
 
 use crate::fleet::{Fleet, Merged};
 use crate::study::{FolderRequest, RunFolder};
-use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::journal::{JournalError, Run};
 use fsverdict_judgement::plan::Plan;
 
 /// A run to be carried out. The plan was read and checked, and the user has confirmed it.
@@ -44,6 +44,14 @@ pub struct RunOutcome {
     pub folder: RunFolder,
     pub plan: Plan,
     pub result: RunResult,
+}
+
+impl RunOutcome {
+    /// Reads the run of this folder as it was recorded.
+    pub(super) fn read(folder: RunFolder, plan: Plan) -> Result<Self, JournalError> {
+        let run = Run::read_in_folder(&plan, &folder.journal())?;
+        Ok(RunOutcome { folder, plan, result: RunResult::Here(Box::new(run)) })
+    }
 }
 
 /// The run as it was recorded.

@@ -1,7 +1,8 @@
 //! The interface to the user while a run is carried out: questions, and news of its progress.
 
 use crate::fleet::{Fleet, Merged};
-use crate::study::{Observer, RunFolder, Session};
+use crate::study::{Observer, PreparedTrials, RunFolder};
+use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::guard::Refusal;
 use fsverdict_text::Reason;
@@ -17,7 +18,7 @@ pub trait RunView: Sync {
     ///
     /// # Errors
     /// Fails when the page that the user wants to see cannot be written.
-    fn session_begins(&self, session: &mut Session) -> Result<(), Reason>;
+    fn session_begins(&self, prepared: &PreparedTrials, folder: &RunFolder, run: &Run) -> Result<(), Reason>;
 
     /// The observer of the trials of this run.
     fn observe_trials<'a>(&'a self, folder: &'a RunFolder, plan: &'a Plan) -> Box<dyn Observer + 'a>;

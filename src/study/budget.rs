@@ -21,7 +21,7 @@ pub(super) fn trial_budget(plan: &Plan) -> Option<Duration> {
 
 /// When no further trial of a session that began at `began` may be under way. A run that was extended after its time
 /// was up has no such moment.
-pub(super) fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<Instant> {
+pub fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<Instant> {
     let budget = trial_budget(plan).filter(|_| run.extended_to.is_none())?;
     began.checked_add(budget.saturating_sub(worked_time(run)))
 }

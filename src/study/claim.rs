@@ -10,6 +10,7 @@ use fsverdict_lab::lab::{Attachment, Attachments};
 use fsverdict_linux::guard::{Refusal, grant_lease};
 use fsverdict_linux::host::block_device::BlockDevice;
 use fsverdict_linux::host::image::{check_space, create_image, create_store, scratch_folder};
+use fsverdict_linux::host::limits::{LimitError, check_file_size_limit};
 use fsverdict_linux::host::own_folder::lies_on;
 use fsverdict_linux::host::root::Root;
 use fsverdict_text::Hinted;
@@ -25,6 +26,9 @@ pub struct Permission<'a> {
 }
 
 impl Permission<'_> {
+    /// No permission, and no user to ask.
+    pub const NONE: Permission<'static> = Permission { erase: &[], ask: &|_| None };
+
     /// Predicts the outcome of [`claim_devices`](Self::claim_devices) for each device, in the order of the plan. Creates
     /// and locks nothing.
     pub(super) fn predict_devices(&self, plan: &Plan) -> Vec<DeviceProspect> {
@@ -65,7 +69,10 @@ impl Permission<'_> {
     }
 
     /// Attaches the devices that the plan names.
-    pub(super) fn claim_devices(&self, plan: &Plan) -> Result<Attachments, SessionError> {
+    ///
+    /// # Errors
+    /// Fails when a device may not be erased, or an image cannot be created.
+    pub fn claim_devices(&self, plan: &Plan) -> Result<Attachments, SessionError> {
         self.claim_again(plan, None)
     }
 
@@ -76,8 +83,9 @@ impl Permission<'_> {
         plan: &Plan,
         foreign: Option<&(usize, String)>,
     ) -> Result<Attachments, SessionError> {
+        check_limits(plan)?;
         let foreign_at =
-            |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, told)| told.as_str());
+            |at: usize| foreign.filter(|(number, _)| *number == at + 1).map(|(_, write)| write.as_str());
         let further = (1..plan.device.count()).map(|at| self.claim_one(plan, at, foreign_at(at)));
         // The order matters: the first refusal is the one that is reported.
         let first = self.claim_one(plan, 0, foreign_at(0))?;
@@ -122,7 +130,8 @@ impl Permission<'_> {
     /// has its own identity.
     fn first_allowed<T>(&self, act: impl Fn(Option<&str>) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let Some((first, others)) = self.erase.split_first() else { return act(None) };
-        act(Some(first)).or_else(|refusal| others.iter().find_map(|one| act(Some(one)).ok()).ok_or(refusal))
+        act(Some(first))
+            .or_else(|refusal| others.iter().find_map(|identity| act(Some(identity)).ok()).ok_or(refusal))
     }
 }
 
@@ -156,8 +165,8 @@ fn clear_device(
     foreign: Option<&str>,
 ) -> Result<Attachment, Refusal> {
     let mut cleared = grant_lease(&Root::default(), path, needed, erase)?;
-    if let (None, Some(told)) = (erase, foreign) {
-        cleared = cleared.require_name(told)?;
+    if let (None, Some(write)) = (erase, foreign) {
+        cleared = cleared.require_name(write)?;
     }
     let device = cleared.device();
     let mut facts = Facts::new();
@@ -172,6 +181,16 @@ fn clear_device(
         facts.insert("device.file_below".to_owned(), format!("inode {inode}"));
     }
     Ok(Attachment::Device { ticket, hold: hold.into(), cautions, facts })
+}
+
+/// Checks the limit on file size (`ulimit -f`) before anything is created. The limit does not matter for folders and
+/// devices, which are no files of this program.
+pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
+    check_file_size_limit(match &plan.device.source {
+        DeviceSource::Image(size) => size.0,
+        DeviceSource::Model { size, .. } => size.0,
+        DeviceSource::Path(_) | DeviceSource::Folders => 0,
+    })
 }
 
 fn refusal_error(error: impl Hinted) -> SessionError {

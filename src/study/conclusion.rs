@@ -176,7 +176,7 @@ pub(super) fn racing_candidates<'a>(
 }
 
 /// The candidates that were neither dropped nor skipped so far.
-pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item = &'a str> {
+pub fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item = &'a str> {
     let out = |name: &str| {
         run.candidates.iter().any(|state| {
             state.name == name && (state.dropped.is_some() || state.status == CandidateStatus::Skipped)

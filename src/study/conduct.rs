@@ -29,7 +29,7 @@ pub struct Study<'a> {
     pub attachments: Attachments,
     pub journal: OpenJournal,
     pub observer: &'a mut dyn Observer,
-    pub watcher: &'a mut dyn Watcher,
+    pub watcher: Box<dyn Watcher + 'a>,
     /// The number of trials that run at once; 1 where a watcher observes the machine.
     pub jobs: usize,
     /// No trial begins after this moment, and trials in progress are stopped then.
@@ -97,7 +97,10 @@ impl Study<'_> {
 
     /// Conducts block `number` by itself, without the candidates that are `out`, and repeats it if it was disturbed.
     /// Returns whether the block counts.
-    pub(super) fn conduct_one(
+    ///
+    /// # Errors
+    /// As [`Self::conduct`].
+    pub fn conduct_one(
         &mut self,
         number: u32,
         order_seed: u64,

@@ -114,7 +114,7 @@ impl RunFolder {
     }
 
     /// Creates the folder that the request asks for.
-    pub(super) fn create_requested(wanted: &FolderRequest, plan: &Plan) -> Result<Self, RunFolderError> {
+    pub fn create_requested(wanted: &FolderRequest, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
             FolderRequest::Named(path) => match latest_run_in(path).filter(|_| !Self::has_plan(path)) {
                 Some(latest) => Err(RunFolderError::HoldsRuns { path: path.clone(), latest }),

@@ -57,7 +57,7 @@ impl Prospect {
     }
 
     /// Checks this plan on a device of this many bytes that may be used.
-    pub(super) fn for_device(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
+    pub fn for_device(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
         // A device of unknown size counts as large enough for every candidate.
         let obstacle_of =
             |candidate: &Candidate| find_obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));

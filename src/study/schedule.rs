@@ -15,7 +15,7 @@ pub(super) const ORDER_SEED: &str = "order.seed";
 
 /// The order seed with which a run begins: the plan's, or a random one. In simulated time results must be
 /// reproducible, so the plan's general seed is used there.
-pub(super) fn draw_order_seed(plan: &Plan) -> u64 {
+pub fn draw_order_seed(plan: &Plan) -> u64 {
     // Six digits are enough and easy to type.
     let drawn = || RandomState::new().hash_one(0_u8) % 1_000_000;
     plan.protocol

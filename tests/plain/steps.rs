@@ -194,3 +194,26 @@ mkfs       = "-d raid1 -m raid1"
     // First, cold and without it twice, cold and whole again, and for what is verified at the end.
     assert_eq!(mounts(&told), [false, true, true, false, false], "{told:#?}");
 }
+
+/// The table "Following `fsverdict run`" names functions that exist, and as few stops and returns as it says.
+#[test]
+fn each_stop_of_a_run_is_a_function_of_its_file() {
+    let page = include_str!("../../ARCHITECTURE.md");
+    let (_, table) = page.split_once("| stop | file | function | what it adds |\n").unwrap();
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let code = |cell: &str| cell.trim().trim_matches('`').to_owned();
+    let stops: Vec<(String, String)> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            (code(cells[2]), code(cells[3]))
+        })
+        .collect();
+    assert!((10..=20).contains(&stops.len()), "{stops:?}");
+    for (file, function) in &stops {
+        let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(package.join(format!("src/{file}.rs"))).unwrap();
+        let (owner, name) = function.rsplit_once("::").unwrap_or(("", function));
+        assert!(text.contains(&format!("fn {name}(")), "{file} has no function {name}");
+        assert!(owner.is_empty() || text.contains(&format!("impl {owner}")), "{file} has no type {owner}");
+    }
+}

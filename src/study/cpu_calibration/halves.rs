@@ -18,9 +18,8 @@ use fsverdict_text::Reason;
 use fsverdict_workload::cpu_work::{COUNT_PREFIX, OWN_NANOSECONDS};
 
 use super::WorkKey;
-use crate::study::claim::Permission;
+use crate::study::claim::{Permission, check_limits};
 use crate::study::error::SessionError;
-use crate::study::session::check_limits;
 
 /// A filesystem in memory that every user of a machine has.
 const MEMORY: &str = "/dev/shm";
@@ -165,9 +164,7 @@ impl GuestHalf {
         let mut plan = plan.clone();
         plan.lab = LabChoice::Uml;
         plan.kernel = Some(script);
-        check_limits(&plan)?;
-        let never = |_: &fsverdict_linux::guard::Refusal| None;
-        let attachments = Permission { erase: &[], ask: &never }.claim_devices(&plan)?;
+        let attachments = Permission::NONE.claim_devices(&plan)?;
         let lab = choose_lab(&plan, LabChoice::Uml)?.lab;
         Ok(GuestHalf { half: Half { plan, lab, attachments }, _folder: folder })
     }

@@ -73,7 +73,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
         attachments: Attachment::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 }.into(),
         journal,
         observer: &mut Silent,
-        watcher: &mut Machine(player),
+        watcher: Box::new(Machine(player)),
         jobs: player.tale.jobs + 1,
         deadline: None,
         refused: Vec::new(),
