@@ -3,7 +3,7 @@
 use super::examples::{one, ranked, run_of, undecided};
 use super::fixtures::{PLAIN, Story, id, normals, page_of};
 use super::{Format, Report, TerminalLook, sentence};
-use fsverdict_judgement::verdict::{Relation, RunNoise};
+use fsverdict_judgement::verdict::{ContrastOutcome, RunNoise};
 
 /// Blocks of one phase, by the seconds of each candidate; `None`: its trial failed.
 fn told(names: &[&str], blocks: &[Vec<Option<f64>>]) -> Story {
@@ -151,13 +151,13 @@ fn a_row_that_is_ahead_of_the_one_to_take_is_named() {
     let story = ranked();
     let run = story.run();
     let mut report = Report::new(&story.plan, &run, None);
-    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
+    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.of == "xfs").unwrap();
     xfs.ratio = xfs.ratio.map(|ratio| ratio * 0.985);
     let said = sentence::describe_outcome(&report.judged);
     assert!(said.contains("xfs is tied with it (xfs takes 11.0 s (−0.9%, −1.5% to −0.3%)"), "{said}");
     assert!(said.contains("less, by no more than matters); the next, jfs, takes "), "{said}");
-    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
-    xfs.relation = Relation::NotBetter;
+    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.of == "xfs").unwrap();
+    xfs.outcome = ContrastOutcome::NotBetter;
     report.judged.verdict.tied.clear();
     let said = sentence::describe_outcome(&report.judged);
     assert!(said.contains("; by the estimates xfs is ahead, by no more than that: it takes "), "{said}");

@@ -5,7 +5,7 @@ use super::text::{capitalize, count};
 use super::text_table::TextTable;
 use super::{goal_words, sentence};
 use fsverdict_judgement::verdict::{
-    EffectSize, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
+    ContrastOutcome, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
 };
 
 /// The most candidates for which a sentence gives the cost of a protection.
@@ -66,9 +66,8 @@ fn describe_protection_costs(judged: &Judgement<'_>) -> Vec<String> {
     let taken = verdict.recommended_names();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
     features.dedup();
-    let is_known = |cost: &ProtectionCost| {
-        !matches!(cost.size(judged.plan.protocol.tie), EffectSize::TooFew | EffectSize::Unclear)
-    };
+    let is_known =
+        |cost: &ProtectionCost| cost.outcome(judged.plan.protocol.tie) != ContrastOutcome::Undecided;
     let sentence = |feature| {
         let mut own: Vec<&ProtectionCost> =
             verdict.protection_costs.iter().filter(|cost| cost.feature == feature).collect();
@@ -103,14 +102,14 @@ fn describe_protection_cost(judged: &Judgement<'_>, cost: &ProtectionCost) -> St
     };
     let share = |value: f64| percent(libm::fabs(value - 1.0));
     let ends = describe_interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
-    match cost.size(judged.plan.protocol.tie) {
-        EffectSize::Worse if cost.ratio.point >= 2.0 => {
+    match cost.outcome(judged.plan.protocol.tie) {
+        ContrastOutcome::Behind if cost.ratio.point >= 2.0 => {
             format!("makes it {} times as much for {subject} here{ends}", times(cost.ratio.point))
         }
-        EffectSize::Worse => format!("costs {subject} {} here{ends}", share(cost.ratio.point)),
-        EffectSize::Better => format!("saves {subject} {} here{ends}", share(cost.ratio.point)),
-        EffectSize::Same => format!("costs {subject} too little to matter here"),
-        EffectSize::TooFew | EffectSize::Unclear => {
+        ContrastOutcome::Behind => format!("costs {subject} {} here{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Better => format!("saves {subject} {} here{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Tied => format!("costs {subject} too little to matter here"),
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => {
             let trials = count(cost.ratio.n, "block");
             format!("has a cost for {subject} that cannot be told from {trials}{ends}")
         }
@@ -139,11 +138,11 @@ pub(super) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let costs = &judged.verdict.protection_costs;
     let tie = judged.plan.protocol.tie;
     let row = |cost: &ProtectionCost| {
-        let word = match cost.size(tie) {
-            EffectSize::Worse => "costs",
-            EffectSize::Better => "saves",
-            EffectSize::Same => "too little to matter",
-            EffectSize::TooFew | EffectSize::Unclear => "cannot be told",
+        let word = match cost.outcome(tie) {
+            ContrastOutcome::Behind => "costs",
+            ContrastOutcome::Better => "saves",
+            ContrastOutcome::Tied => "too little to matter",
+            ContrastOutcome::Undecided | ContrastOutcome::NotBetter => "cannot be told",
         };
         [
             cost.feature.noun().to_owned(),

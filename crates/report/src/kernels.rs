@@ -4,7 +4,7 @@ use super::number::{NumberScale, decimals, fixed, signed_percent};
 use super::text_table::TextTable;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::statistics::FEWEST;
-use fsverdict_judgement::verdict::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
+use fsverdict_judgement::verdict::{ContrastOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
 
 /// The most phases of each kind that a sentence names.
 const NAMED: usize = 4;
@@ -16,7 +16,7 @@ fn write_title(kernels: &KernelPair) -> String {
 
 /// How many phases have regressions and gains, and which have the largest.
 pub(super) fn write_sentence(kernels: &KernelPair) -> String {
-    let timed = |outcome: ChangeOutcome| {
+    let timed = |outcome: ContrastOutcome| {
         let mut changes: Vec<(f64, String)> = kernels
             .phases
             .iter()
@@ -29,13 +29,13 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
         let most: Vec<&str> = changes.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
         (changes.len(), most.join("; "))
     };
-    let (slower, faster) = (timed(ChangeOutcome::Regression), timed(ChangeOutcome::Gain));
+    let (slower, faster) = (timed(ContrastOutcome::Behind), timed(ContrastOutcome::Better));
     let all = kernels.phases.len();
-    let of = |outcome: ChangeOutcome, changed: bool| {
+    let of = |outcome: ContrastOutcome, changed: bool| {
         let is = |phase: &&KernelPhase| phase.time_outcome() == outcome && phase.has_changed() == changed;
         kernels.phases.iter().filter(is).count()
     };
-    let untold = of(ChangeOutcome::Untold, false) + of(ChangeOutcome::Untold, true);
+    let untold = of(ContrastOutcome::Undecided, false) + of(ContrastOutcome::Undecided, true);
     let why = if kernels.blocks < FEWEST as usize {
         format!("nothing is below {FEWEST} blocks")
     } else {
@@ -44,8 +44,8 @@ pub(super) fn write_sentence(kernels: &KernelPair) -> String {
     let parts = [
         ("slower", slower.0, slower.1),
         ("faster", faster.0, faster.1),
-        ("as fast with other requests", of(ChangeOutcome::Unchanged, true), String::new()),
-        ("unchanged", of(ChangeOutcome::Unchanged, false), String::new()),
+        ("as fast with other requests", of(ContrastOutcome::Tied, true), String::new()),
+        ("unchanged", of(ContrastOutcome::Tied, false), String::new()),
         ("not told", untold, why),
     ];
     let parts: Vec<String> = parts
@@ -81,7 +81,7 @@ fn phase_title(phase: &KernelPhase) -> String {
 
 /// `regression: time, requests; gain: bytes`.
 fn describe_outcome(phase: &KernelPhase) -> String {
-    let kinds = [("regression", ChangeOutcome::Regression), ("gain", ChangeOutcome::Gain)];
+    let kinds = [("regression", ContrastOutcome::Behind), ("gain", ContrastOutcome::Better)];
     let parts = kinds.map(|(word, outcome)| {
         let so = phase.changes.iter().filter(|change| change.outcome == outcome);
         let titles: Vec<&str> = so.map(|change| change.measure).collect();
@@ -110,9 +110,9 @@ fn describe_change(change: &KernelChange) -> String {
     let label = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
     let both = || format!("{} → {}{label}", shown(change.before), shown(change.after));
     match change.outcome {
-        ChangeOutcome::Unchanged => format!("{}{label}", shown(change.after)),
-        ChangeOutcome::Untold => format!("{}, not told", both()),
-        ChangeOutcome::Regression | ChangeOutcome::Gain => {
+        ContrastOutcome::Tied => format!("{}{label}", shown(change.after)),
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => format!("{}, not told", both()),
+        ContrastOutcome::Behind | ContrastOutcome::Better => {
             format!("{}, {}", both(), describe_change_share(change))
         }
     }
@@ -124,7 +124,7 @@ mod tests {
     use crate::examples::under_kernels;
     use crate::fixtures::{Story, id, normals};
     use fsverdict_judgement::plan::Environment;
-    use fsverdict_judgement::verdict::{ChangeOutcome, Judgement, KernelPair, MEASURES, judged_alone};
+    use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, KernelPair, MEASURES, judged_alone};
 
     #[test]
     fn what_became_slower_and_faster_under_each_next_kernel_is_named() {
@@ -208,16 +208,16 @@ mod tests {
             (describe_change(&change), change.outcome)
         };
         for (before, after, blocks, words, outcome) in [
-            (200.0, 220.0, 3, "200 → 220, +10%", ChangeOutcome::Regression),
-            (200.0, 150.0, 3, "200 → 150, −25%", ChangeOutcome::Gain),
-            (200.0, 201.0, 3, "201", ChangeOutcome::Unchanged),
+            (200.0, 220.0, 3, "200 → 220, +10%", ContrastOutcome::Behind),
+            (200.0, 150.0, 3, "200 → 150, −25%", ContrastOutcome::Better),
+            (200.0, 201.0, 3, "201", ContrastOutcome::Tied),
             // One block, or two, show nothing; nor do three signs.
-            (200.0, 220.0, 1, "200 → 220, not told", ChangeOutcome::Untold),
-            (200.0, 200.0, 2, "200 → 200, not told", ChangeOutcome::Untold),
-            (0.0, 3.0, 3, "0 → 3, not told", ChangeOutcome::Untold),
-            (0.0, 3.0, 6, "0 → 3, from none", ChangeOutcome::Regression),
-            (3.0, 0.0, 6, "3 → 0, −100%", ChangeOutcome::Gain),
-            (0.0, 0.0, 3, "0", ChangeOutcome::Unchanged),
+            (200.0, 220.0, 1, "200 → 220, not told", ContrastOutcome::Undecided),
+            (200.0, 200.0, 2, "200 → 200, not told", ContrastOutcome::Undecided),
+            (0.0, 3.0, 3, "0 → 3, not told", ContrastOutcome::Undecided),
+            (0.0, 3.0, 6, "0 → 3, from none", ContrastOutcome::Behind),
+            (3.0, 0.0, 6, "3 → 0, −100%", ContrastOutcome::Better),
+            (0.0, 0.0, 3, "0", ContrastOutcome::Tied),
         ] {
             assert_eq!(of(blocks, (after, before)), (words.to_owned(), outcome));
         }

@@ -7,7 +7,7 @@ use super::page::{
 };
 use super::text::one_line;
 use super::text_table::TextTable;
-use fsverdict_judgement::verdict::Mark;
+use fsverdict_judgement::verdict::ContrastOutcome;
 
 /// Renders the page as Markdown.
 pub(super) fn written(page: &ReportPage<'_>) -> String {
@@ -177,9 +177,9 @@ fn shown(cell: &MatrixCell) -> String {
     let spread = cell.spread.map_or(String::new(), |spread| format!(" {}", spread.shown("±")));
     let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
     match cell.mark {
-        Mark::Best => format!("► **{text}**"),
-        Mark::Tied => format!("≈ {text}"),
-        Mark::Unsure | Mark::Plain => text,
+        Some(ContrastOutcome::Better) => format!("► **{text}**"),
+        Some(ContrastOutcome::Tied) => format!("≈ {text}"),
+        _ => text,
     }
 }
 

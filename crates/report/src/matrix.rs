@@ -2,7 +2,7 @@
 
 use super::number::{NumberScale, decimals, percent};
 use fsverdict_judgement::journal::CandidateStatus;
-use fsverdict_judgement::verdict::{Estimate, Field, Judgement, Mark, PhaseEntry, PhaseEstimate};
+use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Field, Judgement, PhaseEntry, PhaseEstimate};
 
 /// The factor between the ends of an interval beyond which its trials do not tell the number: per cent of it would be a
 /// number without meaning.
@@ -44,7 +44,7 @@ pub(super) struct MatrixCell {
     pub(super) decimals: i32,
     /// `None` for a single trial.
     pub(super) spread: Option<CellSpread>,
-    pub(super) mark: Mark,
+    pub(super) mark: Option<ContrastOutcome>,
 }
 
 /// How far a number may be from the truth.
@@ -129,7 +129,7 @@ impl Matrix {
                         decimals: decimals(value, typical),
                         // The spread of every other candidate is that of its ratio to the leader.
                         spread: cell_spread(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
-                        mark: field.mark(own),
+                        mark: field.outcome(own),
                     }
                 }));
             }

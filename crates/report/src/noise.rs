@@ -2,7 +2,7 @@
 
 use super::number::{fine_percent, percent, plain_number, times_within};
 use super::text::{count, of_level};
-use fsverdict_judgement::verdict::{Judgement, Relation, RunNoise};
+use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, RunNoise};
 
 /// A run that shows differences from this share on only shows none that anybody asks for.
 const HOPELESS: f64 = 9.0;
@@ -53,15 +53,19 @@ pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
     let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
     let blocks = count(pair.ratio.n, "block");
     let within = percent(judged.plan.protocol.tie);
-    let relation = judged.verdict.standings.first().map(|standing| standing.relation);
+    let relation = judged.verdict.standings.first().map(|standing| standing.outcome);
     let found = match relation {
-        Some(Relation::Behind) => {
+        Some(ContrastOutcome::Behind) => {
             "told apart, which is a false alarm: something here favours one of two that are the same"
                 .to_owned()
         }
-        Some(Relation::Tied) => format!("practically tied (within {within})"),
-        Some(Relation::NotBetter) => format!("no certain difference, and not better by more than {within}"),
-        Some(Relation::Open) | None => "not told apart, nor certainly tied".to_owned(),
+        Some(ContrastOutcome::Tied) => format!("practically tied (within {within})"),
+        Some(ContrastOutcome::NotBetter) => {
+            format!("no certain difference, and not better by more than {within}")
+        }
+        Some(ContrastOutcome::Better | ContrastOutcome::Undecided) | None => {
+            "not told apart, nor certainly tied".to_owned()
+        }
     };
     Some(format!(
         "{name} against itself: {found}. Entered twice, it took {ratio} times its own time over {blocks}."

@@ -11,7 +11,7 @@ use super::unevaluated;
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
-    CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why,
+    CandidateEntry, ContrastOutcome, Estimate, Judgement, Limit, Outcome, Rank, TrialBasis, Why,
 };
 use fsverdict_text::{join_names, rough_duration_text};
 use no_verdict::{explain_no_verdict, names_are};
@@ -57,9 +57,9 @@ pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
         [] => String::new(),
         tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(judged)),
     };
-    let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
+    let next = verdict.standings.iter().find(|standing| standing.outcome != ContrastOutcome::Tied);
     let next = next.map_or(String::new(), |next| {
-        let (name, ratio) = (&next.candidate, &next.ratio);
+        let (name, ratio) = (&next.of, &next.ratio);
         if let Some(total) = goal_words::describe_total(judged, name)
             && is_alike(ratio, judged.plan.protocol.tie)
         {
@@ -109,10 +109,10 @@ fn is_ahead(ratio: &Estimate) -> bool {
 
 /// The candidate tied with the leader that has the best estimate, if that is ahead of the leader; empty otherwise.
 fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
-    let tied = judged.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
+    let tied = judged.verdict.standings.iter().filter(|standing| standing.outcome == ContrastOutcome::Tied);
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
-        let (name, ratio) = (&standing.candidate, &standing.ratio);
+        let (name, ratio) = (&standing.of, &standing.ratio);
         format!(
             " ({name} {}: less, by no more than matters)",
             goal_words::compare_with_leader(judged, name, ratio)

@@ -173,10 +173,9 @@ fn one_thing_has_one_number_wherever_it_stands() {
         let leader = &report.judged.verdict.ranking[0].candidate;
         for standing in report.judged.verdict.standings.iter().filter(|standing| standing.against == *leader)
         {
-            let entry =
-                report.judged.candidates.iter().find(|entry| entry.name == standing.candidate).unwrap();
+            let entry = report.judged.candidates.iter().find(|entry| entry.name == standing.of).unwrap();
             // The interval in the table belongs to the ratio beside it, and both to the sentences.
-            assert_eq!(entry.behind, Some(standing.ratio), "{}", standing.candidate);
+            assert_eq!(entry.behind, Some(standing.ratio), "{}", standing.of);
         }
         let words = report.paragraph.as_ref().unwrap();
         if let Some((_, after)) = report.sentence.split_once("takes ") {

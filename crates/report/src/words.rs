@@ -10,7 +10,7 @@ use super::topics::{background, charged, dependence, device_prediction, required
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
-    Across, COSTS, Cost, CostLead, Judgement, Limit, Outcome, Relation, Standing, TrialBasis,
+    Across, COSTS, Contrast, ContrastOutcome, Cost, CostLead, Judgement, Limit, Outcome, TrialBasis,
 };
 
 /// The most candidates that are listed by name.
@@ -145,11 +145,12 @@ fn describe_comparison(judged: &Judgement<'_>) -> String {
 
 fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     let verdict = &judged.verdict;
-    let of = |relation: Relation| -> Vec<&Standing> {
-        verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
+    let of = |relation: ContrastOutcome| -> Vec<&Contrast> {
+        verdict.standings.iter().filter(|standing| standing.outcome == relation).collect()
     };
     let leader = leader_name(judged);
-    if verdict.standings.is_empty() || verdict.outcome == Outcome::Undecided && of(Relation::Open).is_empty()
+    if verdict.standings.is_empty()
+        || verdict.outcome == Outcome::Undecided && of(ContrastOutcome::Undecided).is_empty()
     {
         return vec![outcome.to_owned()];
     }
@@ -157,10 +158,10 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     let mut sentences: Vec<String> =
         (!ruled_out.is_empty()).then(|| ruled_out.trim_end().to_owned()).into_iter().collect();
     if verdict.outcome == Outcome::Undecided {
-        let open = of(Relation::Open);
+        let open = of(ContrastOutcome::Undecided);
         // An interval of one comparison that excludes a tie looks like a decision but is none.
         let clear =
-            |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
+            |standing: &&Contrast| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
         let alone = match open.iter().any(clear) {
             true => ", by the interval of one comparison alone; all taken together are not yet certain",
             false => "",
@@ -173,9 +174,9 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         sentences.push(goal_words::recommend_leader(judged, leader) + ".");
     }
     for (relation, words) in [
-        (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
-        (Relation::Tied, "Tied with it, closer than matters"),
-        (Relation::Behind, "Certainly behind"),
+        (ContrastOutcome::NotBetter, "Not better by more than that, but not placed for certain yet"),
+        (ContrastOutcome::Tied, "Tied with it, closer than matters"),
+        (ContrastOutcome::Behind, "Certainly behind"),
     ] {
         let those = of(relation);
         if !those.is_empty() {
@@ -198,14 +199,14 @@ fn leader_name<'a>(judged: &'a Judgement<'_>) -> &'a str {
 }
 
 /// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
-fn describe_ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
+fn describe_ratios(judged: &Judgement<'_>, standings: &[&Contrast], leader: &str) -> String {
     // Only the first number names its metric.
     let mut is_first = true;
     let ratios: Vec<String> = standings
         .iter()
         .take(MOST_NAMES)
         .map(|standing| {
-            let (name, ratio) = (&standing.candidate, &standing.ratio);
+            let (name, ratio) = (&standing.of, &standing.ratio);
             if let Some(within) = alike_within(ratio) {
                 return match leader {
                     "" => format!("{name} is the same within {within}"),

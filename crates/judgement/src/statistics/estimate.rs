@@ -30,6 +30,12 @@ impl Estimate {
         Estimate { point: change(self.point), low: ends.0, high: ends.1, n: self.n }
     }
 
+    /// The reciprocal of a ratio.
+    pub fn invert(self) -> Estimate {
+        let (low, high) = (self.high.map(f64::recip), self.low.map(f64::recip));
+        Estimate { point: self.point.recip(), low, high, n: self.n }
+    }
+
     /// A point estimate without an interval.
     pub fn without_interval(point: f64, n: usize) -> Estimate {
         Estimate { point, low: None, high: None, n }

@@ -68,13 +68,28 @@ impl Evidence {
         let sites_of = |at: usize| sites.get(at).map_or(&[][..], Vec::as_slice);
         let kept =
             samples.iter().enumerate().map(|(at, values)| without_outliers(values, sites_of(at), typical));
-        let moments: Vec<(f64, f64, f64)> = kept.filter_map(|values| moments(&values)).collect();
+        Self::with_shrunk_variances(kept, mean)
+    }
+
+    /// The evidence of each sample, where the samples are of different quantities, such as the phases of a run. Each
+    /// has outliers of its own, and the others' variance is their median: phases differ in noise so much that a mean
+    /// would let the noisiest hide changes in all others.
+    pub fn of_quantities(samples: &[Vec<f64>]) -> Vec<Evidence> {
+        let kept = samples.iter().map(|values| without_outliers(values, &[], 0.0));
+        Self::with_shrunk_variances(kept, median)
+    }
+
+    /// The evidence of each sample; variances below the `centre` of all are raised towards it.
+    fn with_shrunk_variances(
+        samples: impl Iterator<Item = Vec<f64>>,
+        centre: impl Fn(&[f64]) -> Option<f64>,
+    ) -> Vec<Evidence> {
+        let moments: Vec<(f64, f64, f64)> = samples.filter_map(|values| moments(&values)).collect();
         let variances = moments.iter().filter(|(_, _, count)| *count > 1.0).map(|(_, variance, _)| *variance);
-        let common = mean(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
-        let several = samples.len() > 1;
-        let one = |&(difference, variance, count): &(f64, f64, f64)| {
+        let common = centre(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
+        let evidence = |&(difference, variance, count): &(f64, f64, f64)| {
             let own_degrees = count - 1.0;
-            if several && own_degrees > 0.0 && variance < common {
+            if own_degrees > 0.0 && variance < common {
                 let lifted = (own_degrees * variance + PRIOR_DEGREES_OF_FREEDOM * common)
                     / (own_degrees + PRIOR_DEGREES_OF_FREEDOM);
                 Self::new(difference, lifted, own_degrees + PRIOR_DEGREES_OF_FREEDOM, count)
@@ -82,7 +97,7 @@ impl Evidence {
                 Self::new(difference, variance, own_degrees, count)
             }
         };
-        moments.iter().map(one).collect()
+        moments.iter().map(evidence).collect()
     }
 
     /// The difference of two unpaired samples, ours minus theirs (Welch 1947); `None` if one is empty.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, classify_ratio};
+use super::contrast::{ContrastTest, judge_family};
+use super::{ContrastOutcome, EnvironmentRun, Judgement, KernelPair, Verdict};
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
-use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm};
+use crate::statistics::{Estimate, Evidence, FEWEST};
 
 /// All pairs of more candidates would take time that grows with the square of their number.
 const MOST_PAIRED: usize = 64;
@@ -63,7 +64,7 @@ pub enum Order<'a> {
 }
 
 /// The column's index, the ratio of the pair there, and whether that is certain.
-type ReversedRatio = (usize, Estimate, Comparison);
+type ReversedRatio = (usize, Estimate, ContrastOutcome);
 
 impl CandidateRatio {
     /// Every pair of these candidates, with more than `MOST_PAIRED` of the best for the goal; `names` has the name shown
@@ -175,16 +176,18 @@ impl Across {
                 .enumerate()
                 .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
         };
-        let adjusted = adjust_by_holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
+        let tests = all().map(|(_, pair)| ContrastTest { ratio: pair.evidence.ratio(), p: pair.p() });
+        let judged = judge_family(&tests.collect::<Vec<_>>(), self.tie);
         let mut compared: Vec<((&str, &str), Vec<ReversedRatio>)> = Vec::new();
-        for ((at, pair), p) in all().zip(adjusted) {
+        for ((at, pair), judged) in all().zip(judged) {
             let (names, swapped) =
                 ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
             let turned = compared.iter().any(|(known, _)| *known == swapped);
-            let sign = if turned { -1.0 } else { 1.0 };
-            let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
-            let (names, ratio) = (if turned { swapped } else { names }, evidence.ratio());
-            let classified = (at, ratio, classify_ratio(&ratio, p, ALPHA, self.tie));
+            let ratio = pair.evidence.ratio();
+            let (names, classified) = match turned {
+                true => (swapped, (at, ratio.invert(), judged.outcome.invert())),
+                false => (names, (at, ratio, judged.outcome)),
+            };
             match compared.iter_mut().find(|(known, _)| *known == names) {
                 Some((_, columns)) => columns.push(classified),
                 None => compared.push((names, vec![classified])),
@@ -195,12 +198,12 @@ impl Across {
             return Order::NotCompared;
         }
         let turns = compared.iter().filter_map(|(names, columns)| {
-            let most = |wanted: Comparison| {
+            let most = |wanted: ContrastOutcome| {
                 let certain = columns.iter().filter(move |(.., outcome)| *outcome == wanted);
                 let size = |ratio: &Estimate| libm::fabs(libm::log(ratio.point));
                 certain.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1)))
             };
-            let (ahead, behind) = (most(Comparison::Worse)?, most(Comparison::Better)?);
+            let (ahead, behind) = (most(ContrastOutcome::Behind)?, most(ContrastOutcome::Better)?);
             Some((ahead.1.point.min(behind.1.point.recip()), *names, *ahead, *behind))
         });
         if let Some((_, (one, other), ahead, behind)) = turns.max_by(|one, other| one.0.total_cmp(&other.0)) {
@@ -209,7 +212,7 @@ impl Across {
                 one,
                 other,
                 ahead: (ahead.1, on(ahead.0)),
-                behind: (invert_ratio(&behind.1), on(behind.0)),
+                behind: (behind.1.invert(), on(behind.0)),
             };
         }
         let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
@@ -219,12 +222,6 @@ impl Across {
         };
         if compared.iter().all(is_same) { Order::Same } else { Order::Untold }
     }
-}
-
-/// The reciprocal of a ratio.
-fn invert_ratio(ratio: &Estimate) -> Estimate {
-    let (low, high) = (ratio.high.map(f64::recip), ratio.low.map(f64::recip));
-    Estimate { point: ratio.point.recip(), low, high, n: ratio.n }
 }
 
 fn name_difference(plan: &Plan) -> &'static str {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    Background, ChargedComputation, Dependence, DevicePrediction, DeviceSpread, DeviceStratum, FactorEffect,
-    GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding, RunNoise,
-    Standing, Tradeoff, Unevaluated, WeightRange,
+    Background, ChargedComputation, Contrast, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
+    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding,
+    RunNoise, Tradeoff, Unevaluated, WeightRange,
 };
 
 /// The kind of conclusion about the goal.
@@ -49,7 +49,7 @@ pub struct Verdict {
     /// Candidates by the goal, the leader first: the order in the sample, whether certain or not.
     pub ranking: Vec<Rank>,
     /// The evidence: every candidate against the leader of the last look.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<Contrast>,
     /// Pairs of candidates in unknown order, with the trials that would settle each.
     pub unsettled: Vec<OpenPair>,
     /// How noisy the run is; `None` below three blocks, and where each protection level has its own.

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::{Dependence, Rank, VerdictEvidence};
-use crate::statistics::{Estimate, Evidence, FEWEST};
+use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm};
 use fsverdict_text::DrawnNumber;
 
 /// The level at which all rivals of a stratum together are judged.
@@ -75,16 +75,16 @@ fn estimate_stratum(
     let compared: Vec<(&str, f64)> = names.iter().filter_map(|name| Some((*name, to_first(name)?))).collect();
     let (leader, _) = *compared.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
     let mut rivals = Vec::new();
-    let (mut recommended, mut devices) = (true, 0);
-    let rival_count = compared.len().saturating_sub(1).max(1) as f64;
+    let (mut recommended, mut devices, mut p_values) = (true, 0, Vec::new());
     for (name, _) in compared.iter().filter(|(name, _)| *name != leader) {
         let differences = behind(name, leader);
         let Some(found) = Evidence::from_sample(&differences) else { continue };
         devices = devices.max(differences.len());
-        recommended &= found.count >= FEWEST as usize
-            && found.p_above(-libm::log1p(evidence.tie())) <= LEVEL / rival_count;
+        recommended &= found.count >= FEWEST as usize;
+        p_values.push(found.p_above(-libm::log1p(evidence.tie())));
         rivals.push(StratumRival { candidate: (*name).to_owned(), ratio: found.ratio() });
     }
+    recommended &= adjust_by_holm(&p_values).into_iter().all(|p| p <= LEVEL);
     rivals.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     Some(DeviceStratum {
         number: dependence.number.clone(),

@@ -17,32 +17,6 @@ pub struct OptionEffect {
     pub phases: Vec<Option<Estimate>>,
 }
 
-/// The conclusion about an effect, from its interval alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffectSize {
-    /// There are too few blocks for an interval, so nothing is concluded.
-    TooFew,
-    Same,
-    Better,
-    Worse,
-    /// The interval allows both directions.
-    Unclear,
-}
-
-impl EffectSize {
-    /// Classifies a ratio; `tie` is the share below which a difference does not matter.
-    pub fn from_ratio(ratio: &Estimate, tie: f64) -> Self {
-        let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
-        match ratio.low.zip(ratio.high) {
-            None => EffectSize::TooFew,
-            Some((low, high)) if low >= small && high <= large => EffectSize::Same,
-            Some((_, high)) if high < 1.0 && ratio.point < small => EffectSize::Better,
-            Some((low, _)) if low > 1.0 && ratio.point > large => EffectSize::Worse,
-            Some(_) => EffectSize::Unclear,
-        }
-    }
-}
-
 /// Every pair of the plan's candidates that differ in one option, with its effect in these phases.
 pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec<OptionEffect> {
     let metric = plan.goal.metric.as_str();
@@ -89,22 +63,8 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EffectSize, single_change};
+    use super::single_change;
     use crate::plan::{Candidate, Layers};
-    use crate::statistics::Estimate;
-
-    #[test]
-    fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
-        let seen = |low, point, high, n| {
-            let end = |end| (n >= 3).then_some(end);
-            EffectSize::from_ratio(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
-        };
-        assert_eq!(seen(1.1, 1.2, 1.4, 6), EffectSize::Worse);
-        assert_eq!(seen(0.5, 0.6, 0.9, 6), EffectSize::Better);
-        assert_eq!(seen(0.98, 1.0, 1.02, 6), EffectSize::Same);
-        assert_eq!(seen(0.9, 1.2, 1.4, 6), EffectSize::Unclear);
-        assert_eq!(seen(1.3, 1.4, 1.5, 2), EffectSize::TooFew);
-    }
 
     fn candidate(layers: &[&str], mount: &[&str]) -> Candidate {
         Candidate {

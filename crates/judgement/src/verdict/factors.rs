@@ -9,14 +9,11 @@
 use libm::log1p;
 use serde::Serialize;
 
-use super::VerdictEvidence;
 use super::cost::cost_of_trial;
+use super::{ALPHA, VerdictEvidence};
 use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, adjust_by_holm};
-
-/// Family-wise error rate over all effects, and separately over all interactions (Holm's correction).
-const ALPHA: f64 = 0.05;
 
 /// The row of the filesystem among [`AXES`]. Candidates that are a directory (`path`) take no part in the effects.
 const FILESYSTEM: usize = 0;
@@ -249,7 +246,8 @@ fn mean_weights<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec
     (0..length).map(|at| sum(at) / changes.len() as f64).collect()
 }
 
-/// Which contrasts are significant under Holm's correction; none below three blocks.
+/// Which contrasts are significant under Holm's correction, over all effects and separately over all interactions; none
+/// below three blocks.
 fn no_chance(found: &[Evidence]) -> Vec<bool> {
     let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
     let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();

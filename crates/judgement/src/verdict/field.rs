@@ -1,6 +1,6 @@
 //! Compares all candidates in one metric of one phase: which is best, and how the others compare with it.
 
-use super::{GroupVerdict, Judgement, PhaseEstimate};
+use super::{ContrastOutcome, GroupVerdict, Judgement, PhaseEstimate};
 use crate::journal::{Better, Trial};
 use crate::plan::is_twin;
 use crate::statistics::Evidence;
@@ -16,17 +16,6 @@ pub struct Field<'a> {
     pub best: Option<(usize, &'a PhaseEstimate)>,
     /// The best of each protection level that has rivals; empty where there is only one level.
     of_groups: Vec<(&'a GroupVerdict, (usize, &'a PhaseEstimate))>,
-}
-
-/// How a number compares with the best of its phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    Best,
-    /// The number is within δ of the best.
-    Tied,
-    /// The number is not certainly behind the best: the difference may be chance.
-    Unsure,
-    Plain,
 }
 
 impl<'a> Field<'a> {
@@ -60,22 +49,24 @@ impl<'a> Field<'a> {
         times_worse(own, own.estimate.point, self.best_beside(own)?.1.estimate.point)
     }
 
-    pub fn mark(&self, own: &PhaseEstimate) -> Mark {
+    /// How a number compares with the best of its phase, which is itself "better"; `None` where there is no best.
+    pub fn outcome(&self, own: &PhaseEstimate) -> Option<ContrastOutcome> {
         let best = self.best_beside(own).filter(|_| can_be_best(self.judged, own));
-        let Some((_, best)) = best else { return Mark::Plain };
+        let (_, best) = best?;
         let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
         let unsure = || {
             let pairs = self.judged.blocks.differences(&own.candidate, &best.candidate, log);
             let ratio = Evidence::from_sample(&pairs).map(|evidence| evidence.ratio_after_stopping_rule());
             ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
         };
-        match self.times_worse_than_best(own) {
+        Some(match self.times_worse_than_best(own) {
             // A value equal to the best, such as zero, is also the best, though it may have no ratio.
-            _ if own.estimate.point == best.estimate.point => Mark::Best,
-            Some(small) if small <= 1.0 + self.judged.plan.protocol.tie => Mark::Tied,
-            _ if unsure() => Mark::Unsure,
-            _ => Mark::Plain,
-        }
+            _ if own.estimate.point == best.estimate.point => ContrastOutcome::Better,
+            Some(small) if small <= 1.0 + self.judged.plan.protocol.tie => ContrastOutcome::Tied,
+            // The number is not certainly behind the best: the difference may be chance.
+            _ if unsure() => ContrastOutcome::Undecided,
+            _ => ContrastOutcome::Behind,
+        })
     }
 }
 

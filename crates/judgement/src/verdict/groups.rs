@@ -136,7 +136,7 @@ impl Verdict {
 mod tests {
     use crate::journal::{Event, Fold, Run, made};
     use crate::plan::{Plan, ProtectionFeature};
-    use crate::verdict::{EffectSize, Judgement, Limit, Outcome};
+    use crate::verdict::{ContrastOutcome, Judgement, Limit, Outcome};
     use serde_json::{Value, json};
 
     const SECONDS: [(&str, f64); 5] =
@@ -216,13 +216,14 @@ mod tests {
         let order: Vec<&str> = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
         assert_eq!(order, ["ext4", "xfs", "xfs+luks2", "ext4+luks2", "ext2"]);
         assert!(verdict.standings.iter().all(|one| one.against == "ext4" || one.against == "xfs+luks2"));
-        let costs: Vec<(ProtectionFeature, &str, EffectSize)> = verdict
+        let costs: Vec<(ProtectionFeature, &str, ContrastOutcome)> = verdict
             .protection_costs
             .iter()
-            .map(|cost| (cost.feature, cost.other.as_str(), cost.size(0.03)))
+            .map(|cost| (cost.feature, cost.other.as_str(), cost.outcome(0.03)))
             .collect();
         let encryption = ProtectionFeature::Encrypted;
-        let wanted = [(encryption, "ext4", EffectSize::Worse), (encryption, "xfs", EffectSize::Worse)];
+        let wanted =
+            [(encryption, "ext4", ContrastOutcome::Behind), (encryption, "xfs", ContrastOutcome::Behind)];
         assert_eq!(costs, wanted);
         assert!((verdict.protection_costs[0].ratio.point - 1.2).abs() < 0.02);
     }

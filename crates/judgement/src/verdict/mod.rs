@@ -8,6 +8,7 @@ mod candidates;
 mod charged;
 mod compare;
 mod conclusion;
+mod contrast;
 mod control;
 mod cost;
 mod deliberate;
@@ -58,10 +59,11 @@ pub use background::Background;
 pub use candidates::{CandidateEntry, Why};
 pub use charged::{ChargedCandidate, ChargedComputation, ChargedPhase};
 pub use compare::{
-    ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
-    RunComparison, classify_ratio, compare_runs,
+    BETWEEN_RUNS, ComparedSide, Difference, History, Incomparable, LeftOut, MetricChange, RunComparison,
+    compare_runs,
 };
 pub use conclusion::{Outcome, Verdict};
+pub use contrast::{ALPHA, Contrast, ContrastOutcome};
 pub use control::{ControlPair, control_pairs};
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
@@ -70,18 +72,18 @@ pub use device_prediction::DevicePrediction;
 pub use device_spread::DeviceSpread;
 pub use device_stratum::{DeviceStratum, StratumRival};
 pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, device_parts};
-pub use effect::{EffectSize, OptionEffect, option_effects};
+pub use effect::{OptionEffect, option_effects};
 pub use environment_runs::{EnvironmentRun, environment_runs};
 pub use estimates::{PhaseEstimate, estimate_all};
 pub use evaluation::{MissingEvaluation, Unevaluated};
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
-pub use field::{Field, Mark, times_worse};
+pub use field::{Field, times_worse};
 pub use goal::{LeftOutPhase, Objective};
 pub use group_runs::{GroupRun, group_runs};
 pub use groups::GroupVerdict;
 pub use harness::Harness;
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
-pub use kernels::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};
+pub use kernels::{KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};
 pub use latency::{LatencyCounts, latencies, latency_at};
 pub use legacy::{Combined, combine_as_study, legacy_name};
 pub use limit::Limit;
@@ -95,7 +97,7 @@ pub use safety::{LossShare, SafetyPoint, price_of_safety};
 pub use sensitivity::{WeightRange, WeightTurn};
 pub use sites::{AtSites, SiteRatios, by_site};
 pub use sizes::{AtSize, CostBySize, MovedRatio, SizeRun, SizeStep, SizeTable};
-pub use standing::{Rank, Relation, Standing};
+pub use standing::Rank;
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 
@@ -150,11 +152,11 @@ pub fn judge(
     let look = deliberation.last_look();
     let shown = look.as_ref().filter(|_| !refused);
     let standings = shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
-    let with = |relation: &[Relation]| -> Vec<String> {
-        let fitting = standings.iter().filter(|standing| relation.contains(&standing.relation));
-        fitting.map(|standing| standing.candidate.clone()).collect()
+    let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
+        let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
+        fitting.map(|standing| standing.of.clone()).collect()
     };
-    let (tied, behind) = (with(&[Relation::Tied]), with(&[Relation::Behind]));
+    let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
     let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
     let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
     let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
@@ -168,7 +170,9 @@ pub fn judge(
         _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
         statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
         statistics::Ruling::Recommended => Outcome::Recommended,
-        _ if standings.iter().any(|standing| standing.relation == Relation::Open) => Outcome::Undecided,
+        _ if standings.iter().any(|standing| standing.outcome == ContrastOutcome::Undecided) => {
+            Outcome::Undecided
+        }
         _ if unsettled.is_empty() => Outcome::Ranked,
         _ => Outcome::Recommended,
     };
@@ -179,7 +183,7 @@ pub fn judge(
     };
     let unevaluated = match leader.as_deref().filter(|_| outcome != Outcome::Undecided) {
         Some(leader) => {
-            let close = with(&[Relation::Tied, Relation::Open]);
+            let close = with(&[ContrastOutcome::Tied, ContrastOutcome::Undecided]);
             evaluation::unevaluated(plan, run, &required, leader, &close)
         }
         None => Vec::new(),

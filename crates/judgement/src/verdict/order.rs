@@ -9,7 +9,7 @@ use libm::{log1p, sqrt};
 
 use super::limit::Limit;
 use super::{Rank, VerdictEvidence};
-use crate::statistics::{Evidence, FEWEST};
+use crate::statistics::{Evidence, FEWEST, adjust_by_holm};
 
 /// The false alarm rate of each of these additional checks, over everything that it tests.
 pub(super) const ALARM: f64 = 0.01;
@@ -32,22 +32,26 @@ struct Residual<'a> {
 pub(super) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let residuals = list_residuals(evidence, ranking);
     let tie = log1p(evidence.tie());
-    let matters = |evidence: &Evidence, several: usize| {
-        evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
-    };
+    let matters = |evidence: &Evidence, p: f64| p <= ALARM && evidence.difference.abs() > tie;
     let mut limits = Vec::new();
-    if let Some(slope) = position_effect(&residuals).filter(|slope| matters(slope, 1)) {
+    if let Some(slope) = position_effect(&residuals).filter(|slope| matters(slope, slope.p_different())) {
         limits.push(Limit::Slope(slope.ratio()));
     }
     // With many candidates, each is compared with the rest of all trials, which takes time quadratic in them.
-    for rank in ranking.iter().take(MOST_BEFORE) {
+    let follows = |rank: &Rank| {
         let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
             residuals.iter().partition(|one| one.before == Some(&rank.candidate));
         let rests = |list: &[&Residual<'_>]| list.iter().map(|one| one.rest).collect::<Vec<f64>>();
         let enough = after.len() >= FEWEST as usize;
-        let follows = Evidence::from_unpaired_samples(&rests(&after), &rests(&others));
-        if let Some(follows) = follows.filter(|follows| enough && matters(follows, ranking.len())) {
-            limits.push(Limit::After { candidate: rank.candidate.clone(), times: follows.ratio() });
+        Evidence::from_unpaired_samples(&rests(&after), &rests(&others)).filter(|_| enough)
+    };
+    let effects: Vec<Option<Evidence>> = ranking.iter().take(MOST_BEFORE).map(follows).collect();
+    // A candidate that cannot be tested counts as one without an effect.
+    let p_values: Vec<f64> =
+        effects.iter().map(|effect| effect.as_ref().map_or(1.0, Evidence::p_different)).collect();
+    for ((rank, effect), p) in ranking.iter().zip(&effects).zip(adjust_by_holm(&p_values)) {
+        if let Some(effect) = effect.filter(|effect| matters(effect, p)) {
+            limits.push(Limit::After { candidate: rank.candidate.clone(), times: effect.ratio() });
         }
     }
     limits.extend(autocorrelation_limit(&residuals));

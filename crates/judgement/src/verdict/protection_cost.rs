@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::effect::is_single_change;
-use super::{ByBlock, EffectSize, Objective};
+use super::{ByBlock, ContrastOutcome, Objective};
 use crate::plan::{Candidate, Plan, ProtectionFeature, ranked_candidates};
 use crate::statistics::{Estimate, Evidence};
 
@@ -23,9 +23,9 @@ pub struct ProtectionCost {
 }
 
 impl ProtectionCost {
-    /// The known size of the cost; `tie` is the share below which a difference does not matter.
-    pub fn size(&self, tie: f64) -> EffectSize {
-        EffectSize::from_ratio(&self.ratio, tie)
+    /// What is known of the cost; `tie` is the share below which a difference does not matter.
+    pub fn outcome(&self, tie: f64) -> ContrastOutcome {
+        ContrastOutcome::from_interval(&self.ratio, tie)
     }
 }
 

@@ -2,34 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Deliberation, VerdictEvidence};
+use super::{Contrast, ContrastOutcome, Deliberation, VerdictEvidence};
 use crate::journal::Run;
+use crate::plan::GOAL;
 use crate::statistics::{BlockOutcome, Estimate, Evidence, FEWEST, Rival};
-
-/// How a candidate compares with the leader, for the goal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Standing {
-    pub candidate: String,
-    /// The candidate it was compared with: the leader of the look.
-    pub against: String,
-    /// How many times worse it is than `against`; the interval is of this pair alone.
-    pub ratio: Estimate,
-    pub relation: Relation,
-}
-
-/// The certain relation between a candidate and the leader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Relation {
-    /// The candidate is worse.
-    Behind,
-    /// The two are within δ.
-    Tied,
-    /// The candidate is not better by more than δ.
-    NotBetter,
-    /// Nothing is certain.
-    Open,
-}
 
 /// A candidate's place in the order of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,29 +26,33 @@ pub(super) fn compare_with_leader(
     look: &BlockOutcome,
     run: &Run,
     measured: &[&str],
-) -> Vec<Standing> {
+) -> Vec<Contrast> {
     let standing = |rival: &Rival| {
         let candidate = deliberation.candidates.get(rival.candidate)?.clone();
         // Runs of earlier versions dropped candidates by another rule; their conclusions stay valid.
         let dropped = run.candidates.iter().any(|state| state.name == candidate && state.dropped.is_some());
-        let relation = match relation(rival, dropped) {
-            _ if look.block < FEWEST && !dropped => Relation::Open,
+        let outcome = match outcome_of_rival(rival, dropped) {
+            _ if look.block < FEWEST && !dropped => ContrastOutcome::Undecided,
             known => known,
         };
-        let (against, ratio) =
-            (deliberation.leader(look).to_owned(), rival.evidence.ratio_after_stopping_rule());
-        measured.contains(&candidate.as_str()).then_some(Standing { candidate, against, ratio, relation })
+        measured.contains(&candidate.as_str()).then(|| Contrast {
+            subject: GOAL.to_owned(),
+            of: candidate,
+            against: deliberation.leader(look).to_owned(),
+            ratio: rival.evidence.ratio_after_stopping_rule(),
+            outcome,
+        })
     };
     look.rivals.iter().filter_map(standing).collect()
 }
 
 /// A candidate that is behind by less than δ counts as tied.
-fn relation(rival: &Rival, dropped: bool) -> Relation {
+fn outcome_of_rival(rival: &Rival, dropped: bool) -> ContrastOutcome {
     match rival {
-        one if one.tied => Relation::Tied,
-        one if one.behind || dropped => Relation::Behind,
-        one if one.not_better => Relation::NotBetter,
-        _ => Relation::Open,
+        one if one.tied => ContrastOutcome::Tied,
+        one if one.behind || dropped => ContrastOutcome::Behind,
+        one if one.not_better => ContrastOutcome::NotBetter,
+        _ => ContrastOutcome::Undecided,
     }
 }
 
@@ -80,7 +60,7 @@ fn relation(rival: &Rival, dropped: bool) -> Relation {
 /// the reports show one number for one pair. Without a leader (before the second block), the best of the sample leads.
 pub(super) fn rank_candidates(
     leader: Option<&str>,
-    standings: &[Standing],
+    standings: &[Contrast],
     measured: &[&str],
     evidence: &VerdictEvidence<'_>,
 ) -> Vec<Rank> {
@@ -95,7 +75,7 @@ pub(super) fn rank_candidates(
     let known = leader.filter(|leader| scored.iter().any(|(name, _)| name == leader));
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
-        let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
+        let own = standings.iter().find(|standing| standing.of == name && standing.against == leader);
         let paired =
             || Some(Evidence::from_sample(&evidence.log_ratios(name, leader))?.ratio_after_stopping_rule());
         own.map(|standing| standing.ratio).or_else(paired)

@@ -18,7 +18,7 @@ use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::verdict::{ALPHA, Comparison, History, MetricChange, RunComparison};
+use fsverdict_judgement::verdict::{ALPHA, ContrastOutcome, History, MetricChange, RunComparison};
 
 use row::{CompareRow, build_row};
 use trend::Trend;
@@ -197,7 +197,7 @@ fn changed(found: &RunComparison) -> Vec<String> {
         let names: Vec<&str> = found.broken.iter().map(|left| left.candidate.as_str()).collect();
         parts.push(format!("{} went well before and failed after", listing(&names, 4)));
     }
-    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
+    for (outcome, word) in [(ContrastOutcome::Behind, "worse"), (ContrastOutcome::Better, "better")] {
         let changes: Vec<String> = found.judged_as(outcome).map(within_a_sentence).collect();
         let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
         if !changes.is_empty() {
@@ -215,8 +215,8 @@ fn outcome(found: &RunComparison) -> String {
     if !apart.is_empty() {
         parts.push(format!("no more than two runs of the same may differ by: {}", listing(&apart, 6)));
     }
-    let same = found.judged_as(Comparison::Same).count();
-    let unknown = found.judged_as(Comparison::Undecided).count();
+    let same = found.judged_as(ContrastOutcome::Tied).count();
+    let unknown = found.judged_as(ContrastOutcome::Undecided).count();
     if same > 0 {
         parts.push(format!("{} the same within {}", count(same, "comparison"), row::share(found.tie)));
     }
@@ -258,11 +258,11 @@ fn within_a_sentence(change: &MetricChange) -> String {
     format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))
 }
 
-fn word(outcome: Comparison) -> &'static str {
+fn word(outcome: ContrastOutcome) -> &'static str {
     match outcome {
-        Comparison::Better => "better",
-        Comparison::Worse => "worse",
-        Comparison::Same => "same",
-        Comparison::Undecided => "undecided",
+        ContrastOutcome::Better => "better",
+        ContrastOutcome::Behind => "worse",
+        ContrastOutcome::Tied => "same",
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => "undecided",
     }
 }

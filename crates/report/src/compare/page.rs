@@ -9,7 +9,7 @@ use crate::page::{
 use crate::text::{count, one_line};
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::{Run, metric};
-use fsverdict_judgement::verdict::Comparison;
+use fsverdict_judgement::verdict::ContrastOutcome;
 
 pub(super) fn build_page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
     let mut page = ReportPage::new(build_opening(report));
@@ -17,8 +17,8 @@ pub(super) fn build_page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a>
     let is_empty = judged.rows.is_empty();
     let with_table = if is_empty { Media::TERMINAL } else { Media::TEXT };
     let tones = report.found.whole.judged.iter().map(|change| match change.outcome() {
-        Some(Comparison::Worse) => Some(Tone::Bad),
-        Some(Comparison::Better) => Some(Tone::Good),
+        Some(ContrastOutcome::Behind) => Some(Tone::Bad),
+        Some(ContrastOutcome::Better) => Some(Tone::Good),
         _ => None,
     });
     page.add(with_table, PageBlock::Table(PageTable { changes: Some(tones.collect()), ..changes(judged) }));

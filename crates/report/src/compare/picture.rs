@@ -10,7 +10,7 @@ use super::{ComparisonReport, row, word};
 use crate::html::place;
 use crate::text::one_line;
 use fsverdict_judgement::plan::once_each;
-use fsverdict_judgement::verdict::{Comparison, MetricChange};
+use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 
 /// A course is drawn this large, and shows at least this factor and at most the other.
 const WIDTH: f64 = 112.0;
@@ -46,12 +46,12 @@ pub(super) fn draw_picture(report: &ComparisonReport<'_>) -> Markup {
 }
 
 fn cell(change: &MetricChange, trend: &Trend<'_>, reach: f64) -> Markup {
-    let judged = change.outcome().unwrap_or(Comparison::Undecided);
+    let judged = change.outcome().unwrap_or(ContrastOutcome::Undecided);
     let (class, sign) = match judged {
-        Comparison::Better => ("best", "▼"),
-        Comparison::Worse => ("behind", "▲"),
-        Comparison::Same => ("once", "="),
-        Comparison::Undecided => ("unclear", "?"),
+        ContrastOutcome::Better => ("best", "▼"),
+        ContrastOutcome::Behind => ("behind", "▲"),
+        ContrastOutcome::Tied => ("once", "="),
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => ("unclear", "?"),
     };
     let shown = row::build_row(change);
     let heat = place(change.ratio.point.max(1.0 / change.ratio.point).min(reach), 1.0, reach);

@@ -4,7 +4,7 @@ use libm::log;
 
 use super::ComparisonReport;
 use fsverdict_judgement::statistics::Estimate;
-use fsverdict_judgement::verdict::{Comparison, MetricChange};
+use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 
 /// From the least to the most.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -34,7 +34,7 @@ impl<'a> Trend<'a> {
         Self { values: values.collect(), steps, tie: found.whole.tie }
     }
 
-    pub(super) fn last_step(&self) -> Option<Comparison> {
+    pub(super) fn last_step(&self) -> Option<ContrastOutcome> {
         self.steps.last()?.and_then(MetricChange::outcome)
     }
 

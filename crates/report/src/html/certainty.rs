@@ -5,26 +5,26 @@ use crate::number::{percent, times};
 use crate::page::{PageBlock, PageTable, Text};
 use crate::text::one_line;
 use crate::text_table::TextTable;
-use fsverdict_judgement::verdict::{Relation, Standing};
+use fsverdict_judgement::verdict::{Contrast, ContrastOutcome};
 
 /// The whole comparison, folded; nothing where nothing was compared.
 pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'static>> {
-    let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
+    let mut standings: Vec<&Contrast> = report.judged.verdict.standings.iter().collect();
     if standings.is_empty() {
         return None;
     }
     standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     let tie = percent(report.judged.plan.protocol.tie);
-    let row = |standing: &&Standing| {
+    let row = |standing: &&Contrast| {
         let ratio = standing.ratio;
         let ends = ratio.low.zip(ratio.high);
         vec![
-            standing.candidate.clone(),
+            standing.of.clone(),
             standing.against.clone(),
             times(ratio.point),
             ends.map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high))),
             ratio.n.to_string(),
-            describe_relation(standing.relation, &tie),
+            describe_relation(standing.outcome, &tie),
         ]
     };
     let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
@@ -40,11 +40,11 @@ pub(super) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
 }
 
 /// Describes a candidate's place beside the leader; `tie` is the difference that does not matter.
-fn describe_relation(relation: Relation, tie: &str) -> String {
-    match relation {
-        Relation::Behind => "✕ behind".to_owned(),
-        Relation::Tied => "≈ tied".to_owned(),
-        Relation::NotBetter => format!("≤ at most {tie} better, perhaps worse"),
-        Relation::Open => "? open".to_owned(),
+fn describe_relation(outcome: ContrastOutcome, tie: &str) -> String {
+    match outcome {
+        ContrastOutcome::Behind => "✕ behind".to_owned(),
+        ContrastOutcome::Tied => "≈ tied".to_owned(),
+        ContrastOutcome::NotBetter => format!("≤ at most {tie} better, perhaps worse"),
+        ContrastOutcome::Better | ContrastOutcome::Undecided => "? open".to_owned(),
     }
 }

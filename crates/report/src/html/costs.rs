@@ -16,7 +16,7 @@ use crate::page::{PageBlock, PageTable, Text};
 use crate::text::one_line;
 use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Group;
-use fsverdict_judgement::verdict::{COSTS, Cost, CostColumn, Mark};
+use fsverdict_judgement::verdict::{COSTS, ContrastOutcome, Cost, CostColumn};
 
 pub(super) fn build_section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
     let mut blocks = Vec::new();
@@ -149,7 +149,11 @@ fn phase_table(matrix: &Matrix) -> TextTable {
     });
     let cell = |cell: &Option<MatrixCell>| match cell {
         Some(cell) => {
-            format!("{}{}", if cell.mark == Mark::Best { "► " } else { "" }, fixed(cell.value, cell.decimals))
+            format!(
+                "{}{}",
+                if cell.mark == Some(ContrastOutcome::Better) { "► " } else { "" },
+                fixed(cell.value, cell.decimals)
+            )
         }
         None => "–".to_owned(),
     };

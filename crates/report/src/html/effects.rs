@@ -11,7 +11,7 @@ use crate::number::{percent, times, times_within};
 use crate::page::PageBlock;
 use crate::text::{count, one_line};
 use crate::{Report, factors};
-use fsverdict_judgement::verdict::{EffectSize, Estimate, FactorEffect, OptionEffect};
+use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, FactorEffect, OptionEffect};
 
 /// The smallest factor that the strips of effects show to either side; the next constant is the largest.
 const NARROWEST: f64 = 1.25;
@@ -86,13 +86,12 @@ pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
 
 fn strips(found: &[FactorEffect], reach: f64) -> Markup {
     let cell = |ratio: &Estimate, certain: bool| {
-        let effect_size = match (certain, ratio.point < 1.0) {
-            (true, true) => EffectSize::Better,
-            (true, false) => EffectSize::Worse,
-            (false, _) if ratio.low.is_none() => EffectSize::TooFew,
-            (false, _) => EffectSize::Unclear,
+        let outcome = match (certain, ratio.point < 1.0) {
+            (true, true) => ContrastOutcome::Better,
+            (true, false) => ContrastOutcome::Behind,
+            (false, _) => ContrastOutcome::Undecided,
         };
-        drawn(ratio, effect_size, reach)
+        drawn(ratio, outcome, reach)
     };
     html! {
         div.scroll { table.picture.effects {
@@ -123,7 +122,7 @@ fn build_row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reac
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(ratio) => { (drawn(ratio, EffectSize::from_ratio(ratio, report.judged.plan.protocol.tie), reach)) }
+                    Some(ratio) => { (drawn(ratio, ContrastOutcome::from_interval(ratio, report.judged.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }
@@ -131,19 +130,19 @@ fn build_row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reac
     }
 }
 
-/// The look of an effect: CSS class, sign, words.
-fn looks(seen: EffectSize) -> (&'static str, &'static str, &'static str) {
-    match seen {
-        EffectSize::TooFew => ("once", "", ""),
-        EffectSize::Same => ("tied", "≈", "no practical difference: "),
-        EffectSize::Better => ("best", "►", "better: "),
-        EffectSize::Worse => ("behind", "◄", "worse: "),
-        EffectSize::Unclear => ("unclear", "?", "unclear: "),
+/// The look of an effect: CSS class, sign, words. Below three blocks there is no interval, and nothing to say.
+fn looks(ratio: &Estimate, outcome: ContrastOutcome) -> (&'static str, &'static str, &'static str) {
+    match outcome {
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter if ratio.low.is_none() => ("once", "", ""),
+        ContrastOutcome::Tied => ("tied", "≈", "no practical difference: "),
+        ContrastOutcome::Better => ("best", "►", "better: "),
+        ContrastOutcome::Behind => ("behind", "◄", "worse: "),
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => ("unclear", "?", "unclear: "),
     }
 }
 
-fn drawn(ratio: &Estimate, seen: EffectSize, reach: f64) -> Markup {
-    let (class, sign, words) = looks(seen);
+fn drawn(ratio: &Estimate, outcome: ContrastOutcome, reach: f64) -> Markup {
+    let (class, sign, words) = looks(ratio, outcome);
     let at = |ratio: f64| along(ratio, 1.0 / reach, reach);
     let heat = place(ratio.point.max(1.0), 1.0, reach);
     let hover = format!("{}× over {}", times_within(ratio), count(ratio.n, "block"));

@@ -14,7 +14,7 @@ use crate::page::{Keys, PageBlock, Text};
 use crate::text::one_line;
 use crate::{Report, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
-use fsverdict_judgement::verdict::{CandidateEntry, Mark, Relation, times_worse};
+use fsverdict_judgement::verdict::{CandidateEntry, ContrastOutcome, times_worse};
 
 /// The strips begin a little below the best, so that its own interval has room, and end here at the latest: a slower
 /// candidate is marked as lying beyond.
@@ -22,12 +22,12 @@ const NEAREST: f64 = 0.85;
 const FARTHEST: f64 = 16.0;
 
 /// Sign, class and words of a mark.
-fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
+fn looks(mark: Option<ContrastOutcome>) -> (&'static str, &'static str, &'static str) {
     match mark {
-        Mark::Best => ("►", "best", "best of its phase: "),
-        Mark::Tied => ("≈", "tied", "tied with the best: "),
-        Mark::Unsure => ("~", "unsure", "not certainly behind the best: "),
-        Mark::Plain => ("", "behind", ""),
+        Some(ContrastOutcome::Better) => ("►", "best", "best of its phase: "),
+        Some(ContrastOutcome::Tied) => ("≈", "tied", "tied with the best: "),
+        Some(ContrastOutcome::Undecided) => ("~", "unsure", "not certainly behind the best: "),
+        Some(ContrastOutcome::Behind | ContrastOutcome::NotBetter) | None => ("", "behind", ""),
     }
 }
 
@@ -181,12 +181,12 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     if verdict.recommended_names().contains(&entry.name) {
         return Some(("► take", "best"));
     }
-    let standing = verdict.standings.iter().find(|standing| standing.candidate == entry.name);
-    match standing.map(|standing| standing.relation) {
-        Some(Relation::Tied) => Some(("≈ tied", "tied")),
-        Some(Relation::Behind) => Some(("✕ behind", "out")),
-        Some(Relation::NotBetter) => Some(("≤ not better", "open")),
-        Some(Relation::Open) => Some(("? open", "open")),
+    let standing = verdict.standings.iter().find(|standing| standing.of == entry.name);
+    match standing.map(|standing| standing.outcome) {
+        Some(ContrastOutcome::Tied) => Some(("≈ tied", "tied")),
+        Some(ContrastOutcome::Behind) => Some(("✕ behind", "out")),
+        Some(ContrastOutcome::NotBetter) => Some(("≤ not better", "open")),
+        Some(ContrastOutcome::Better | ContrastOutcome::Undecided) => Some(("? open", "open")),
         None => verdict.open.iter().any(|name| name == entry.name).then_some(("? open", "open")),
     }
 }

@@ -9,7 +9,7 @@ use crate::number::{fixed, times};
 use crate::page::Tone;
 use crate::text::{one_line, shorten};
 use crate::text_table::TextTable;
-use fsverdict_judgement::verdict::Mark;
+use fsverdict_judgement::verdict::ContrastOutcome;
 use fsverdict_text::{display_width, wrap_hanging};
 
 /// Longer names are cut, because they would leave no room for the numbers.
@@ -249,9 +249,9 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
             behind
         );
         match cell.mark {
-            Mark::Best => toned(Tone::Good, &format!("{} {padded}", signs.best)),
-            Mark::Tied => toned(Tone::Strong, &format!("{} {padded}", signs.tied)),
-            Mark::Unsure | Mark::Plain => padded,
+            Some(ContrastOutcome::Better) => toned(Tone::Good, &format!("{} {padded}", signs.best)),
+            Some(ContrastOutcome::Tied) => toned(Tone::Strong, &format!("{} {padded}", signs.tied)),
+            _ => padded,
         }
     };
     let column = &matrix.columns[at];

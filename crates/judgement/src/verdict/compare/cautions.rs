@@ -1,6 +1,8 @@
 //! Cautions about the comparison of two runs.
 
-use super::{ComparedSide, Comparison, FEWEST_TO_TEST, MetricChange, RunComparison, is_simulated};
+use crate::verdict::ContrastOutcome;
+
+use super::{ComparedSide, FEWEST_TO_TEST, MetricChange, RunComparison, is_simulated};
 
 pub(super) fn list_cautions(
     before: &ComparedSide<'_>,
@@ -20,9 +22,9 @@ pub(super) fn list_cautions(
     let is_goal = |change: &&MetricChange| {
         change.phase.as_ref().is_none_or(|name| weights.len() == 1 && weights.contains_key(name))
     };
-    let goals: Vec<Option<Comparison>> =
+    let goals: Vec<Option<ContrastOutcome>> =
         found.judged.iter().filter(is_goal).map(MetricChange::outcome).collect();
-    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
+    for (outcome, word) in [(ContrastOutcome::Behind, "worse"), (ContrastOutcome::Better, "better")] {
         if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
             cautions.push(format!(
                 "every candidate got {word}: that speaks of machine, kernel or device rather than of a filesystem"
@@ -62,7 +64,7 @@ fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
             difference.explains
                 && difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
         });
-        let moved = matches!(change.outcome(), Some(Comparison::Worse | Comparison::Better));
+        let moved = change.outcome().is_some_and(ContrastOutcome::is_difference);
         if moved && !caused && !names.contains(&change.candidate.as_str()) {
             names.push(&change.candidate);
         }

@@ -1,13 +1,12 @@
 //! The change of one metric of one candidate from one run to another, and its test.
 
 use libm::{log, log1p, sqrt};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::{ComparedSide, Comparison, FEWEST_TO_TEST};
+use super::{ComparedSide, FEWEST_TO_TEST};
 use crate::journal::{Better, Measurement, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
-use crate::verdict::Objective;
-use crate::verdict::better_of;
+use crate::verdict::{ContrastOutcome, Objective, better_of};
 
 /// Degrees of freedom from which Student's t is practically the normal distribution.
 const MANY_DEGREES: f64 = 1e6;
@@ -49,13 +48,24 @@ pub struct Judged {
     pub p: f64,
     /// The p-value after Holm's correction over all changes that are judged.
     pub p_adjusted: f64,
-    pub outcome: Comparison,
+    #[serde(serialize_with = "serialize_outcome")]
+    pub outcome: ContrastOutcome,
     /// The two runs certainly differ by more than δ, but not by more than two runs of the same plan may.
     pub apart: bool,
 }
 
+/// Writes the outcome with the words of the JSON report for runs.
+fn serialize_outcome<S: Serializer>(outcome: &ContrastOutcome, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match outcome {
+        ContrastOutcome::Better => "better",
+        ContrastOutcome::Behind => "worse",
+        ContrastOutcome::Tied => "same",
+        ContrastOutcome::NotBetter | ContrastOutcome::Undecided => "undecided",
+    })
+}
+
 impl MetricChange {
-    pub fn outcome(&self) -> Option<Comparison> {
+    pub fn outcome(&self) -> Option<ContrastOutcome> {
         self.judged.map(|judged| judged.outcome)
     }
 
@@ -68,12 +78,7 @@ impl MetricChange {
     pub(super) fn cost_ratio(&self) -> Estimate {
         match self.better {
             Better::Lower | Better::Neither => self.ratio,
-            Better::Higher => Estimate {
-                point: 1.0 / self.ratio.point,
-                low: self.ratio.high.map(f64::recip),
-                high: self.ratio.low.map(f64::recip),
-                n: self.ratio.n,
-            },
+            Better::Higher => self.ratio.invert(),
         }
     }
 }

@@ -7,7 +7,6 @@
 mod cautions;
 mod change;
 mod comparable;
-mod comparison;
 mod difference;
 mod matched;
 mod selection;
@@ -18,23 +17,20 @@ use cautions::list_cautions;
 use change::Judged;
 pub use change::MetricChange;
 pub use comparable::ComparedSide;
-pub use comparison::{Comparison, classify_ratio};
 pub use difference::Difference;
 
 use serde::Serialize;
 
 use crate::journal::Run;
 use crate::plan::{Goal, Requirements};
-use crate::statistics::{FEWEST, adjust_by_holm};
-use crate::verdict::Objective;
+use crate::statistics::FEWEST;
+use crate::verdict::contrast::{ContrastTest, judge_family};
+use crate::verdict::{ALPHA, ContrastOutcome, Objective};
 use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
 use matched::MatchedCandidates;
 use selection::{costs_shown, headline_phases};
-
-/// The probability, over all comparisons together, of reporting a difference where there is none.
-pub const ALPHA: f64 = 0.05;
 
 /// The fewest trials of each run that a test needs.
 const FEWEST_TO_TEST: usize = FEWEST as usize;
@@ -97,7 +93,7 @@ impl LeftOut {
 impl RunComparison {
     /// Changes that are worse by more than δ.
     pub fn regressions(&self) -> impl Iterator<Item = &MetricChange> {
-        self.judged_as(Comparison::Worse)
+        self.judged_as(ContrastOutcome::Behind)
     }
 
     /// Whether any change is worse by more than δ, or a candidate no longer works.
@@ -105,7 +101,7 @@ impl RunComparison {
         !self.broken.is_empty() || self.regressions().next().is_some()
     }
 
-    pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &MetricChange> {
+    pub fn judged_as(&self, outcome: ContrastOutcome) -> impl Iterator<Item = &MetricChange> {
         self.judged.iter().filter(move |change| change.outcome() == Some(outcome))
     }
 }
@@ -130,7 +126,7 @@ impl History {
     /// and the one before it.
     pub fn is_decided(&self) -> bool {
         let known = |found: &RunComparison| {
-            !found.judged.is_empty() && found.judged_as(Comparison::Undecided).next().is_none()
+            !found.judged.is_empty() && found.judged_as(ContrastOutcome::Undecided).next().is_none()
         };
         known(&self.whole) && self.steps.last().is_none_or(known)
     }
@@ -262,18 +258,24 @@ fn compare_pair(
     })
 }
 
-/// Applies Holm's correction over all changes, then judges each.
+/// Judges all changes together, with and without an allowance for the usual variation between runs.
 fn judge(changes: &mut [&mut MetricChange], tie: f64) {
-    // A change that cannot be tested counts as not significant.
-    let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
-    let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
-    let adjusted = adjust_by_holm(&p_values).into_iter().zip(adjust_by_holm(&of_these));
-    for (change, (p, (p_adjusted, of_these))) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
-        let by = |p: f64| classify_ratio(&change.cost_ratio(), p, ALPHA, tie);
-        let (outcome, these) = (by(p_adjusted), by(of_these));
-        let moved = matches!(these, Comparison::Better | Comparison::Worse);
-        let apart = outcome == Comparison::Undecided && moved;
-        change.judged = Some(Judged { p, p_adjusted, outcome, apart });
+    let judge_by = |p: fn(&MetricChange) -> Option<f64>| {
+        // A change that cannot be tested counts as not significant.
+        let test = |change: &&mut MetricChange| ContrastTest {
+            ratio: change.cost_ratio(),
+            p: p(change).unwrap_or(1.0),
+        };
+        judge_family(&changes.iter().map(test).collect::<Vec<_>>(), tie)
+    };
+    let (allowed, of_these) = (judge_by(|change| change.p.p), judge_by(|change| change.p.of_these));
+    for (change, (allowed, of_these)) in changes.iter_mut().zip(allowed.into_iter().zip(of_these)) {
+        change.judged = Some(Judged {
+            p: change.p.p.unwrap_or(1.0),
+            p_adjusted: allowed.p_adjusted,
+            outcome: allowed.outcome,
+            apart: allowed.outcome == ContrastOutcome::Undecided && of_these.outcome.is_difference(),
+        });
     }
 }
 

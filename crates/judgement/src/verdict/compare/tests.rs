@@ -7,7 +7,7 @@ use crate::journal::made;
 use crate::journal::made::ToldEvent;
 use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
-use crate::verdict::Comparison;
+use crate::verdict::ContrastOutcome;
 
 /// A run in the making: candidates with what their phases `write` and `read` took, relative to 1 s and 2 s.
 struct Made {
@@ -97,7 +97,7 @@ fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {
     compared(&before, &after).unwrap_err()
 }
 
-fn outcomes(found: &RunComparison) -> Vec<(String, Comparison)> {
+fn outcomes(found: &RunComparison) -> Vec<(String, ContrastOutcome)> {
     let named = |change: &MetricChange| {
         (format!("{} {}", change.candidate, change.subject()), change.outcome().unwrap())
     };
@@ -109,7 +109,7 @@ fn each_phase_and_the_goal_are_judged() {
     let before = Made::new(8, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
     let after = Made::new(8, &[("a", [1.2, 0.7]), ("b", [1.0, 1.001])]);
     let found = compared(&before, &after).unwrap();
-    let (better, worse, same) = (Comparison::Better, Comparison::Worse, Comparison::Same);
+    let (better, worse, same) = (ContrastOutcome::Better, ContrastOutcome::Behind, ContrastOutcome::Tied);
     let expected = [
         ("a goal", better),
         ("a write", worse),
@@ -151,7 +151,7 @@ fn a_rate_is_worse_when_it_falls() {
         found
             .judged
             .iter()
-            .all(|change| change.outcome() == Some(Comparison::Worse) && change.ratio.point < 0.9)
+            .all(|change| change.outcome() == Some(ContrastOutcome::Behind) && change.ratio.point < 0.9)
     );
     assert_eq!(found.judged.len(), 3);
 }
@@ -170,7 +170,7 @@ fn too_few_blocks_decide_nothing_and_say_how_many_would() {
     let slower = |blocks| Made::new(blocks, &[("a", [2.0, 2.0])]);
     assert!(compared(&Made::new(3, &[("a", [1.0, 1.0])]), &slower(3)).unwrap().has_regression());
     let found = compared(&Made::new(2, &[("a", [1.0, 1.0])]), &slower(8)).unwrap();
-    assert!(found.judged.iter().all(|change| change.outcome() == Some(Comparison::Undecided)));
+    assert!(found.judged.iter().all(|change| change.outcome() == Some(ContrastOutcome::Undecided)));
     let caution = "too few blocks: with 2 before and 8 after nothing can be tested; 3 in each run are needed";
     assert_eq!(found.cautions[0], caution);
 }
@@ -357,7 +357,7 @@ fn history(runs: &[Made]) -> Result<History, Vec<String>> {
 #[test]
 fn the_last_of_several_runs_is_held_against_the_first_and_the_one_before() {
     let made = |write| Made::new(8, &[("a", [write, 1.0])]);
-    let (worse, same, better) = (Comparison::Worse, Comparison::Same, Comparison::Better);
+    let (worse, same, better) = (ContrastOutcome::Behind, ContrastOutcome::Tied, ContrastOutcome::Better);
     // How long each run writes; the outcome of the whole and of each step; whether the last run regressed.
     let cases = [
         (vec![1.0, 1.2, 1.2], worse, vec![worse, same], true),
@@ -443,16 +443,16 @@ fn what_was_nothing_and_is_something_in_every_block_is_a_regression() {
         (change.subject().to_owned(), change.outcome().unwrap(), change.ratio.point)
     };
     let appeared = written(&[0.0; 6], &some);
-    assert_eq!(of(&appeared), ("write".to_owned(), Comparison::Worse, f64::INFINITY));
+    assert_eq!(of(&appeared), ("write".to_owned(), ContrastOutcome::Behind, f64::INFINITY));
     assert!(appeared.has_regression());
     assert_eq!(appeared.left_out.len(), 1, "the goal as a whole has no ratio");
     let gone = written(&some, &[0.0; 6]);
-    assert_eq!(of(&gone), ("write".to_owned(), Comparison::Better, 0.0));
+    assert_eq!(of(&gone), ("write".to_owned(), ContrastOutcome::Better, 0.0));
     // Nothing in both is the same, and three blocks against three are too few for signs.
-    assert_eq!(of(&written(&[0.0; 6], &[0.0; 6])).1, Comparison::Same);
-    assert_eq!(of(&written(&[0.0; 3], &some[..3])).1, Comparison::Undecided);
+    assert_eq!(of(&written(&[0.0; 6], &[0.0; 6])).1, ContrastOutcome::Tied);
+    assert_eq!(of(&written(&[0.0; 3], &some[..3])).1, ContrastOutcome::Undecided);
     // Something in one block of six is nothing certain.
-    assert_eq!(of(&written(&[0.0; 6], &[0.0, 0.0, 5e6, 0.0, 0.0, 0.0])).1, Comparison::Undecided);
+    assert_eq!(of(&written(&[0.0; 6], &[0.0, 0.0, 5e6, 0.0, 0.0, 0.0])).1, ContrastOutcome::Undecided);
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn an_offset_of_a_run_is_hardly_ever_a_regression_and_a_large_one_still_is() {
 fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     let found = written(&[1000.0; 6], &[1050.0; 6]);
     let write = found.judged.iter().find(|change| change.subject() == "write").unwrap();
-    assert_eq!(write.outcome(), Some(Comparison::Worse));
+    assert_eq!(write.outcome(), Some(ContrastOutcome::Behind));
     let runs = [1.0, 1.06].map(|by| Made::new(8, &[("a", [by, by])]).build());
     let sides = runs.each_ref().map(|(plan, run)| ComparedSide { plan, run });
     let found = compare_runs(&sides, None).unwrap().whole;

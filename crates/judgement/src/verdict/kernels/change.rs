@@ -1,10 +1,11 @@
 //! The change of one number of a phase from one kernel to the next, and its test.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::journal::Unit;
-use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm, median, sign_test};
-use crate::verdict::{ALPHA, Comparison, classify_ratio};
+use crate::statistics::{Estimate, Evidence, FEWEST, median, sign_test};
+use crate::verdict::ContrastOutcome;
+use crate::verdict::contrast::{ContrastTest, judge_family};
 
 /// A number to compare: its title, its unit, and the metrics that it is the sum of.
 pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
@@ -27,7 +28,8 @@ pub struct KernelChange {
     pub after: f64,
     /// The later value divided by the earlier one, within blocks; `None` where one of them is zero.
     pub ratio: Option<Estimate>,
-    pub outcome: ChangeOutcome,
+    #[serde(serialize_with = "serialize_outcome")]
+    pub outcome: ContrastOutcome,
     /// The values after and before, block by block.
     #[serde(skip)]
     blocks: Vec<(f64, f64)>,
@@ -36,17 +38,14 @@ pub struct KernelChange {
     p: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeOutcome {
-    /// The number grew by more than a tie, significantly after correction for everything that is compared.
-    Regression,
-    /// The number fell by more than a tie, significantly after correction.
-    Gain,
-    /// The number is shown to be the same within a tie.
-    Unchanged,
-    /// The data shows none of these.
-    Untold,
+/// Writes the outcome with the words of the JSON report for kernels.
+fn serialize_outcome<S: Serializer>(outcome: &ContrastOutcome, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match outcome {
+        ContrastOutcome::Behind => "regression",
+        ContrastOutcome::Better => "gain",
+        ContrastOutcome::Tied => "unchanged",
+        ContrastOutcome::NotBetter | ContrastOutcome::Undecided => "untold",
+    })
 }
 
 impl KernelChange {
@@ -61,7 +60,7 @@ impl KernelChange {
             before,
             after,
             ratio: None,
-            outcome: ChangeOutcome::Untold,
+            outcome: ContrastOutcome::Undecided,
             blocks,
             p: 1.0,
         })
@@ -79,21 +78,17 @@ impl KernelChange {
         (count(|(after, before)| after > before), count(|(after, before)| after < before))
     }
 
-    fn judge(&mut self, p: f64, tie: f64) {
-        let (up, down) = self.signs();
-        self.outcome = match self.ratio {
-            _ if self.blocks.len() < FEWEST as usize => ChangeOutcome::Untold,
-            Some(ratio) => match classify_ratio(&ratio, p, ALPHA, tie) {
-                Comparison::Worse => ChangeOutcome::Regression,
-                Comparison::Better => ChangeOutcome::Gain,
-                Comparison::Same => ChangeOutcome::Unchanged,
-                Comparison::Undecided => ChangeOutcome::Untold,
-            },
-            None if up + down == 0 => ChangeOutcome::Unchanged,
-            None if p > ALPHA => ChangeOutcome::Untold,
-            None if up > down => ChangeOutcome::Regression,
-            None => ChangeOutcome::Gain,
-        };
+    /// The change as a test beside others. Where a value is zero there is no ratio, and the direction is that of most
+    /// blocks.
+    fn to_test(&self) -> ContrastTest {
+        let n = self.blocks.len();
+        let ratio = self.ratio.unwrap_or_else(|| match self.signs() {
+            (0, 0) if n >= FEWEST as usize => Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), n },
+            (0, 0) => Estimate::without_interval(1.0, n),
+            (up, down) if up > down => Estimate::without_interval(f64::INFINITY, n),
+            _ => Estimate::without_interval(0.0, n),
+        });
+        ContrastTest { ratio, p: self.p }
     }
 
     /// The size of the change in either direction, as a logarithm.
@@ -107,32 +102,11 @@ impl KernelChange {
     }
 }
 
-/// The weight, in degrees of freedom, with which the median variance of all phases counts against a smaller one.
-const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
-
-/// The evidence of each sample, with variances below the median of all phases raised towards it: three blocks do not
-/// tell how noisy a phase is, and among many phases some agree by chance. A larger variance stays, since phases differ
-/// in noise.
-fn evidence_of_samples(samples: &[Vec<f64>]) -> Vec<Evidence> {
-    let mut evidences: Vec<Evidence> =
-        samples.iter().filter_map(|sample| Evidence::from_sample(sample)).collect();
-    let variance = |one: &Evidence| one.error * one.error * one.count as f64;
-    let known = evidences.iter().map(variance).filter(|variance| variance.is_finite());
-    let Some(middle) = median(&known.collect::<Vec<_>>()) else { return evidences };
-    for one in evidences.iter_mut().filter(|one| variance(one) < middle) {
-        let lifted = (one.degrees * variance(one) + PRIOR_DEGREES_OF_FREEDOM * middle)
-            / (one.degrees + PRIOR_DEGREES_OF_FREEDOM);
-        (one.error, one.degrees) =
-            (libm::sqrt(lifted / one.count as f64), one.degrees + PRIOR_DEGREES_OF_FREEDOM);
-    }
-    evidences
-}
-
 /// Tests one number over the phases that were measured in the same blocks; each variance takes the others into account.
 pub(super) fn test_phases(changes: &mut [&mut KernelChange]) {
     let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
     let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
-    let mut evidences = evidence_of_samples(&known).into_iter();
+    let mut evidences = Evidence::of_quantities(&known).into_iter();
     for (change, sample) in changes.iter_mut().zip(samples) {
         let evidence = sample.as_ref().and_then(|sample| Some((evidences.next()?, sample)));
         change.ratio = evidence.map(|(evidence, _)| evidence.ratio());
@@ -149,11 +123,11 @@ pub(super) fn test_phases(changes: &mut [&mut KernelChange]) {
     }
 }
 
-/// Judges all changes together with Holm's correction: the more there are, the clearer each must be.
+/// Judges all changes together.
 pub(super) fn judge(changes: &mut [&mut KernelChange], tie: f64) {
-    let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
-    for (change, p) in changes.iter_mut().zip(adjust_by_holm(&p)) {
-        change.judge(p, tie);
+    let tests: Vec<ContrastTest> = changes.iter().map(|change| change.to_test()).collect();
+    for (change, judged) in changes.iter_mut().zip(judge_family(&tests, tie)) {
+        change.outcome = judged.outcome;
     }
 }
 

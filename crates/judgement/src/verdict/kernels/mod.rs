@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::Judgement;
+use super::{ContrastOutcome, Judgement};
 use crate::journal::Trial;
 use crate::plan::{Candidate, Environment};
 
-pub use change::{ChangeOutcome, KernelChange, MEASURES, TIME, judged_alone};
+pub use change::{KernelChange, MEASURES, TIME, judged_alone};
 use change::{Measure, judge, test_phases};
 
 /// A kernel of a plan compared with the one before it.
@@ -44,14 +44,12 @@ impl KernelPhase {
     }
 
     pub fn has_changed(&self) -> bool {
-        let so =
-            |change: &KernelChange| matches!(change.outcome, ChangeOutcome::Regression | ChangeOutcome::Gain);
-        self.changes.iter().any(so)
+        self.changes.iter().any(|change| change.outcome.is_difference())
     }
 
     /// The outcome for its time; unchanged where time was not measured.
-    pub fn time_outcome(&self) -> ChangeOutcome {
-        self.find_change(TIME).map_or(ChangeOutcome::Unchanged, |time| time.outcome)
+    pub fn time_outcome(&self) -> ContrastOutcome {
+        self.find_change(TIME).map_or(ContrastOutcome::Tied, |time| time.outcome)
     }
 }
 
