@@ -10,7 +10,7 @@ use clap::Args;
 use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge_blocks, shared_run};
 use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
-use fsverdict_judgement::verdict::DeviceRun;
+use fsverdict_judgement::verdict::Slice;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
@@ -176,10 +176,10 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let source = |path: &PathBuf| {
         let (_, plan, run) = open_run(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        Ok(DeviceRun { name, plan, run })
+        Ok(Slice { key: name, plan, run })
     };
-    let sources = arguments.runs.iter().map(source).collect::<Result<Vec<DeviceRun>, CliError>>()?;
-    let report = DeviceReport::of(&sources).map_err(|obstacles| {
+    let sources = arguments.runs.iter().map(source).collect::<Result<Vec<Slice>, CliError>>()?;
+    let report = DeviceReport::of(sources).map_err(|obstacles| {
         CliError::usage(Reason::new(
             format!("these runs cannot be compared:\n  {}", obstacles.join("\n  ")),
             "leave out the runs that do not match the others",

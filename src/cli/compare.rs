@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::plan::Plan;
-use fsverdict_judgement::verdict::ComparedSide;
+use fsverdict_judgement::verdict::Slice;
 use fsverdict_report::{ComparisonReport, write_comparison};
 use fsverdict_text::{Hinted, Reason};
 
@@ -54,10 +53,10 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, CliError> {
 }
 
 fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
-    let mut opened: Vec<(PathBuf, Plan, Run)> = Vec::new();
+    let mut opened: Vec<Slice> = Vec::new();
     for path in &arguments.runs {
         let one = open(path)?;
-        if let Some(at) = opened.iter().position(|known| known.0 == one.0) {
+        if let Some(at) = opened.iter().position(|known| known.key == one.key) {
             return Err(CliError::usage(Reason::new(
                 format!("{} and {} are the same run", arguments.runs[at].display(), path.display()),
                 "name the run before the change, then the run after it",
@@ -65,11 +64,9 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
         }
         opened.push(one);
     }
-    let sides: Vec<ComparedSide<'_>> =
-        opened.iter().map(|(_, plan, run)| ComparedSide { plan, run }).collect();
-    let history = fsverdict_judgement::verdict::compare_runs(&sides, arguments.between_runs)
+    let history = fsverdict_judgement::verdict::compare_runs(&opened, arguments.between_runs)
         .map_err(CliError::failed)?;
-    let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
+    let runs: Vec<&Run> = opened.iter().map(|opened| &opened.run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
         return Err(CliError::usage("compare needs at least two runs".to_owned()));
     };
@@ -88,10 +85,10 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
 }
 
 /// The run at this path, with its one true path.
-fn open(path: &Path) -> Result<(PathBuf, Plan, Run), CliError> {
+fn open(path: &Path) -> Result<Slice, CliError> {
     let (_, plan, run) = open_run(path)?;
     let path = std::fs::canonicalize(path).map_err(CliError::failed)?;
-    Ok((path, plan, run))
+    Ok(Slice { key: path.to_string_lossy().into_owned(), plan, run })
 }
 
 /// `0.02`, `2%`.

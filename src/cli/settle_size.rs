@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::runner::{RunOutcome, RunRequest, Session};
 use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
-use fsverdict_judgement::verdict::SizeRun;
+use fsverdict_judgement::verdict::Slice;
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &RunArguments, most: u32) -> Result<Exit, CliError>
         ));
         let request = RunRequest { folder: FolderRequest::Named(place), ..arguments.request(plan)? };
         let RunOutcome { plan, result, .. } = carry_out(request, &view, &mut left)?;
-        runs.push(SizeRun { times, plan, run: result.into_run() });
+        runs.push(Slice { key: times, plan, run: result.into_run() });
         let settled = SizeReport::of(&runs, None).is_some_and(|report| report.is_settled());
         if settled {
             break;
@@ -103,15 +103,15 @@ pub(super) fn of_runs(paths: &[PathBuf]) -> Result<Exit, CliError> {
     let mut runs = Vec::new();
     for path in paths {
         let (_, plan, run) = open_run(path)?;
-        runs.push(SizeRun { times: 1.0, plan, run });
+        runs.push(Slice { key: 1.0, plan, run });
     }
-    let size = |one: &SizeRun| bytes_written(&one.plan).0;
+    let size = |one: &Slice<f64>| bytes_written(&one.plan).0;
     runs.sort_by_key(size);
     let first = runs.first().map_or(1, size).max(1);
     for one in &mut runs {
-        one.times = (bytes_written(&one.plan).0 as f64 / first as f64 * 100.0).round() / 100.0;
+        one.key = (bytes_written(&one.plan).0 as f64 / first as f64 * 100.0).round() / 100.0;
     }
-    let names = |one: &SizeRun| -> Vec<String> {
+    let names = |one: &Slice<f64>| -> Vec<String> {
         one.plan.phases.iter().map(|phase| phase.name.clone()).chain([one.plan.title.clone()]).collect()
     };
     if runs.windows(2).any(|pair| names(&pair[0]) != names(&pair[1])) {
@@ -124,7 +124,7 @@ pub(super) fn of_runs(paths: &[PathBuf]) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn show(runs: &[SizeRun], ended: Option<String>) -> Result<(), CliError> {
+fn show(runs: &[Slice<f64>], ended: Option<String>) -> Result<(), CliError> {
     let report =
         SizeReport::of(runs, ended).ok_or_else(|| CliError::failed("no size was tried".to_owned()))?;
     let format = Format::Terminal(TerminalLook::of_stdout(false));

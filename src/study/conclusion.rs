@@ -10,7 +10,7 @@ use fsverdict_judgement::statistics::Ruling;
 use super::budget::{describe_exhaustion, trial_budget};
 use super::disturbance::hopelessly_disturbed;
 use fsverdict_judgement::verdict::{
-    Deliberation, GroupRun, environment_runs, group_runs, has_open_requirement,
+    Deliberation, Slice, has_open_requirement, slice_by_environment, slice_by_protection,
 };
 
 /// The decision between two blocks.
@@ -32,7 +32,7 @@ impl Conclusion {
         }
         let each: Vec<(&str, Self)> = contests
             .iter()
-            .map(|one| (one.title.as_str(), Self::from_contest(&one.plan, &one.run)))
+            .map(|one| (one.key.as_str(), Self::from_contest(&one.plan, &one.run)))
             .collect();
         let over = |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Disturbed)));
         let ends =
@@ -103,44 +103,39 @@ impl<'a> Conclusions<'a> {
     }
 }
 
-/// Candidates that are ranked among themselves, as a plan and a run of their own.
-pub(super) struct Contest {
-    pub(super) title: String,
-    pub(super) plan: Plan,
-    pub(super) run: Run,
-}
-
-/// The environments of a run, and in each the protection levels; empty where all candidates are in one contest.
-pub(super) fn split_contests(plan: &Plan, run: &Run) -> Vec<Contest> {
-    // The budget is the whole run's.
-    let contest = |title: String, mut plan: Plan, run: Run| {
-        plan.protocol.budget = None;
-        Contest { title, plan, run }
-    };
-    let environments = environment_runs(plan, run);
-    if environments.is_empty() {
-        let levels = levels_to_rank(plan, run).into_iter();
-        return levels.map(|level| contest(level.title, level.plan, level.run)).collect();
-    }
-    let split = environments.into_iter().flat_map(|one| {
-        let (title, levels) = (one.under.title(), levels_to_rank(&one.plan, &one.run));
-        match levels.is_empty() {
-            true => vec![contest(title, one.plan, one.run)],
-            false => {
-                let titled =
-                    |level: GroupRun| contest(format!("{title}, {}", level.title), level.plan, level.run);
-                levels.into_iter().map(titled).collect()
+/// The parts of a run in which candidates are ranked among themselves, by their titles: the environments, and in each
+/// the protection levels; empty where all candidates are ranked among themselves.
+pub(super) fn split_contests(plan: &Plan, run: &Run) -> Vec<Slice> {
+    let environments = slice_by_environment(plan, run);
+    let mut contests: Vec<Slice> = if environments.is_empty() {
+        levels_to_rank(plan, run)
+    } else {
+        let split = environments.into_iter().flat_map(|environment| {
+            let (title, levels) =
+                (environment.key.title(), levels_to_rank(&environment.plan, &environment.run));
+            match levels.is_empty() {
+                true => vec![environment.map_key(|_| title)],
+                false => levels
+                    .into_iter()
+                    .map(|level| level.map_key(|level| format!("{title}, {level}")))
+                    .collect(),
             }
-        }
-    });
-    split.collect()
+        });
+        split.collect()
+    };
+    // The budget is the whole run's.
+    contests.iter_mut().for_each(|contest| contest.plan.protocol.budget = None);
+    contests
 }
 
-/// The protection levels, if any of them has several candidates. Otherwise the run measures the cost of protection, and
-/// all candidates are tried until that is known.
-fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<GroupRun> {
-    let levels = group_runs(plan, run);
-    if levels.iter().any(GroupRun::has_choice) { levels } else { Vec::new() }
+/// The protection levels by their titles, if any of them has several candidates. Otherwise the run measures the cost of
+/// protection, and all candidates are tried until that is known.
+fn levels_to_rank(plan: &Plan, run: &Run) -> Vec<Slice> {
+    let levels = slice_by_protection(plan, run);
+    match levels.iter().any(Slice::has_choice) {
+        true => levels.into_iter().map(|level| level.map_key(|group| group.title)).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// The candidates that the next block tries. Each of several contests has those of its own, until everything is found

@@ -97,7 +97,7 @@ impl Outlook {
             outlook.add_contest("", plan, run);
         }
         for contest in &contests {
-            outlook.add_contest(&contest.title, &contest.plan, &contest.run);
+            outlook.add_contest(&contest.key, &contest.plan, &contest.run);
         }
         outlook
     }

@@ -6,7 +6,7 @@ use super::number::{percent, times, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
 use fsverdict_judgement::plan::group_by_key;
-use fsverdict_judgement::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
+use fsverdict_judgement::verdict::{Across, AcrossColumn, Judgement, Order, Slice, slice_by_environment};
 
 /// The results in each environment, with a sentence about each.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,11 +18,8 @@ pub(super) struct SideBySide {
 impl SideBySide {
     /// The environments of a run; `None` where every trial had the same environment.
     pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
-        let environments = environment_runs(whole.plan, whole.run);
-        let judged: Vec<Judgement<'_>> = environments
-            .iter()
-            .map(|environment| Judgement::from_run(&environment.plan, &environment.run))
-            .collect();
+        let environments = slice_by_environment(whole.plan, whole.run);
+        let judged: Vec<Judgement<'_>> = environments.iter().map(Slice::judge).collect();
         let found = Across::from_environments(whole, &environments, &judged)?;
         Some(Self { found, sentences: judged.iter().map(describe_outcome).collect() })
     }

@@ -5,7 +5,7 @@ use super::text::{capitalize, count};
 use super::text_table::TextTable;
 use super::{goal_words, sentence};
 use fsverdict_judgement::verdict::{
-    ContrastOutcome, GroupRun, GroupVerdict, Judgement, ProtectionCost, Verdict, group_runs,
+    ContrastOutcome, GroupVerdict, Judgement, ProtectionCost, Verdict, slice_by_protection,
 };
 
 /// The most candidates for which a sentence gives the cost of a protection.
@@ -24,9 +24,9 @@ pub(super) fn answer_by_group(
     judged: &Judgement<'_>,
     answer: impl Fn(&Judgement<'_>) -> Option<String>,
 ) -> String {
-    let runs = group_runs(judged.plan, judged.run);
+    let runs = slice_by_protection(judged.plan, judged.run);
     let answers = judged.verdict.groups.iter().zip(&runs).filter_map(|(group, run)| {
-        let of_level = of_group(run);
+        let of_level = run.judge();
         let text = describe_sole_candidate(judged, group, &of_level).or_else(|| answer(&of_level))?;
         Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
     });
@@ -39,10 +39,6 @@ pub(super) fn list_recommended(verdict: &Verdict) -> String {
         [] => "undecided".to_owned(),
         some => some.join(" or "),
     }
-}
-
-fn of_group(group: &GroupRun) -> Judgement<'_> {
-    Judgement::from_run(&group.plan, &group.run)
 }
 
 /// The sentence on a candidate that has no rival of its protection level, or none that is left.

@@ -12,7 +12,7 @@ use super::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, 
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
-use fsverdict_judgement::verdict::{AtSize, SizeRun, SizeTable};
+use fsverdict_judgement::verdict::{AtSize, SizeTable, Slice};
 use fsverdict_text::Bytes;
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Forms for SizeReport {
 
 impl SizeReport {
     /// Of these runs, the smallest first; `ended` is why there is no larger one.
-    pub fn of(runs: &[SizeRun], ended: Option<String>) -> Option<Self> {
+    pub fn of(runs: &[Slice<f64>], ended: Option<String>) -> Option<Self> {
         Some(SizeReport { found: SizeTable::from_runs(runs)?, ended })
     }
 

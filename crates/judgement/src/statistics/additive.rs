@@ -10,15 +10,11 @@ use std::collections::HashMap;
 
 use libm::sqrt;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, PRIOR_DEGREES_OF_FREEDOM, shrink_variance};
 use super::sample::median;
 
 /// A pivot smaller than this share of the largest counts as zero: its parameter cannot be estimated.
 const NO_PIVOT: f64 = 1e-10;
-
-/// The weight, in degrees of freedom, of the median variance when it raises a smaller variance: a few trials that agree
-/// by chance may not do so again.
-const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// The largest number of candidates that are fitted, since time grows with its cube.
 const MOST_CANDIDATES: usize = 200;
@@ -194,15 +190,7 @@ fn candidate_variances(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64,
     let middle = median(&estimates.iter().map(|(variance, _)| *variance).collect::<Vec<_>>())?;
     let mut variances = vec![(middle, PRIOR_DEGREES_OF_FREEDOM); squares.len()];
     for (at, (variance, degrees)) in known.iter().zip(estimates) {
-        variances[*at] = if variance < middle {
-            (
-                (degrees * variance + PRIOR_DEGREES_OF_FREEDOM * middle)
-                    / (degrees + PRIOR_DEGREES_OF_FREEDOM),
-                degrees + PRIOR_DEGREES_OF_FREEDOM,
-            )
-        } else {
-            (variance, degrees)
-        };
+        variances[*at] = shrink_variance(variance, degrees, middle);
     }
     Some(variances)
 }

@@ -15,8 +15,9 @@ use super::sample::{mean, median};
 /// The minimum number of blocks for any conclusion.
 pub const FEWEST: u32 = 3;
 
-/// The weight, in degrees of freedom, of the other pairs' variance when it raises a smaller variance.
-const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
+/// The weight, in degrees of freedom, of the other samples' variance when it raises a smaller variance: a few values that
+/// agree by chance may not do so again.
+pub(super) const PRIOR_DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// If outliers were set aside, a sign test of all values must agree at this one-sided p.
 const SIGN_TEST_ALPHA: f64 = 0.05;
@@ -89,13 +90,11 @@ impl Evidence {
         let common = centre(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
         let evidence = |&(difference, variance, count): &(f64, f64, f64)| {
             let own_degrees = count - 1.0;
-            if own_degrees > 0.0 && variance < common {
-                let lifted = (own_degrees * variance + PRIOR_DEGREES_OF_FREEDOM * common)
-                    / (own_degrees + PRIOR_DEGREES_OF_FREEDOM);
-                Self::new(difference, lifted, own_degrees + PRIOR_DEGREES_OF_FREEDOM, count)
-            } else {
-                Self::new(difference, variance, own_degrees, count)
-            }
+            let (variance, degrees) = match own_degrees > 0.0 {
+                true => shrink_variance(variance, own_degrees, common),
+                false => (variance, own_degrees),
+            };
+            Self::new(difference, variance, degrees, count)
         };
         moments.iter().map(evidence).collect()
     }
@@ -218,6 +217,15 @@ impl Evidence {
         }
         Some(many)
     }
+}
+
+/// A variance and its degrees of freedom, raised towards the `centre` of other samples' variances if it is smaller.
+pub(super) fn shrink_variance(variance: f64, degrees: f64, centre: f64) -> (f64, f64) {
+    if variance >= centre {
+        return (variance, degrees);
+    }
+    let all_degrees = degrees + PRIOR_DEGREES_OF_FREEDOM;
+    ((degrees * variance + PRIOR_DEGREES_OF_FREEDOM * centre) / all_degrees, all_degrees)
 }
 
 /// How many values must agree to the last digit before steps can be excluded, in each of this many pairs: after 9

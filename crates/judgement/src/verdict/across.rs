@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::contrast::{ContrastTest, judge_family};
-use super::{ContrastOutcome, EnvironmentRun, Judgement, KernelPair, Verdict};
+use super::{ContrastOutcome, Judgement, KernelPair, Slice, Verdict};
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
@@ -125,7 +125,7 @@ impl Across {
     /// Compares the environments of a run, each with its own judgement; `None` where there are none.
     pub fn from_environments(
         whole: &Judgement<'_>,
-        environments: &[EnvironmentRun],
+        environments: &[Slice<Environment>],
         judged: &[Judgement<'_>],
     ) -> Option<Self> {
         if environments.is_empty() {
@@ -139,7 +139,7 @@ impl Across {
             kernels: KernelPair::from_judgement(whole),
         };
         for (at, (environment, own)) in environments.iter().zip(judged).enumerate() {
-            let title = match environment.under.title() {
+            let title = match environment.key.title() {
                 empty if empty.is_empty() => "the plan's own".to_owned(),
                 title => title,
             };
@@ -157,7 +157,7 @@ impl Across {
             let names = names
                 .map(|candidate| (candidate.under.strip_from_name(&candidate.name), candidate.name.clone()));
             let column = AcrossColumn::from_judgement(&title, own, &names.collect::<Vec<_>>());
-            across.columns.push(AcrossColumn { under: environment.under.clone(), ..column });
+            across.columns.push(AcrossColumn { under: environment.key.clone(), ..column });
         }
         Some(across)
     }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{GroupRun, Judgement, Limit, Outcome, ProtectionCost, Rank, Verdict};
-use crate::plan::Protection;
+use super::{Limit, Outcome, ProtectionCost, Rank, Slice, Verdict};
+use crate::plan::{Protection, ProtectionGroup};
 
 /// The verdict among candidates of one protection level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,10 +18,10 @@ pub struct GroupVerdict {
 }
 
 impl GroupVerdict {
-    pub(super) fn from_group(group: &GroupRun) -> Self {
-        let verdict = Judgement::from_run(&group.plan, &group.run).verdict;
-        let candidates = group.plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
-        GroupVerdict { title: group.title.clone(), protection: group.protection.clone(), candidates, verdict }
+    pub(super) fn from_slice(slice: &Slice<ProtectionGroup>) -> Self {
+        let candidates = slice.plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
+        let ProtectionGroup { protection, title } = slice.key.clone();
+        GroupVerdict { title, protection, candidates, verdict: slice.judge().verdict }
     }
 
     /// The candidate that is the only one with a score: there is nothing that it could be ranked against.

@@ -6,7 +6,7 @@ use super::protection_cost::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, GroupVerdict, Harness, Objective,
     OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs,
-    cost_columns, estimate_all, group_runs, judge, option_effects, raw_shares, then_and_now,
+    cost_columns, estimate_all, judge, option_effects, raw_shares, slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -82,10 +82,10 @@ impl<'a> Judgement<'a> {
         let blocks = ByBlock::of_run(run, trials.iter().copied());
         let objective = Objective::from_run(plan, run);
         let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
-        let groups = group_runs(plan, run);
+        let groups = slice_by_protection(plan, run);
         if !groups.is_empty() {
             let costs = protection_costs(plan, &objective, &blocks);
-            verdict.split_by_group(groups.iter().map(GroupVerdict::from_group).collect(), costs);
+            verdict.split_by_group(groups.iter().map(GroupVerdict::from_slice).collect(), costs);
         }
         if plan.environments().len() > 1 {
             verdict.refuse(

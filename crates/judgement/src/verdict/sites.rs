@@ -1,7 +1,6 @@
 //! Compares candidates in a run at several sites: which is best on *these* devices, and which on *similar* devices. The
 //! first question pools all blocks; for the second, each site is one observation however many blocks it has.
 
-use std::collections::HashMap;
 use std::iter::repeat_n;
 
 use serde::Serialize;
@@ -9,7 +8,6 @@ use serde::Serialize;
 use super::{ByBlock, Objective, Rank};
 use crate::journal::{BlockState, Run};
 use crate::plan::group_by_key;
-use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, adjust_by_holm, fisher_tail, mean};
 
 /// Significance level for differences between sites: the probability of site differences at least this large from the
@@ -106,40 +104,6 @@ impl SiteRatios {
         });
         cells.min_by(|one, other| one.2.total_cmp(&other.2)).filter(|(.., ratio)| *ratio < 1.0 / (1.0 + tie))
     }
-}
-
-/// Splits a run into one run per site; empty where no block records a site.
-pub fn by_site(run: &Run) -> Vec<(String, Run)> {
-    let sites = once_each(run.counted_blocks().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
-    let of = |site: &&str| {
-        let site_blocks = run
-            .counted_blocks()
-            .filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
-        let numbers: HashMap<(u32, u32), u32> =
-            site_blocks.zip(1..).map(|(block, number)| ((block.block, block.attempt), number)).collect();
-        let mut site_run = run.clone();
-        site_run.blocks.retain_mut(|block| match numbers.get(&(block.block, block.attempt)) {
-            Some(number) => {
-                (block.block, block.place) = (*number, None);
-                true
-            }
-            None => false,
-        });
-        site_run.trials.retain_mut(|trial| {
-            let number = numbers.get(&(trial.id.block, trial.id.attempt));
-            trial.id.block = number.copied().unwrap_or_default();
-            number.is_some()
-        });
-        let facts = &mut site_run.header.environment;
-        let prefix = format!("site.{site}.");
-        let known = facts
-            .iter()
-            .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
-        let known: Vec<(String, String)> = known.collect();
-        facts.extend(known);
-        ((*site).to_owned(), site_run)
-    };
-    sites.iter().map(of).collect()
 }
 
 /// The estimate from all sites together; no site's blocks are set aside as a whole.

@@ -5,17 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Estimate, Judgement, Verdict};
-use crate::journal::{Run, Trial};
-use crate::plan::{Plan, least_space, once_each};
-
-/// A run with `times` times the data of the first run.
-#[derive(Debug)]
-pub struct SizeRun {
-    pub times: f64,
-    pub plan: Plan,
-    pub run: Run,
-}
+use super::{Estimate, Slice, Verdict};
+use crate::journal::Trial;
+use crate::plan::{least_space, once_each};
 
 /// The results at one data size.
 #[derive(Debug, Serialize)]
@@ -91,8 +83,9 @@ pub struct SizeTable {
 }
 
 impl SizeTable {
-    /// Compares these runs, the smallest first; `None` where there are none.
-    pub fn from_runs(runs: &[SizeRun]) -> Option<Self> {
+    /// Compares these runs, the smallest first, each with its size as a multiple of the first; `None` where there are
+    /// none.
+    pub fn from_runs(runs: &[Slice<f64>]) -> Option<Self> {
         let first = &runs.first()?.plan;
         let sizes: Vec<AtSize> = runs.iter().map(at_size).collect();
         let tie = first.protocol.tie;
@@ -111,8 +104,8 @@ impl SizeTable {
     }
 }
 
-fn at_size(one: &SizeRun) -> AtSize {
-    let judged = Judgement::from_run(&one.plan, &one.run);
+fn at_size(one: &Slice<f64>) -> AtSize {
+    let judged = one.judge();
     let of_time = judged.plan.goal.metric == "durable" || judged.plan.goal.metric == "returned";
     let phases = judged.objective.phases();
     let whole = |trial: &Trial| {
@@ -135,7 +128,7 @@ fn at_size(one: &SizeRun) -> AtSize {
         sums.into_iter().map(|(name, (sum, count))| (name, sum / count)).collect::<BTreeMap<_, _>>()
     };
     AtSize {
-        times: one.times,
+        times: one.key,
         bytes: one.plan.datasets.values().map(least_space).fold(0, u64::saturating_add),
         blocks: one.run.complete_blocks(),
         behind: judged

@@ -6,7 +6,7 @@ use super::{ComparisonReport, write_comparison};
 use crate::fixtures::{Story, id, shape};
 use crate::{Format, TerminalLook, fixtures};
 use fsverdict_judgement::journal::{Event, Run};
-use fsverdict_judgement::verdict::{ComparedSide, compare_runs};
+use fsverdict_judgement::verdict::{Slice, compare_runs};
 
 const PLAIN: TerminalLook = TerminalLook { detail: true, ..fixtures::PLAIN };
 
@@ -31,8 +31,11 @@ fn page(before: &Story, after: &Story, format: Format) -> String {
 
 fn history(stories: &[&Story], format: Format) -> String {
     let runs: Vec<Run> = stories.iter().map(|story| story.run()).collect();
-    let sides: Vec<ComparedSide<'_>> =
-        stories.iter().zip(&runs).map(|(story, run)| ComparedSide { plan: &story.plan, run }).collect();
+    let sides: Vec<Slice> = stories
+        .iter()
+        .zip(&runs)
+        .map(|(story, run)| Slice { key: String::new(), plan: story.plan.clone(), run: run.clone() })
+        .collect();
     let found = compare_runs(&sides, None).unwrap();
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };

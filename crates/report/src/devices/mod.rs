@@ -16,7 +16,7 @@ use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
 use fsverdict_judgement::statistics::FEWEST;
-use fsverdict_judgement::verdict::{DeviceRun, DeviceTable, Judgement, LikeThese, OnDevice, device_parts};
+use fsverdict_judgement::verdict::{DeviceTable, Judgement, LikeThese, OnDevice, Slice, slice_by_device};
 
 #[derive(Debug)]
 pub struct DeviceReport {
@@ -52,10 +52,9 @@ impl DeviceReport {
     /// Of these runs.
     ///
     /// # Errors The reasons why the runs cannot be compared, each in a sentence.
-    pub fn of(sources: &[DeviceRun]) -> Result<Self, Vec<String>> {
-        let parts = device_parts(sources)?;
-        let judged: Vec<Judgement<'_>> =
-            parts.iter().map(|part| Judgement::from_run(part.plan, &part.run)).collect();
+    pub fn of(runs: Vec<Slice>) -> Result<Self, Vec<String>> {
+        let parts = slice_by_device(runs)?;
+        let judged: Vec<Judgement<'_>> = parts.iter().map(Slice::judge).collect();
         let found = DeviceTable::from_parts(&parts, &judged).ok_or_else(Vec::new)?;
         let cautions = limits(&found);
         Ok(Self { found, sentences: judged.iter().map(describe_outcome).collect(), cautions })

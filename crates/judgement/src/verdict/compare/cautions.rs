@@ -1,14 +1,10 @@
 //! Cautions about the comparison of two runs.
 
-use crate::verdict::ContrastOutcome;
+use crate::verdict::{ContrastOutcome, Slice};
 
-use super::{ComparedSide, FEWEST_TO_TEST, MetricChange, RunComparison, is_simulated};
+use super::{FEWEST_TO_TEST, MetricChange, RunComparison, is_simulated};
 
-pub(super) fn list_cautions(
-    before: &ComparedSide<'_>,
-    after: &ComparedSide<'_>,
-    found: &RunComparison,
-) -> Vec<String> {
+pub(super) fn list_cautions(before: &Slice, after: &Slice, found: &RunComparison) -> Vec<String> {
     let mut cautions = Vec::new();
     let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
     if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
@@ -40,7 +36,7 @@ pub(super) fn list_cautions(
         "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
             .to_owned(),
     );
-    if found.between_runs <= 0.0 && !(is_simulated(before.run) && is_simulated(after.run)) {
+    if found.between_runs <= 0.0 && !(is_simulated(&before.run) && is_simulated(&after.run)) {
         cautions.push("two runs cannot tell a change from an offset that one of them has as a whole, and none is allowed for".to_owned());
     }
     if before.plan.goal != after.plan.goal

@@ -3,10 +3,10 @@
 use libm::{log, log1p, sqrt};
 use serde::{Serialize, Serializer};
 
-use super::{ComparedSide, FEWEST_TO_TEST};
+use super::FEWEST_TO_TEST;
 use crate::journal::{Better, Measurement, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
-use crate::verdict::{ContrastOutcome, Objective, better_of};
+use crate::verdict::{ContrastOutcome, Objective, Slice, better_of};
 
 /// Degrees of freedom from which Student's t is practically the normal distribution.
 const MANY_DEGREES: f64 = 1e6;
@@ -147,8 +147,8 @@ fn with_nothing(
 /// The change of the goal as a whole. `None` where a phase that counts was not measured in each trial of both runs, or
 /// is zero.
 pub(super) fn of_goal(
-    before: ComparedSide<'_>,
-    after: ComparedSide<'_>,
+    before: &Slice,
+    after: &Slice,
     objective: &Objective,
     candidate: &str,
     between_runs: f64,
@@ -164,7 +164,7 @@ pub(super) fn of_goal(
         let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
         trials.map(|trial| objective.log_score(trial).map(|score| sign * score)).collect()
     };
-    judge_change(candidate, None, kind, [&logs(before.run)?, &logs(after.run)?], between_runs)
+    judge_change(candidate, None, kind, [&logs(&before.run)?, &logs(&after.run)?], between_runs)
 }
 
 fn judge_change(

@@ -5,22 +5,11 @@
 
 use crate::journal::{HIDDEN_DIGEST, Run, Trial};
 use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};
+use crate::verdict::Slice;
 use fsverdict_text::Bytes;
 
-#[derive(Debug, Clone, Copy)]
-pub struct ComparedSide<'a> {
-    pub plan: &'a Plan,
-    pub run: &'a Run,
-}
-
-impl ComparedSide<'_> {
-    fn fact(&self, name: &str) -> Option<&str> {
-        self.run.header.environment.get(name).map(String::as_str)
-    }
-}
-
 /// Every reason against a comparison, one sentence each; empty when the runs can be compared.
-pub(super) fn list_obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
+pub(super) fn list_obstacles(before: &Slice, after: &Slice) -> Vec<String> {
     let mut obstacles = Vec::new();
     let labs = (&before.run.header.lab, &after.run.header.lab);
     if labs.0 != labs.1 {
@@ -28,8 +17,8 @@ pub(super) fn list_obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>
     }
     obstacles.extend(device_difference(before, after));
     obstacles.extend(workload_difference(&before.plan.phases, &after.plan.phases));
-    obstacles.extend(dataset_differences(before.plan, after.plan));
-    obstacles.extend(folder_differences(before.run, after.run));
+    obstacles.extend(dataset_differences(&before.plan, &after.plan));
+    obstacles.extend(folder_differences(&before.run, &after.run));
     for (side, name) in [(before, "before"), (after, "after")] {
         if side.run.complete_blocks() == 0 {
             obstacles.push(format!("no block of the run {name} is complete and valid"));
@@ -39,14 +28,14 @@ pub(super) fn list_obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>
 }
 
 /// Compares the devices by kind, by size, and by identity where they have one.
-fn device_difference(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
-    let kind = |side: &ComparedSide<'_>| match &side.plan.device.source {
+fn device_difference(before: &Slice, after: &Slice) -> Option<String> {
+    let kind = |side: &Slice| match &side.plan.device.source {
         DeviceSource::Image(_) => "a scratch image".to_owned(),
         DeviceSource::Path(_) => "a block device".to_owned(),
         DeviceSource::Folders => "folders".to_owned(),
         DeviceSource::Model { name, .. } => format!("a modelled {name}"),
     };
-    let number = |side: &ComparedSide<'_>| side.plan.device.count();
+    let number = |side: &Slice| side.plan.device.count();
     if number(before) != number(after) {
         return Some(format!(
             "another number of devices: {} before, {} after",
@@ -61,21 +50,21 @@ fn device_difference(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Opt
     if one != other {
         return Some(format!("another kind of device: {one} before, {other} after"));
     }
-    let size =
-        |side: &ComparedSide<'_>| match (&side.plan.device.source, side.run.header.beginning.device_size) {
-            (_, Some(size)) => Bytes(size).to_string(),
-            (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
-            (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
-        };
+    let size = |side: &Slice| match (&side.plan.device.source, side.run.header.beginning.device_size) {
+        (_, Some(size)) => Bytes(size).to_string(),
+        (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
+        (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
+    };
     let (one, other) = (size(before), size(after));
     if one != other {
         return Some(format!("another size of device: {one} before, {other} after"));
     }
     // A path such as /dev/sdb may be another disk after a boot, so it counts only where the device has no identity.
-    let identity = |side: &ComparedSide<'_>| match &side.plan.device.source {
+    let identity = |side: &Slice| match &side.plan.device.source {
         DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => String::new(),
         DeviceSource::Path(path) => {
-            side.fact("device.identity").map_or_else(|| path.display().to_string(), str::to_owned)
+            let fact = side.run.header.environment.get("device.identity");
+            fact.cloned().unwrap_or_else(|| path.display().to_string())
         }
     };
     let (one, other) = (identity(before), identity(after));

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ComparedSide;
 use crate::journal::Facts;
 use crate::plan::{AXES, Aggregation, Axis, Blocks, Candidate, Plan};
-use crate::verdict::Objective;
+use crate::verdict::{Objective, Slice};
 use fsverdict_text::duration_text;
 
 /// Something that is not the same in both runs.
@@ -54,15 +53,11 @@ const ACCIDENTAL: [&str; 8] = [
 
 /// All differences: options of the common candidates, then the plan's protocol and goal, machine and tools, and the
 /// trials' facts.
-pub(super) fn list_differences<'a>(
-    before: &ComparedSide<'a>,
-    after: &ComparedSide<'a>,
-    common: &[&str],
-) -> Vec<Difference> {
+pub(super) fn list_differences<'a>(before: &'a Slice, after: &'a Slice, common: &[&str]) -> Vec<Difference> {
     let mut differences = Vec::new();
     for name in common {
         let known = |plan: &'a Plan| plan.candidates.iter().find(|candidate| candidate.name == *name);
-        if let Some((one, other)) = known(before.plan).zip(known(after.plan)) {
+        if let Some((one, other)) = known(&before.plan).zip(known(&after.plan)) {
             differences.extend(of_facts(
                 Some(name),
                 &differing_options(one, other),
@@ -70,7 +65,7 @@ pub(super) fn list_differences<'a>(
             ));
         }
     }
-    differences.extend(of_facts(None, &protocol_facts(before.plan), &protocol_facts(after.plan)));
+    differences.extend(of_facts(None, &protocol_facts(&before.plan), &protocol_facts(&after.plan)));
     differences.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
     let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
     if one != other {
@@ -129,7 +124,7 @@ fn protocol_facts(plan: &Plan) -> Facts {
 }
 
 /// The facts about a candidate's trials that are the same in all of them.
-fn steady_facts(side: &ComparedSide<'_>, candidate: &str) -> Facts {
+fn steady_facts(side: &Slice, candidate: &str) -> Facts {
     let mut trials =
         side.run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
     let Some(first) = trials.next() else { return Facts::new() };

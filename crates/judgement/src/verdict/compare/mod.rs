@@ -16,7 +16,6 @@ mod tests;
 use cautions::list_cautions;
 use change::Judged;
 pub use change::MetricChange;
-pub use comparable::ComparedSide;
 pub use difference::Difference;
 
 use serde::Serialize;
@@ -25,7 +24,7 @@ use crate::journal::Run;
 use crate::plan::{Goal, Requirements};
 use crate::statistics::FEWEST;
 use crate::verdict::contrast::{ContrastTest, judge_family};
-use crate::verdict::{ALPHA, ContrastOutcome, Objective};
+use crate::verdict::{ALPHA, ContrastOutcome, Objective, Slice};
 use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
@@ -146,16 +145,16 @@ impl History {
 /// together, so that the more comparisons there are, the stronger a change must be to be reported. `between_runs` is
 /// the standard deviation, as a share, of times between two runs of the same plan; where it is unknown,
 /// [`BETWEEN_RUNS`] is used in real time and zero in simulated time.
-pub fn compare_runs(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
+pub fn compare_runs(runs: &[Slice], between_runs: Option<f64>) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
     };
-    let steps: &[ComparedSide<'_>] = if runs.len() > 2 { runs } else { &[] };
+    let steps: &[Slice] = if runs.len() > 2 { runs } else { &[] };
     let pairs = std::iter::once((first, last)).chain(steps.iter().zip(steps.iter().skip(1)));
     let mut reasons = Vec::new();
     let mut found = Vec::new();
     for (before, after) in pairs {
-        match compare_pair(*before, *after, between_runs) {
+        match compare_pair(before, after, between_runs) {
             Ok(comparison) => found.push((before, after, comparison)),
             Err(wrong) if runs.len() < 3 => reasons.extend(wrong),
             Err(wrong) => {
@@ -187,14 +186,14 @@ pub fn compare_runs(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Res
 
 /// The differences between two runs, not yet judged, or every reason why the runs cannot be compared.
 fn compare_pair(
-    before: ComparedSide<'_>,
-    after: ComparedSide<'_>,
+    before: &Slice,
+    after: &Slice,
     between_runs: Option<f64>,
 ) -> Result<RunComparison, Vec<String>> {
-    let simulated = is_simulated(before.run) && is_simulated(after.run);
+    let simulated = is_simulated(&before.run) && is_simulated(&after.run);
     let between_runs = between_runs.unwrap_or(if simulated { 0.0 } else { BETWEEN_RUNS });
-    let mut reasons = comparable::list_obstacles(&before, &after);
-    let mut matched = MatchedCandidates::from_runs(before.run, after.run);
+    let mut reasons = comparable::list_obstacles(before, after);
+    let mut matched = MatchedCandidates::from_runs(&before.run, &after.run);
     if matched.common.is_empty() && matched.broken.is_empty() && reasons.is_empty() {
         reasons.push("no candidate was measured in both; they are matched by name".to_owned());
         reasons.extend(matched.reasons());
@@ -202,8 +201,8 @@ fn compare_pair(
     if !reasons.is_empty() {
         return Err(reasons);
     }
-    let objective = Objective::from_plan(before.plan);
-    let headline = headline_phases(before.plan, &objective.weights);
+    let objective = Objective::from_plan(&before.plan);
+    let headline = headline_phases(&before.plan, &objective.weights);
     let metric = before.plan.goal.metric.as_str();
     let mut judged = Vec::new();
     let mut costs = Vec::new();
@@ -218,7 +217,7 @@ fn compare_pair(
             judged.extend(goal);
         }
         let phase =
-            |phase: &str, metric| of_phase(before.run, after.run, candidate, phase, metric, between_runs);
+            |phase: &str, metric| of_phase(&before.run, &after.run, candidate, phase, metric, between_runs);
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
@@ -228,7 +227,7 @@ fn compare_pair(
             }
         }
         let another_kernel = before.run.header.kernel() != after.run.header.kernel();
-        for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
+        for (name, cost) in costs_shown(&before.run, &headline, metric, another_kernel) {
             // A cost that is zero in both runs is not shown.
             let is_there = |change: &MetricChange| change.before.point > 0.0 || change.after.point > 0.0;
             costs.extend(phase(name, cost).filter(is_there));
@@ -251,7 +250,7 @@ fn compare_pair(
         tie: before.plan.protocol.tie,
         judged,
         costs,
-        differences: difference::list_differences(&before, &after, &matched.common),
+        differences: difference::list_differences(before, after, &matched.common),
         broken: matched.broken,
         left_out: matched.left_out,
         cautions: Vec::new(),

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{ComparedSide, History, LeftOut, MetricChange, RunComparison, compare_runs};
+use super::{History, LeftOut, MetricChange, RunComparison, compare_runs};
 use crate::journal::made;
 use crate::journal::made::ToldEvent;
 use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
-use crate::verdict::ContrastOutcome;
+use crate::verdict::{ContrastOutcome, Slice};
 
 /// A run in the making: candidates with what their phases `write` and `read` took, relative to 1 s and 2 s.
 struct Made {
@@ -83,10 +83,13 @@ fn observation(phase: &str, seconds: f64) -> Observation {
     made::measured(phase, &numbers)
 }
 
+fn slice(plan: &Plan, run: &Run) -> Slice {
+    Slice { key: String::new(), plan: plan.clone(), run: run.clone() }
+}
+
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
-    let sides =
-        [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
+    let sides = [slice(&one_plan, &one), slice(&other_plan, &other)];
     compare_runs(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
 }
 
@@ -350,7 +353,7 @@ fn a_change_without_a_cause_is_suspicious() {
 
 fn history(runs: &[Made]) -> Result<History, Vec<String>> {
     let built: Vec<(Plan, Run)> = runs.iter().map(Made::build).collect();
-    let sides: Vec<ComparedSide<'_>> = built.iter().map(|(plan, run)| ComparedSide { plan, run }).collect();
+    let sides: Vec<Slice> = built.iter().map(|(plan, run)| slice(plan, run)).collect();
     compare_runs(&sides, Some(0.0)).map_err(|error| error.reasons)
 }
 
@@ -398,10 +401,10 @@ fn which_of_several_runs_does_not_belong_is_named() {
     assert_eq!(wrong.len(), 2, "{wrong:?}");
     assert!(wrong.iter().all(|reason| reason.starts_with("x, then x: another lab: ")), "{wrong:?}");
     let runs = [run(), run(), run()].map(|made| made.build());
-    let side = |at: usize| ComparedSide { plan: &runs[at].0, run: &runs[at].1 };
+    let side = |at: usize| slice(&runs[at].0, &runs[at].1);
     let mut late = runs[0].1.clone();
     late.header.started = jiff::Timestamp::new(1_900_000_000, 0).unwrap();
-    let found = compare_runs(&[side(0), ComparedSide { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
+    let found = compare_runs(&[side(0), Slice { run: late, ..side(1) }, side(2)], Some(0.0)).unwrap();
     assert!(found.whole.cautions.iter().any(|text| text.contains("not that of their dates")));
 }
 
@@ -430,8 +433,7 @@ fn written(before: &[f64], after: &[f64]) -> RunComparison {
         (plan, run)
     };
     let ((one_plan, one), (other_plan, other)) = (build(before), build(after));
-    let sides =
-        [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
+    let sides = [slice(&one_plan, &one), slice(&other_plan, &other)];
     compare_runs(&sides, None).unwrap().whole
 }
 
@@ -473,10 +475,7 @@ fn an_offset_of_a_run_is_hardly_ever_a_regression_and_a_large_one_still_is() {
         let regressed = |after: &(Plan, Run), between_runs| {
             let side = |(plan, run): &(Plan, Run)| (plan.clone(), run.clone());
             let ((one_plan, one), (other_plan, other)) = (side(&before), side(after));
-            let sides = [
-                ComparedSide { plan: &one_plan, run: &one },
-                ComparedSide { plan: &other_plan, run: &other },
-            ];
+            let sides = [slice(&one_plan, &one), slice(&other_plan, &other)];
             u32::from(compare_runs(&sides, between_runs).unwrap().has_regression())
         };
         found[0] += regressed(&after, Some(0.0));
@@ -493,7 +492,7 @@ fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     let write = found.judged.iter().find(|change| change.subject() == "write").unwrap();
     assert_eq!(write.outcome(), Some(ContrastOutcome::Behind));
     let runs = [1.0, 1.06].map(|by| Made::new(8, &[("a", [by, by])]).build());
-    let sides = runs.each_ref().map(|(plan, run)| ComparedSide { plan, run });
+    let sides = runs.each_ref().map(|(plan, run)| slice(plan, run));
     let found = compare_runs(&sides, None).unwrap().whole;
     let marked = |change: &MetricChange| change.judged.is_some_and(|judged| judged.apart);
     assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
@@ -510,8 +509,7 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
     };
     let refused = |before: &str, after: &str| {
         let ((one_plan, one), (other_plan, other)) = (holding(before), holding(after));
-        let sides =
-            [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
+        let sides = [slice(&one_plan, &one), slice(&other_plan, &other)];
         compare_runs(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
     };
     let (own, bundle) =
@@ -524,14 +522,14 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
 
 #[test]
 fn data_grow_until_order_and_ratios_stay() {
-    use crate::verdict::{SizeRun, SizeTable};
+    use crate::verdict::SizeTable;
     let size = |times: f64, takes: [f64; 3]| {
         let made = Made::new(12, &[("a", [takes[0]; 2]), ("b", [takes[1]; 2]), ("c", [takes[2]; 2])]);
         let (mut plan, run) = made.build();
         if let Some(crate::plan::Dataset::Tree(shape)) = plan.datasets.get_mut("tree") {
             shape.size.0 = (times * f64::from(1 << 30)) as u64;
         }
-        SizeRun { times, plan, run }
+        Slice { key: times, plan, run }
     };
     // A fixed cost of 3 s and 3 s for each GiB, of all three phases' seconds together; b has half of the fixed cost, and 1.5 times the other.
     let (first, second) = (size(1.0, [2.0, 2.0, 4.0]), size(4.0, [5.0, 6.5, 10.0]));

@@ -5,30 +5,15 @@ mod work;
 
 use serde::Serialize;
 
-use super::{Across, AcrossColumn, Estimate, Judgement, Objective, SiteRatios, Verdict, by_site};
-use crate::journal::{Run, Trial};
-use crate::plan::{DeviceSource, Plan, once_each};
+use super::{
+    Across, AcrossColumn, Estimate, Judgement, Objective, SiteRatios, Slice, Verdict, slice_by_site,
+};
+use crate::journal::Trial;
+use crate::plan::{DeviceSource, once_each};
 use crate::statistics::{FEWEST, mean};
 use fsverdict_text::Bytes;
 
 use work::list_obstacles;
-
-/// A run to compare, and its name: the name of its file.
-#[derive(Debug)]
-pub struct DeviceRun {
-    pub name: String,
-    pub plan: Plan,
-    pub run: Run,
-}
-
-/// The trials on one device: a run, or one site's part of it.
-#[derive(Debug)]
-pub struct DevicePart<'a> {
-    /// The run, and the site within it if there are several.
-    source: String,
-    pub plan: &'a Plan,
-    pub run: Run,
-}
 
 #[derive(Debug)]
 pub struct DeviceTable {
@@ -80,34 +65,34 @@ pub enum LikeThese<'a> {
     Open(&'a str, Vec<&'a str>),
 }
 
-/// Splits the runs into one part per device.
+/// Splits the named runs into one part per device, named by the run, and the site within it if there are several.
 ///
 /// # Errors
 /// Every reason why the runs cannot be compared, one sentence each.
-pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
-    let obstacles = list_obstacles(sources);
-    if sources.is_empty() || !obstacles.is_empty() {
+pub fn slice_by_device(runs: Vec<Slice>) -> Result<Vec<Slice>, Vec<String>> {
+    let obstacles = list_obstacles(&runs);
+    if runs.is_empty() || !obstacles.is_empty() {
         return Err(obstacles);
     }
     let mut parts = Vec::new();
-    for DeviceRun { name, plan, run } in sources {
-        let sites = by_site(run);
+    for run in runs {
+        let sites = slice_by_site(&run.plan, &run.run);
         if sites.is_empty() {
-            parts.push(DevicePart { source: name.clone(), plan, run: run.clone() });
+            parts.push(run);
+        } else {
+            parts.extend(sites.into_iter().map(|site| site.map_key(|site| format!("{}, {site}", run.key))));
         }
-        let of = |(site, run): (String, Run)| DevicePart { source: format!("{name}, {site}"), plan, run };
-        parts.extend(sites.into_iter().map(of));
     }
     Ok(parts)
 }
 
 impl DeviceTable {
     /// Compares these parts, each with its own judgement; `None` where there are none.
-    pub fn from_parts(parts: &[DevicePart<'_>], judged: &[Judgement<'_>]) -> Option<Self> {
-        let first = parts.first()?.plan;
+    pub fn from_parts(parts: &[Slice], judged: &[Judgement<'_>]) -> Option<Self> {
+        let first = &parts.first()?.plan;
         let mut rows: Vec<OnDevice> = Vec::new();
         for (part, judged) in parts.iter().zip(judged) {
-            let mut row = build_row(&part.source, judged);
+            let mut row = build_row(&part.key, judged);
             let alike = |known: &&OnDevice| {
                 known.device == row.device || known.device.starts_with(&format!("{} (", row.device))
             };

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::DeviceRun;
+use super::Slice;
 use crate::journal::Run;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
@@ -13,23 +13,23 @@ use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 const MOST_COMMON: f64 = 0.5;
 
 /// Every reason against comparing the runs, one sentence each; empty where there is none.
-pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
+pub(super) fn list_obstacles(sources: &[Slice]) -> Vec<String> {
     let mut obstacles = Vec::new();
     let Some(first) = sources.first() else { return obstacles };
     let wanted = comparable_plan(&first.plan);
     for (at, source) in sources.iter().enumerate() {
-        let name = &source.name;
+        let name = &source.key;
         // A bundle of a run is the same run, even under another name.
-        let begun = |source: &DeviceRun| {
+        let begun = |source: &Slice| {
             (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
         };
         if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
-            obstacles.push(format!("{name} and {} are the same run", same.name));
+            obstacles.push(format!("{name} and {} are the same run", same.key));
         }
         if let Some(other) = sources[..at].iter().find(|known| is_copy(known, source)) {
             obstacles.push(format!(
                 "{name} measured to the last digit what {} did, on a device of another name: one is a copy of the other",
-                other.name
+                other.key
             ));
         }
         if source.plan.environments().len() > 1 {
@@ -41,14 +41,14 @@ pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
         let plan_parts = comparable_plan(&source.plan);
         for (part, is) in plan_parts.as_object().into_iter().flatten() {
             if wanted.get(part) != Some(is) {
-                obstacles.push(format!("{name} does other work than {}: another `{part}`", first.name));
+                obstacles.push(format!("{name} does other work than {}: another `{part}`", first.key));
             }
         }
         for candidate in &source.plan.candidates {
             let same = first.plan.candidates.iter().find(|known| known.name == candidate.name);
             if same.is_some_and(|same| same != candidate) {
                 obstacles
-                    .push(format!("{name} and {} mean different things by `{}`", first.name, candidate.name));
+                    .push(format!("{name} and {} mean different things by `{}`", first.key, candidate.name));
             }
         }
     }
@@ -56,8 +56,8 @@ pub(super) fn list_obstacles(sources: &[DeviceRun]) -> Vec<String> {
 }
 
 /// Whether two runs on devices of different names share too many times.
-fn is_copy(one: &DeviceRun, other: &DeviceRun) -> bool {
-    let identity = |source: &DeviceRun| source.run.header.environment.get("device.identity").cloned();
+fn is_copy(one: &Slice, other: &Slice) -> bool {
+    let identity = |source: &Slice| source.run.header.environment.get("device.identity").cloned();
     let is_simulated = one.plan.device.source.is_modelled() || other.plan.device.source.is_modelled();
     if is_simulated || identity(one) == identity(other) {
         return false;
