@@ -30,10 +30,8 @@ impl Conclusion {
         if contests.is_empty() {
             return Self::from_contest(plan, run);
         }
-        let each: Vec<(&str, Self)> = contests
-            .iter()
-            .map(|one| (one.key.as_str(), Self::from_contest(&one.plan, &one.run)))
-            .collect();
+        let each: Vec<(&str, Self)> =
+            contests.iter().map(|one| (one.key.as_str(), Self::from_contest(&one.plan, &one.run))).collect();
         let over = |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Disturbed)));
         let ends =
             each.iter().all(|(_, one)| one.end.is_some()) || each.iter().any(|(_, one)| over(&one.end));

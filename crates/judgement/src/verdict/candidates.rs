@@ -34,7 +34,7 @@ impl Why<'_> {
 }
 
 /// The measured candidates by rank, then those without a score; failed and skipped ones come last.
-pub(super) fn list_candidates<'a>(
+pub(crate) fn list_candidates<'a>(
     plan: &'a Plan,
     run: &'a Run,
     verdict: &Verdict,

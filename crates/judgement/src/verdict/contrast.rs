@@ -84,21 +84,21 @@ fn tied_range(tie: f64) -> (f64, f64) {
 
 /// The test of one comparison before the others of its family are taken into account.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ContrastTest {
-    pub(super) ratio: Estimate,
+pub(crate) struct ContrastTest {
+    pub(crate) ratio: Estimate,
     /// Two-sided p-value of this comparison alone; 1 where there is too little data for a test.
-    pub(super) p: f64,
+    pub(crate) p: f64,
 }
 
 /// What a test shows beside the others of its family.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct FamilyOutcome {
-    pub(super) p_adjusted: f64,
-    pub(super) outcome: ContrastOutcome,
+pub(crate) struct FamilyOutcome {
+    pub(crate) p_adjusted: f64,
+    pub(crate) outcome: ContrastOutcome,
 }
 
 /// Judges comparisons together: with Holm's correction, the more there are, the clearer each must be.
-pub(super) fn judge_family(tests: &[ContrastTest], tie: f64) -> Vec<FamilyOutcome> {
+pub(crate) fn judge_family(tests: &[ContrastTest], tie: f64) -> Vec<FamilyOutcome> {
     let adjusted = adjust_by_holm(&tests.iter().map(|test| test.p).collect::<Vec<_>>());
     let judged = tests.iter().zip(adjusted).map(|(test, p_adjusted)| FamilyOutcome {
         p_adjusted,

@@ -7,28 +7,28 @@ use fsverdict_text::DrawnNumbers;
 
 /// A plan, its run, and the goal by which candidates are compared.
 #[derive(Clone, Copy)]
-pub(super) struct VerdictEvidence<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) run: &'a Run,
-    pub(super) objective: &'a Objective,
+pub(crate) struct VerdictEvidence<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) run: &'a Run,
+    pub(crate) objective: &'a Objective,
     /// The trials that the numbers come from.
-    pub(super) trials: &'a ByBlock<'a>,
+    pub(crate) trials: &'a ByBlock<'a>,
 }
 
 impl VerdictEvidence<'_> {
     /// How far one candidate is behind another for the goal, as a logarithm, block by block.
-    pub(super) fn log_ratios(&self, candidate: &str, other: &str) -> Vec<f64> {
+    pub(crate) fn log_ratios(&self, candidate: &str, other: &str) -> Vec<f64> {
         self.trials.differences(candidate, other, |trial| self.score(trial))
     }
 
     /// The logarithm of a trial's goal, where smaller is better.
-    pub(super) fn score(&self, trial: &Trial) -> Option<f64> {
+    pub(crate) fn score(&self, trial: &Trial) -> Option<f64> {
         self.objective.log_score(trial)
     }
 
     /// The same on each device of a class that both were tried on, with the device's drawn numbers; empty where every
     /// block had the same device. Candidates on different models share no device.
-    pub(super) fn behind_on_devices(&self, candidate: &str, other: &str) -> Vec<(&DrawnNumbers, f64)> {
+    pub(crate) fn behind_on_devices(&self, candidate: &str, other: &str) -> Vec<(&DrawnNumbers, f64)> {
         self.trials
             .trials_in_common(candidate, other)
             .filter(|(ours, theirs)| {
@@ -40,7 +40,7 @@ impl VerdictEvidence<'_> {
     }
 
     /// δ as a share: smaller differences count as ties.
-    pub(super) fn tie(&self) -> f64 {
+    pub(crate) fn tie(&self) -> f64 {
         self.plan.protocol.tie
     }
 }

@@ -2,7 +2,7 @@
 //! supplementary tables. This module words nothing and lays nothing out.
 
 use super::candidates::list_candidates;
-use super::protection_cost::protection_costs;
+use super::protection::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, GroupVerdict, Harness, Objective,
     OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs,

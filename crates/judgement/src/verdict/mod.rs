@@ -1,224 +1,59 @@
 //! The verdict on a plan's goal: the recommended candidate, candidates tied with it or ruled out, and the limits of
 //! that.
+//!
+//! The folders answer one question each: `work`, what the phases cost; `leader`, which candidate to take; `protection`,
+//! what is required and what a protection level costs; `options`, what an option changes; `devices`, whether the answer
+//! depends on device, environment or site; `runs`, what changed between runs, kernels and sizes; `published`, whether
+//! findings hold; `limits`, what may not be concluded.
 
-mod across;
-mod amount;
-mod background;
 mod candidates;
-mod charged;
-mod compare;
 mod conclusion;
 mod contrast;
-mod control;
-mod cost;
-mod deliberate;
-mod dependence;
-mod device_prediction;
-mod device_spread;
-mod device_stratum;
 mod devices;
-mod effect;
-#[cfg(test)]
-mod error_rate_tests;
-mod estimates;
-mod evaluation;
 mod evidence;
-mod factors;
-mod field;
-mod goal;
-mod groups;
-mod harness;
 mod judgement;
-mod kernels;
-mod latency;
-mod legacy;
-mod limit;
+mod leader;
 mod limits;
-mod model_limit;
-mod noise;
-mod one_phase;
-mod open;
-mod order;
-mod paired;
-mod protection_cost;
-mod ratio_errors;
-mod raw_share;
-mod required;
-mod safety;
-mod sensitivity;
-mod sites;
-mod sizes;
+mod options;
+mod protection;
+mod published;
+mod runs;
 mod slice;
-mod standing;
-mod then_and_now;
-mod tradeoff;
+mod work;
 
-pub use across::{Across, AcrossColumn, Order};
-pub use background::Background;
 pub use candidates::{CandidateEntry, Why};
-pub use charged::{ChargedCandidate, ChargedComputation, ChargedPhase};
-pub use compare::{
-    BETWEEN_RUNS, Difference, History, Incomparable, LeftOut, MetricChange, RunComparison, compare_runs,
-};
 pub use conclusion::{Outcome, Verdict};
 pub use contrast::{ALPHA, Contrast, ContrastOutcome};
-pub use control::{ControlPair, control_pairs};
-pub use cost::{CostColumn, cost_columns};
-pub use deliberate::{Deliberation, better_of};
-pub use dependence::{Dependence, DeviceSide};
-pub use device_prediction::DevicePrediction;
-pub use device_spread::DeviceSpread;
-pub use device_stratum::{DeviceStratum, StratumRival};
-pub use devices::{DeviceTable, LikeThese, OnDevice, slice_by_device};
-pub use effect::{OptionEffect, option_effects};
-pub use estimates::{PhaseEstimate, estimate_all};
-pub use evaluation::{MissingEvaluation, Unevaluated};
-pub use factors::{AddedSeconds, FactorEffect, Interaction};
-pub use field::{Field, times_worse};
-pub use goal::{LeftOutPhase, Objective};
-pub use groups::GroupVerdict;
-pub use harness::Harness;
+pub use devices::{
+    Across, AcrossColumn, AtSites, Dependence, DevicePrediction, DeviceSide, DeviceSpread, DeviceStratum,
+    DeviceTable, LikeThese, OnDevice, Order, SiteRatios, StratumRival, slice_by_device,
+};
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
-pub use kernels::{KernelChange, KernelPair, KernelPhase, MEASURES, TIME, judged_alone};
-pub use latency::{LatencyCounts, latencies, latency_at};
-pub use legacy::{Combined, combine_as_study, legacy_name};
-pub use limit::Limit;
-pub use noise::RunNoise;
-pub use open::OpenPair;
-pub use paired::ByBlock;
-pub use protection_cost::ProtectionCost;
-pub use raw_share::{RawShare, raw_shares};
-pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
-pub use safety::{LossShare, SafetyPoint, price_of_safety};
-pub use sensitivity::{WeightRange, WeightTurn};
-pub use sites::{AtSites, SiteRatios};
-pub use sizes::{AtSize, CostBySize, MovedRatio, SizeStep, SizeTable};
+pub use leader::{
+    COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Rank, RunNoise, Tradeoff, WeightRange, WeightTurn,
+    better_of, judge, times_worse,
+};
+pub use limits::{ControlPair, Limit, control_pairs};
+pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};
+pub use protection::{
+    GroupVerdict, LossShare, MissingEvaluation, ProtectionCost, RequirementRelation, RequirementStanding,
+    SafetyPoint, Unevaluated, has_open_requirement, price_of_safety,
+};
+pub use published::{
+    Because, Combined, Now, ThenAndNow, combine_as_study, legacy_name, same_quantity, then_and_now,
+};
+pub use runs::{
+    AtSize, BETWEEN_RUNS, CostBySize, Difference, History, Incomparable, KernelChange, KernelPair,
+    KernelPhase, LeftOut, MEASURES, MetricChange, MovedRatio, RunComparison, SizeStep, SizeTable, TIME,
+    compare_runs, judged_alone,
+};
 pub use slice::{Slice, slice_by_environment, slice_by_protection, slice_by_site};
-pub use standing::Rank;
-pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
-pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
+pub use work::{
+    Background, ByBlock, ChargedCandidate, ChargedComputation, ChargedPhase, CostColumn, Harness,
+    LatencyCounts, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all, latencies,
+    latency_at, raw_shares,
+};
 
 pub use crate::statistics::Estimate;
 
-use background::find_background;
-use charged::charged_computation;
-use dependence::find_dependences;
-use device_prediction::predict_rivals;
-use device_spread::device_spreads;
-use device_stratum::device_strata;
 use evidence::VerdictEvidence;
-use factors::factor_effects;
-use limits::list_limits;
-use noise::estimate_noise;
-use open::open_pairs;
-use required::requirement_standings;
-use sensitivity::weight_ranges;
-use standing::{compare_with_leader, rank_candidates};
-use tradeoff::list_tradeoffs;
-
-use crate::journal::Run;
-use crate::plan::{Plan, once_each};
-use crate::statistics;
-use crate::statistics::FEWEST;
-
-/// The only candidate that is not ruled out, if it is shown to meet every requirement.
-fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
-    let [only] = fitting else { return None };
-    let mut standings = required.iter().filter(|one| one.candidate == *only);
-    let keeps = standings.all(|one| one.relation == RequirementRelation::Kept);
-    (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
-}
-
-/// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits. `trials` are the
-/// trials that the numbers come from.
-pub fn judge(
-    plan: &Plan,
-    run: &Run,
-    objective: &Objective,
-    trials: &ByBlock<'_>,
-    measured: &[&str],
-) -> Verdict {
-    let required = requirement_standings(plan, run, measured);
-    let missed = required.iter().filter(|one| one.relation == RequirementRelation::Missed);
-    let ruled_out = once_each(missed.map(|one| one.candidate.clone()));
-    let fitting: Vec<&str> =
-        measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
-    let measured = fitting.as_slice();
-    let deliberation = Deliberation::from_run(plan, run);
-    let refused = run.was_too_disturbed();
-    let look = deliberation.last_look();
-    let shown = look.as_ref().filter(|_| !refused);
-    let standings = shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
-    let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
-        let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
-        fitting.map(|standing| standing.of.clone()).collect()
-    };
-    let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
-    let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
-    let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
-    let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
-    let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
-    let evidence = VerdictEvidence { plan, run, objective, trials };
-    let outcome = match deliberation.outcome() {
-        // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
-        // candidate.
-        _ if alone.is_some() => Outcome::Recommended,
-        _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
-        _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
-        statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
-        statistics::Ruling::Recommended => Outcome::Recommended,
-        _ if standings.iter().any(|standing| standing.outcome == ContrastOutcome::Undecided) => {
-            Outcome::Undecided
-        }
-        _ if unsettled.is_empty() => Outcome::Ranked,
-        _ => Outcome::Recommended,
-    };
-    let ranking = if refused {
-        Vec::new()
-    } else {
-        rank_candidates(leader.as_deref(), &standings, measured, &evidence)
-    };
-    let unevaluated = match leader.as_deref().filter(|_| outcome != Outcome::Undecided) {
-        Some(leader) => {
-            let close = with(&[ContrastOutcome::Tied, ContrastOutcome::Undecided]);
-            evaluation::unevaluated(plan, run, &required, leader, &close)
-        }
-        None => Vec::new(),
-    };
-    let outcome = if unevaluated.is_empty() { outcome } else { Outcome::Undecided };
-    let recommended = leader.filter(|_| outcome != Outcome::Undecided);
-    let placed = |name: &&str| {
-        let known = recommended.iter().chain(&tied).chain(&behind);
-        known.into_iter().any(|known| known == name)
-    };
-    let depends = find_dependences(&evidence, &ranking);
-    Verdict {
-        outcome,
-        open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: estimate_noise(&evidence, &ranking),
-        factors: factor_effects(&evidence, measured),
-        tradeoffs: list_tradeoffs(&evidence, &ranking),
-        sensitivity: weight_ranges(&evidence, &ranking, &tied),
-        device_strata: device_strata(&evidence, &ranking, &depends),
-        predictions: predict_rivals(&evidence, &ranking, &depends),
-        depends,
-        background: find_background(&evidence, &ranking),
-        charged: charged_computation(&evidence, &ranking),
-        device_spreads: device_spreads(&evidence, &ranking),
-        limits: list_limits(&evidence, &ranking),
-        groups: Vec::new(),
-        protection_costs: Vec::new(),
-        required,
-        ruled_out,
-        unevaluated,
-        left_out_phases: objective.left_out.clone(),
-        refused: if refused { run.finished.clone() } else { None },
-        blocks: run.complete_blocks(),
-        recommended,
-        tied,
-        behind,
-        ranking,
-        standings,
-        unsettled,
-    }
-}

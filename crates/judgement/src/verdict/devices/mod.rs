@@ -1,19 +1,31 @@
 //! Compares runs of one plan on several devices, also from different machines. Each device has its own verdict. Times
 //! of different devices are never pooled: each device is one observation of similar devices.
 
-mod work;
+mod across;
+mod dependence;
+mod prediction;
+mod same_work;
+mod sites;
+mod stratum;
+
+pub use across::{Across, AcrossColumn, Order};
+pub(crate) use dependence::find_dependences;
+pub use dependence::{Dependence, DeviceSide};
+pub use prediction::{DevicePrediction, DeviceSpread};
+pub(crate) use prediction::{device_spreads, predict_rivals};
+pub use sites::{AtSites, SiteRatios};
+pub(crate) use stratum::device_strata;
+pub use stratum::{DeviceStratum, StratumRival};
 
 use serde::Serialize;
 
-use super::{
-    Across, AcrossColumn, Estimate, Judgement, Objective, SiteRatios, Slice, Verdict, slice_by_site,
-};
+use super::{Estimate, Judgement, Objective, Slice, Verdict, slice_by_site};
 use crate::journal::Trial;
 use crate::plan::{DeviceSource, once_each};
 use crate::statistics::{FEWEST, mean};
 use fsverdict_text::Bytes;
 
-use work::list_obstacles;
+use same_work::list_obstacles;
 
 #[derive(Debug)]
 pub struct DeviceTable {

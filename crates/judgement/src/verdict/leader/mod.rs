@@ -1,0 +1,138 @@
+//! Which candidate to take: the stopping rule's conclusion, with everything that is said of the leader and its rivals.
+
+mod deliberate;
+#[cfg(test)]
+mod error_rate_tests;
+mod field;
+mod noise;
+mod sensitivity;
+mod standing;
+mod tradeoff;
+
+pub use deliberate::{Deliberation, better_of};
+pub use field::{Field, times_worse};
+pub use noise::RunNoise;
+pub use sensitivity::{WeightRange, WeightTurn};
+pub use standing::{OpenPair, Rank};
+pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
+
+use noise::estimate_noise;
+use sensitivity::weight_ranges;
+use standing::{compare_with_leader, open_pairs, rank_candidates};
+use tradeoff::list_tradeoffs;
+
+use super::devices::{device_spreads, device_strata, find_dependences, predict_rivals};
+use super::limits::list_limits;
+use super::options::factor_effects;
+use super::protection::{requirement_standings, unevaluated};
+use super::work::{charged_computation, find_background};
+use super::{
+    ByBlock, ContrastOutcome, Objective, Outcome, RequirementRelation, RequirementStanding, Verdict,
+    VerdictEvidence,
+};
+use crate::journal::Run;
+use crate::plan::{Plan, once_each};
+use crate::statistics;
+use crate::statistics::FEWEST;
+
+/// The only candidate that is not ruled out, if it is shown to meet every requirement.
+fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
+    let [only] = fitting else { return None };
+    let mut standings = required.iter().filter(|one| one.candidate == *only);
+    let keeps = standings.all(|one| one.relation == RequirementRelation::Kept);
+    (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
+}
+
+/// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits. `trials` are the
+/// trials that the numbers come from.
+pub fn judge(
+    plan: &Plan,
+    run: &Run,
+    objective: &Objective,
+    trials: &ByBlock<'_>,
+    measured: &[&str],
+) -> Verdict {
+    let required = requirement_standings(plan, run, measured);
+    let missed = required.iter().filter(|one| one.relation == RequirementRelation::Missed);
+    let ruled_out = once_each(missed.map(|one| one.candidate.clone()));
+    let fitting: Vec<&str> =
+        measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
+    let measured = fitting.as_slice();
+    let deliberation = Deliberation::from_run(plan, run);
+    let refused = run.was_too_disturbed();
+    let look = deliberation.last_look();
+    let shown = look.as_ref().filter(|_| !refused);
+    let standings = shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
+    let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
+        let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
+        fitting.map(|standing| standing.of.clone()).collect()
+    };
+    let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
+    let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
+    let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
+    let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
+    let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
+    let evidence = VerdictEvidence { plan, run, objective, trials };
+    let outcome = match deliberation.outcome() {
+        // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
+        // candidate.
+        _ if alone.is_some() => Outcome::Recommended,
+        _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
+        _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
+        statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
+        statistics::Ruling::Recommended => Outcome::Recommended,
+        _ if standings.iter().any(|standing| standing.outcome == ContrastOutcome::Undecided) => {
+            Outcome::Undecided
+        }
+        _ if unsettled.is_empty() => Outcome::Ranked,
+        _ => Outcome::Recommended,
+    };
+    let ranking = if refused {
+        Vec::new()
+    } else {
+        rank_candidates(leader.as_deref(), &standings, measured, &evidence)
+    };
+    let unevaluated = match leader.as_deref().filter(|_| outcome != Outcome::Undecided) {
+        Some(leader) => {
+            let close = with(&[ContrastOutcome::Tied, ContrastOutcome::Undecided]);
+            unevaluated(plan, run, &required, leader, &close)
+        }
+        None => Vec::new(),
+    };
+    let outcome = if unevaluated.is_empty() { outcome } else { Outcome::Undecided };
+    let recommended = leader.filter(|_| outcome != Outcome::Undecided);
+    let placed = |name: &&str| {
+        let known = recommended.iter().chain(&tied).chain(&behind);
+        known.into_iter().any(|known| known == name)
+    };
+    let depends = find_dependences(&evidence, &ranking);
+    Verdict {
+        outcome,
+        open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
+        noise: estimate_noise(&evidence, &ranking),
+        factors: factor_effects(&evidence, measured),
+        tradeoffs: list_tradeoffs(&evidence, &ranking),
+        sensitivity: weight_ranges(&evidence, &ranking, &tied),
+        device_strata: device_strata(&evidence, &ranking, &depends),
+        predictions: predict_rivals(&evidence, &ranking, &depends),
+        depends,
+        background: find_background(&evidence, &ranking),
+        charged: charged_computation(&evidence, &ranking),
+        device_spreads: device_spreads(&evidence, &ranking),
+        limits: list_limits(&evidence, &ranking),
+        groups: Vec::new(),
+        protection_costs: Vec::new(),
+        required,
+        ruled_out,
+        unevaluated,
+        left_out_phases: objective.left_out.clone(),
+        refused: if refused { run.finished.clone() } else { None },
+        blocks: run.complete_blocks(),
+        recommended,
+        tied,
+        behind,
+        ranking,
+        standings,
+        unsettled,
+    }
+}

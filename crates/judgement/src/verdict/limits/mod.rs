@@ -1,0 +1,147 @@
+//! Collects the limits of a verdict, which are shown with it (docs/background/methodology.md).
+
+mod limit;
+mod models;
+mod one_phase;
+mod order;
+pub(super) mod ratio_errors;
+
+pub use limit::Limit;
+pub use order::{ControlPair, control_pairs};
+
+use models::reversed_by_models;
+use one_phase::mostly_one_phase;
+use order::order_limits;
+
+use super::{ByBlock, Rank, VerdictEvidence};
+use crate::journal::{CandidateStatus, Run};
+use crate::plan::{Dataset, DeviceSource, Effect, Operation, Phase, PhaseWork, Plan};
+use crate::statistics::{Estimate, Evidence, FEWEST};
+use fsverdict_text::Bytes;
+
+const MIB: f64 = 1_048_576.0;
+
+/// The limits of this run's verdict, the gravest first.
+pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let VerdictEvidence { plan, run, objective, .. } = *evidence;
+    let left_out = objective.left_out.iter();
+    let left_out = left_out.map(|left| Limit::LeftOut {
+        phase: left.phase.clone(),
+        lacking: left.lacking.clone(),
+        moved: left.moved,
+    });
+    let mut limits: Vec<Limit> = failed_leaders(evidence, ranking).into_iter().chain(left_out).collect();
+    let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
+    limits.extend(
+        told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
+    );
+    let blocks = run.complete_blocks();
+    let refused = run.was_too_disturbed();
+    if refused {
+        limits.push(Limit::Refused);
+    } else if (1..FEWEST as usize).contains(&blocks) && ranking.len() > 1 {
+        limits.push(Limit::FewBlocks(blocks));
+    }
+    limits.extend(mostly_one_phase(evidence, ranking));
+    limits.extend(order_limits(evidence, ranking));
+    limits.extend(set_aside(evidence, ranking));
+    limits.extend(reversed_by_models(evidence, ranking));
+    let invalid = run.invalid_blocks().count();
+    if invalid > blocks && !refused {
+        limits.push(Limit::MostInvalid(invalid));
+    }
+    if matches!(plan.device.source, DeviceSource::Image(_)) {
+        limits.push(Limit::ScratchImage);
+    }
+    limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
+    let folders = plan.device.source == DeviceSource::Folders;
+    limits.extend(bytes_held(plan, run));
+    let any = |asked: fn(Operation) -> bool| {
+        plan.phases.iter().any(|phase| matches!(phase.work, PhaseWork::Operation(one) if asked(one)))
+    };
+    limits.push(match folders {
+        true => Limit::Folders,
+        false if any(|operation| operation.effect() == Effect::Ages) => Limit::AgedAtOnce,
+        false if any(|operation| operation.takes("to")) => Limit::FilledAtOnce,
+        false => Limit::FreshlyMade,
+    });
+    limits
+}
+
+/// Candidates that were ahead of the first of the ranking, by the estimate, until they failed.
+fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let Some(first) = ranking.first() else { return Vec::new() };
+    let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    // No estimates are made from the trials of failed candidates.
+    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.is_counted()).collect();
+    let ahead = failed.filter_map(|state| {
+        let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
+        let times = Evidence::from_sample(&behind)?.ratio();
+        (times.point < 1.0).then(|| Limit::Lost {
+            candidate: state.name.clone(),
+            against: first.candidate.clone(),
+            times,
+            reason: state.reason.clone(),
+        })
+    });
+    ahead.collect()
+}
+
+/// The closest candidate that differs significantly from the leader only without the blocks that were set aside.
+fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
+    let against = &ranking.first()?.candidate;
+    ranking.iter().find_map(|rank| {
+        let (shown, sample) = (rank.behind?, evidence.log_ratios(&rank.candidate, against));
+        let all = Evidence::of_all(&sample)?.ratio_after_stopping_rule();
+        let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
+        let aside = all.n.saturating_sub(shown.n);
+        let sum = |estimate: Estimate| estimate.n as f64 * libm::log(estimate.point);
+        (aside > 0 && plain(shown) && !plain(all)).then(|| Limit::SetAside {
+            candidate: rank.candidate.clone(),
+            against: against.clone(),
+            aside,
+            of: all.n,
+            all,
+            aside_ratio: libm::exp((sum(all) - sum(shown)) / aside as f64),
+            modelled: evidence.plan.device.source.is_modelled(),
+        })
+    })
+}
+
+/// The bytes that each candidate holds, where the plan fills the filesystems completely: speed does not show capacity.
+fn bytes_held(plan: &Plan, run: &Run) -> Option<Limit> {
+    let is_full =
+        |phase: &&Phase| phase.to == Some(1.0) && phase.work == PhaseWork::Operation(Operation::SpaceFill);
+    let phase = &plan.phases.iter().rfind(is_full)?.name;
+    let mean = |candidate: &String| {
+        let trials = run.trials.iter().filter(|trial| trial.id.candidate == *candidate && trial.is_counted());
+        let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| (candidate.clone(), Bytes(libm::round(mean / MIB) as u64 * MIB as u64)))
+    };
+    let mut held: Vec<_> = run.candidates.iter().filter_map(|state| mean(&state.name)).collect();
+    held.sort_by_key(|one| std::cmp::Reverse(one.1.0));
+    (!held.is_empty()).then(|| Limit::Held { phase: phase.clone(), held })
+}
+
+fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
+    // The plan only limits how much of a folder is used; the phases record how much there was.
+    let went_through = |name: &String| {
+        let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
+        let trials = run.trials.iter().filter(|trial| trial.is_counted());
+        let bytes =
+            trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
+        Bytes(bytes.fold(0.0, f64::max) as u64)
+    };
+    let size = |(name, dataset): (&String, &Dataset)| match dataset {
+        Dataset::Tree(shape) => shape.size,
+        Dataset::Flat { files, file_size } => Bytes(files * file_size.0),
+        Dataset::File { size, .. } => *size,
+        Dataset::Trace { calls } => Bytes(calls.totals().most_bytes),
+        Dataset::Folder { .. } => went_through(name),
+    };
+    let data = plan.datasets.iter().map(size).max().filter(|size| size.0 > 0)?.0;
+    let beginning = &run.header.beginning;
+    let memory = beginning.memory?.saturating_sub(beginning.memory_of_datasets.unwrap_or(0));
+    (data < memory).then_some(Bytes(data))
+}

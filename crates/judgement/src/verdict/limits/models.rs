@@ -1,0 +1,104 @@
+//! Warns where the errors of the models of device and processor may reverse the order of two candidates.
+
+use super::Limit;
+use super::ratio_errors::{RatioErrors, RatioTerm, widen_interval};
+use crate::plan::GOAL;
+use crate::verdict::{Rank, VerdictEvidence};
+
+/// The candidates that are certainly behind the first by the trials, and perhaps not if the models are wrong.
+pub(crate) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
+    let errors = RatioErrors::of_run(&evidence.run.header.beginning)?;
+    let (first, rest) = ranking.split_first()?;
+    let metric = evidence.objective.metric.as_str();
+    let term = |candidate, is_divisor| RatioTerm { candidate, phase: GOAL, metric, is_divisor };
+    let mut largest: f64 = 1.0;
+    let mut others = Vec::new();
+    for rank in rest {
+        let Some((behind, ends)) =
+            rank.behind.and_then(|behind| Some((behind, behind.low.zip(behind.high)?)))
+        else {
+            continue;
+        };
+        let terms = [term(rank.candidate.as_str(), false), term(first.candidate.as_str(), true)];
+        let factor = errors.factor(evidence.trials, evidence.objective, &terms);
+        if ends.0 > 1.0 && widen_interval(behind.point, ends, factor).0 < 1.0 {
+            largest = largest.max(factor);
+            others.push((rank.candidate.clone(), behind.point));
+        }
+    }
+    let first = first.candidate.clone();
+    (!others.is_empty()).then_some(Limit::ModelsMayReverse { first, others, factor: largest })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::Limit;
+    use super::reversed_by_models;
+    use crate::journal::{Beginning, Event, Fold, Measurement, ProcessorModel, Unit, made};
+    use crate::statistics::Estimate;
+    use crate::verdict::{ByBlock, Objective, Rank, VerdictEvidence};
+
+    /// Three blocks of two candidates, of which `b` takes 5 % longer. Both read onwards for nine tenths of the time, or `b`
+    /// flushes instead.
+    fn limit(b_reads: bool, read_error: f64) -> Option<Limit> {
+        let plan = made::plan(&json!({
+            "candidates": [
+                { "name": "a", "filesystem": "ext4", "encryption": "none" },
+                { "name": "b", "filesystem": "xfs", "encryption": "none" },
+            ],
+            "goal": { "metric": "durable", "by": "total", "weights": { "work": 1.0 } },
+        }));
+        let mut events = vec![(None, made::started())];
+        for block in 1..=3 {
+            events.push((None, made::block_started(block, 1, &["a", "b"])));
+            for (name, seconds) in [("a", 10.0), ("b", 10.5)] {
+                let id = Some(made::id(block, name));
+                let Event::Observation(mut observation) = made::durable("work", seconds) else { panic!() };
+                let kind = if name == "a" || b_reads { "busy_read_onwards" } else { "busy_flush" };
+                observation.measurements.push(Measurement::new(kind, Unit::Seconds, 0.9 * seconds));
+                events.push((id.clone(), Event::TrialStarted {}));
+                events.push((id.clone(), Event::Observation(observation)));
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        let mut fold = Fold::new(&plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
+        let mut run = fold.run().unwrap().clone();
+        let processor = ProcessorModel {
+            name: "p".to_owned(),
+            source: "s".to_owned(),
+            date: "2026-11-27".to_owned(),
+            measured: true,
+            processors: 1,
+            aes_instructions: true,
+            held_out_median: Some(0.05),
+            held_out_p90: Some(0.1),
+        };
+        let access_errors =
+            BTreeMap::from([("read_onwards".to_owned(), read_error), ("flush".to_owned(), 0.2)]);
+        run.header.beginning =
+            Beginning { access_errors, processors: vec![processor], ..Beginning::default() };
+        let objective = Objective::from_run(&plan, &run);
+        let trials = ByBlock::of_run(&run, &run.trials);
+        let evidence = VerdictEvidence { plan: &plan, run: &run, objective: &objective, trials: &trials };
+        let behind = Estimate { point: 1.05, low: Some(1.04), high: Some(1.06), n: 3 };
+        let rank = |candidate: &str, behind| Rank { candidate: candidate.to_owned(), behind, total: None };
+        reversed_by_models(&evidence, &[rank("a", None), rank("b", Some(behind))])
+    }
+
+    #[test]
+    fn only_a_difference_that_the_models_could_make_is_warned_of() {
+        assert_eq!(limit(true, 0.02), None);
+        assert!(matches!(limit(true, 0.2), Some(Limit::ModelsMayReverse { factor, .. }) if factor > 1.2));
+        let text = limit(false, 0.02).unwrap().to_string();
+        assert!(
+            text.starts_with("on real hardware a may be behind b (+5 %): this ratio is uncertain by"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,365 @@
+//! Main effects and interactions of the options in a plan's matrix, estimated from all trials.
+//!
+//! The main effect of an option is the mean difference between candidates that differ in this option alone, over all
+//! settings of the other options that were tried both ways. An interaction is how much that effect differs between a
+//! level of another option and the rest. Both are contrasts of one least-squares fit of candidates and blocks, so that
+//! all trials contribute to the estimate of the noise. Candidates given outside a matrix take part where another
+//! candidate differs from them in that option alone.
+
+use libm::log1p;
+use serde::Serialize;
+
+use crate::journal::Trial;
+use crate::plan::{AXES, Candidate, is_twin, once_each};
+use crate::statistics::{Additive, Estimate, Evidence, adjust_by_holm};
+use crate::verdict::work::cost_of_trial;
+use crate::verdict::{ALPHA, VerdictEvidence};
+
+/// The row of the filesystem among [`AXES`]. Candidates that are a directory (`path`) take no part in the effects.
+const FILESYSTEM: usize = 0;
+
+/// A candidate's level on each of [`AXES`]; empty for an option that it leaves at the default.
+type Levels = [String; AXES.len()];
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactorEffect {
+    /// The key of the axis that has this level.
+    pub factor: &'static str,
+    pub level: String,
+    /// The level that it is compared with, empty for the default; `None` for a filesystem, which is compared with the
+    /// mean of all filesystems.
+    pub against: Option<String>,
+    /// The ratio of the goal with the level to the goal without it; the interval is of this effect alone.
+    pub ratio: Estimate,
+    /// The number of pairs of candidates (for a filesystem: sets) that differ in this option alone.
+    pub pairs: usize,
+    /// The effect is significant after correction for all effects, and larger than δ.
+    pub certain: bool,
+    /// The effect is significant after correction for all effects, but at most δ.
+    pub slight: bool,
+    /// How the effect differs at levels of other options.
+    pub interactions: Vec<Interaction>,
+    /// The seconds that the option adds. `None` where CPU time was not measured, as in simulated time, and where the
+    /// goal is not a time.
+    pub added: Option<AddedSeconds>,
+}
+
+/// Seconds that an option adds to the phases of the goal: the mean over the pairs that differ in it alone; negative
+/// where it saves time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AddedSeconds {
+    pub durable: f64,
+    /// CPU time of the tool that does the work and of the kernel, on all CPUs.
+    pub cpu: f64,
+}
+
+impl AddedSeconds {
+    /// Whether the option takes longer and CPU time makes up at least half of that. On several CPUs it may exceed all
+    /// of it.
+    pub fn is_computing(&self) -> bool {
+        self.durable > 0.0 && self.cpu >= 0.5 * self.durable
+    }
+}
+
+/// How an effect differs at one level of another option.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interaction {
+    pub factor: &'static str,
+    pub level: String,
+    pub here: Estimate,
+    /// The ratio of the effect at this level to the effect at the other levels.
+    pub ratio: Estimate,
+    /// As for effects, corrected over all interactions.
+    pub certain: bool,
+}
+
+/// The effect on the goal of every option that at least two pairs of candidates differ in alone; filesystems come last.
+pub(crate) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) -> Vec<FactorEffect> {
+    let tried = |candidate: &&Candidate| {
+        !is_twin(&candidate.name)
+            && candidate.path.is_none()
+            && measured.contains(&candidate.name.as_str())
+            && evidence.trials.trials_of(&candidate.name).any(|trial| evidence.score(trial).is_some())
+    };
+    let candidates: Vec<&Candidate> = evidence.plan.candidates.iter().filter(tried).collect();
+    let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    let Some(fit) = Additive::fit(&evidence.trials.rows_by_block(&names, |trial| evidence.score(trial)))
+    else {
+        return Vec::new();
+    };
+    let taken: Option<Vec<AddedSeconds>> =
+        candidates.iter().map(|candidate| mean_seconds(evidence, &candidate.name)).collect();
+    let cells: Vec<Levels> = candidates.into_iter().map(candidate_levels).collect();
+    effects_of_factor(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
+}
+
+/// Seconds that a candidate spent in the phases of the goal: the mean over its trials.
+fn mean_seconds(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
+    if evidence.objective.metric != "durable" {
+        return None;
+    }
+    let phases = evidence.objective.phases();
+    let mean = |metrics: &[&str]| {
+        let of_trial = |trial: &Trial| -> Option<f64> {
+            metrics.iter().map(|metric| cost_of_trial(&phases, trial, metric)).sum()
+        };
+        let each: Vec<f64> = evidence.trials.trials_of(candidate).filter_map(of_trial).collect();
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    };
+    Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
+}
+
+/// The contrast of the seconds that the candidates took.
+fn contrast_seconds(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
+    let sum = |seconds: fn(&AddedSeconds) -> f64| {
+        weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()
+    };
+    AddedSeconds { durable: sum(|one| one.durable), cpu: sum(|one| one.cpu) }
+}
+
+fn effects_of_factor(
+    cells: &[Levels],
+    fit: &Additive,
+    bound: f64,
+    taken: Option<&[AddedSeconds]>,
+) -> Vec<FactorEffect> {
+    let mut found = Vec::new();
+    for factor in (0..AXES.len()).rev() {
+        for level in distinct_levels(cells, factor) {
+            let (against, changes) = changes_to_level(cells, factor, &level);
+            // A single filesystem has no other to be compared with.
+            if changes.len() < 2 || distinct_levels(cells, factor).len() < 2 {
+                continue;
+            }
+            let interactions = if factor == FILESYSTEM {
+                Vec::new()
+            } else {
+                interaction_contrasts(cells, factor, &changes)
+            };
+            found.push((factor, level, against, changes, interactions));
+        }
+    }
+    let main: Vec<Evidence> =
+        found.iter().map(|(.., changes, _)| fit.estimate_contrast(&mean_weights(changes.iter()))).collect();
+    let apart = found.iter().flat_map(|(.., interactions)| interactions);
+    let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.estimate_contrast(weights)).collect();
+    let (sure, mut sure_apart) = (no_chance(&main), no_chance(&apart).into_iter().zip(&apart));
+    let large = |evidence: &Evidence| evidence.difference.abs() > bound;
+    found
+        .into_iter()
+        .zip(main.iter().zip(sure))
+        .map(|((factor, level, against, changes, interactions), (evidence, sure))| FactorEffect {
+            factor: AXES[factor].key_of(&level),
+            level,
+            against,
+            ratio: evidence.ratio(),
+            pairs: changes.len(),
+            added: taken
+                .filter(|_| factor != FILESYSTEM)
+                .map(|taken| contrast_seconds(&mean_weights(changes.iter()), taken)),
+            certain: sure && large(evidence),
+            slight: sure && !large(evidence),
+            interactions: interactions
+                .into_iter()
+                .zip(sure_apart.by_ref())
+                .map(|((factor, level, here, _), (sure, evidence))| Interaction {
+                    factor: AXES[factor].key_of(&level),
+                    level,
+                    here: fit.estimate_contrast(&here).ratio(),
+                    ratio: evidence.ratio(),
+                    certain: sure && large(evidence),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn candidate_levels(candidate: &Candidate) -> Levels {
+    std::array::from_fn(|factor| AXES[factor].set_level(candidate).text())
+}
+
+/// The levels of a factor without repetition, in the order of the plan.
+fn distinct_levels(cells: &[Levels], factor: usize) -> Vec<String> {
+    once_each(cells.iter().map(|cell| cell[factor].clone()))
+}
+
+/// The base level that `level` is compared with, and every change of that option alone: the index of the candidate that
+/// has the level, with the weights of the contrast.
+fn changes_to_level(
+    cells: &[Levels],
+    factor: usize,
+    level: &str,
+) -> (Option<String>, Vec<(usize, Vec<f64>)>) {
+    let all = distinct_levels(cells, factor);
+    let base = all.iter().find(|level| level.is_empty()).or(all.first()).cloned().unwrap_or_default();
+    let with = |cell: &Levels, level: &str| {
+        let mut other = cell.clone();
+        level.clone_into(&mut other[factor]);
+        cells.iter().position(|known| *known == other)
+    };
+    let change = |at: usize| -> Option<(usize, Vec<f64>)> {
+        let others: Vec<usize> = if factor == FILESYSTEM {
+            all.iter().map(|level| with(&cells[at], level)).collect::<Option<_>>()?
+        } else {
+            vec![with(&cells[at], &base)?]
+        };
+        let mut weights = vec![0.0; cells.len()];
+        weights[at] = 1.0;
+        others.iter().for_each(|other| weights[*other] -= 1.0 / others.len() as f64);
+        Some((at, weights))
+    };
+    let with_level =
+        (0..cells.len()).filter(|at| cells[*at][factor] == level && with(&cells[*at], level) == Some(*at));
+    let changed = if factor != FILESYSTEM && level == base {
+        Vec::new()
+    } else {
+        with_level.filter_map(change).collect()
+    };
+    (Some(base).filter(|_| factor != FILESYSTEM), changed)
+}
+
+type Apart = (usize, String, Vec<f64>, Vec<f64>);
+
+/// The contrasts between changes at each level of each other factor and changes at its other levels. With two levels,
+/// one contrast suffices, so the first level is left out.
+fn interaction_contrasts(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
+    let mut found = Vec::new();
+    for other in (0..AXES.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
+        let with: Vec<Levels> = changes.iter().map(|(at, _)| cells[*at].clone()).collect();
+        let levels = distinct_levels(&with, other);
+        let several = levels.len();
+        for level in levels.into_iter().skip(usize::from(several <= 2)) {
+            let (here, there): (Vec<_>, Vec<_>) =
+                changes.iter().partition(|(at, _)| cells[*at][other] == level);
+            let (here, there) = (mean_weights(here.into_iter()), mean_weights(there.into_iter()));
+            let weights = here.iter().zip(&there).map(|(here, there)| here - there).collect();
+            found.push((other, level, here, weights));
+        }
+    }
+    found
+}
+
+fn mean_weights<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
+    let changes: Vec<&Vec<f64>> = changes.map(|(_, weights)| weights).collect();
+    let length = changes.first().map_or(0, |weights| weights.len());
+    let sum = |at: usize| changes.iter().map(|weights| weights[at]).sum::<f64>();
+    (0..length).map(|at| sum(at) / changes.len() as f64).collect()
+}
+
+/// Which contrasts are significant under Holm's correction, over all effects and separately over all interactions; none
+/// below three blocks.
+fn no_chance(found: &[Evidence]) -> Vec<bool> {
+    let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
+    let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();
+    adjust_by_holm(&p).into_iter().zip(found).map(sure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AXES, Additive, FILESYSTEM, FactorEffect, Levels, effects_of_factor};
+
+    const NOISE: f64 = 0.05;
+    const LUKS: f64 = 0.10;
+    const ON_XFS: f64 = 0.20;
+    const NOATIME: f64 = -0.06;
+
+    fn factor(key: &str) -> usize {
+        AXES.iter().position(|axis| axis.key == key).unwrap()
+    }
+
+    /// Three filesystems, plain and on LUKS, with and without noatime, and one candidate besides the matrix.
+    fn cells() -> Vec<Levels> {
+        let cell = |filesystem: &str, mount: &str, encryption: &str| {
+            let mut levels = Levels::default();
+            for (key, level) in [("filesystem", filesystem), ("mount", mount), ("encryption", encryption)] {
+                level.clone_into(&mut levels[factor(key)]);
+            }
+            levels
+        };
+        let each = |(filesystem, mount)| ["", "luks2"].map(|encryption| cell(filesystem, mount, encryption));
+        let pairs = ["ext4", "xfs", "jfs"].into_iter().flat_map(|name| [(name, ""), (name, "noatime")]);
+        pairs.flat_map(each).chain([cell("btrfs", "ssd", "")]).collect()
+    }
+
+    fn centre(cell: &Levels) -> f64 {
+        let is = |key, level: &str| f64::from(cell[factor(key)] == level);
+        let [xfs, noatime, luks] =
+            [is("filesystem", "xfs"), is("mount", "noatime"), is("encryption", "luks2")];
+        0.3 * xfs + NOATIME * noatime + LUKS * luks + ON_XFS * luks * xfs
+    }
+
+    /// A world of so many blocks, where jfs is so many times as noisy; every third candidate rests after the third.
+    fn world(blocks: usize, jfs: f64, normal: &mut impl FnMut() -> f64) -> Vec<FactorEffect> {
+        let cells = cells();
+        let mut rows = Vec::new();
+        for block in 0..blocks {
+            let mood = normal();
+            let rests = |at: usize| block >= 3 && at.is_multiple_of(3);
+            let noise = |cell: &Levels| if cell[FILESYSTEM] == "jfs" { jfs * NOISE } else { NOISE };
+            let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
+            rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
+        }
+        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None)
+    }
+
+    fn normals() -> impl FnMut() -> f64 {
+        let mut state = 7_u64;
+        let mut uniform = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        };
+        move || {
+            let radius = (-2.0 * uniform().ln()).sqrt();
+            radius * (std::f64::consts::TAU * uniform()).cos()
+        }
+    }
+
+    #[test]
+    fn an_interaction_that_is_not_there_is_rarely_called_certain_however_noise_differs() {
+        let mut normal = normals();
+        let worlds = 400;
+        for jfs in [1.0, 4.0, 20.0] {
+            let mut wrong = 0;
+            for _ in 0..worlds {
+                let found = world(5, jfs, &mut normal);
+                let of = |level: &str| found.iter().find(|effect| effect.level == level).unwrap();
+                let mut none = of("noatime").interactions.iter();
+                wrong += u32::from(none.any(|one| one.certain));
+            }
+            assert!(wrong <= worlds * 5 / 100, "{jfs}: {wrong} of {worlds}");
+        }
+    }
+
+    #[test]
+    fn known_effects_are_found_with_intervals_that_cover_them() {
+        let mut normal = normals();
+        let (worlds, mut covered, mut asked, mut found_luks, mut found_xfs) = (400, 0, 0, 0, 0);
+        for _ in 0..worlds {
+            let found = world(5, 1.0, &mut normal);
+            let of = |level: &str| found.iter().find(|effect| effect.level == level).unwrap();
+            let (luks, noatime) = (of("luks2"), of("noatime"));
+            let xfs = luks.interactions.iter().find(|one| one.level == "xfs").unwrap();
+            for (ratio, truth) in
+                [(luks.ratio, LUKS + ON_XFS / 3.0), (noatime.ratio, NOATIME), (xfs.ratio, ON_XFS)]
+            {
+                asked += 1;
+                covered +=
+                    usize::from(ratio.low.unwrap() <= truth.exp() && truth.exp() <= ratio.high.unwrap());
+            }
+            found_luks += usize::from(luks.certain);
+            found_xfs += usize::from(xfs.certain);
+        }
+        let share = covered as f64 / f64::from(asked);
+        assert!((0.94..0.975).contains(&share), "{share}");
+        assert!(found_luks == worlds && found_xfs > worlds * 95 / 100, "{found_luks}, {found_xfs}");
+        // A filesystem alone has no others to differ from.
+        let alone = [0, 1].map(|at| std::array::from_fn(|factor| cells()[at][factor].clone()));
+        let rows = vec![vec![Some(1.0), Some(1.2)]; 3];
+        assert!(effects_of_factor(&alone, &Additive::fit(&rows).unwrap(), 0.03, None).is_empty());
+        // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
+        let found = world(2, 1.0, &mut normal);
+        assert!(
+            found.iter().all(|effect| effect.level != "ssd" && !effect.certain && effect.ratio.low.is_none())
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Reaches the verdict of each protection level, and derives that of the whole run.
+
+mod cost;
+mod evaluation;
+mod required;
+mod safety;
+
+pub use cost::ProtectionCost;
+pub(crate) use cost::protection_costs;
+pub(crate) use evaluation::unevaluated;
+pub use evaluation::{MissingEvaluation, Unevaluated};
+pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
+pub(crate) use required::{is_ruled_out, requirement_standings};
+pub use safety::{LossShare, SafetyPoint, price_of_safety};
+
+use serde::Serialize;
+
+use super::{Limit, Outcome, Rank, Slice, Verdict};
+use crate::plan::{Protection, ProtectionGroup};
+
+/// The verdict among candidates of one protection level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupVerdict {
+    /// The difference of the level from the others of the run.
+    pub title: String,
+    pub protection: Protection,
+    /// All candidates of the level, whether measured or not.
+    pub candidates: Vec<String>,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+impl GroupVerdict {
+    pub(crate) fn from_slice(slice: &Slice<ProtectionGroup>) -> Self {
+        let candidates = slice.plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
+        let ProtectionGroup { protection, title } = slice.key.clone();
+        GroupVerdict { title, protection, candidates, verdict: slice.judge().verdict }
+    }
+
+    /// The candidate that is the only one with a score: there is nothing that it could be ranked against.
+    pub fn sole_candidate(&self) -> Option<&Rank> {
+        match self.verdict.ranking.as_slice() {
+            [only] if self.verdict.recommended.is_none() => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Whether candidates of the level were compared, or none was measured.
+    fn is_contest(&self) -> bool {
+        self.verdict.ranking.len() > 1 || self.verdict.recommended.is_some()
+    }
+}
+
+impl Verdict {
+    /// The recommended candidates, one for each protection level that has a recommendation.
+    pub fn recommended_names(&self) -> Vec<&str> {
+        match self.groups.as_slice() {
+            [] => self.recommended.as_deref().into_iter().collect(),
+            groups => groups.iter().filter_map(|group| group.verdict.recommended.as_deref()).collect(),
+        }
+    }
+
+    /// The place of a candidate in the ranking, or in that of its protection level; 0 for a leader.
+    pub fn place_in_ranking(&self, candidate: &str) -> Option<usize> {
+        let place = |verdict: &Verdict| verdict.ranking.iter().position(|rank| rank.candidate == candidate);
+        match self.groups.as_slice() {
+            [] => place(self),
+            groups => groups.iter().find_map(|group| place(&group.verdict)),
+        }
+    }
+
+    /// Whether a candidate is shown to be worse than the leader of its protection level: it cannot be recommended as long as
+    /// that leader can.
+    pub fn is_behind(&self, candidate: &str) -> bool {
+        self.behind.iter().any(|name| name == candidate)
+    }
+
+    /// The verdicts in which candidates are ranked against each other: those of the protection levels, each with its title,
+    /// or this one without a title. A leader, and sentences about candidates beside it, are of one such verdict.
+    pub fn by_protection_level(&self) -> Vec<(&str, &Verdict)> {
+        match self.groups.as_slice() {
+            [] => vec![("", self)],
+            groups => groups.iter().map(|group| (group.title.as_str(), &group.verdict)).collect(),
+        }
+    }
+
+    /// The ranking, or that of the first protection level with several candidates.
+    pub(crate) fn first_ranking(&self) -> &[Rank] {
+        match self.groups.iter().find(|group| group.is_contest()) {
+            Some(group) => &group.verdict.ranking,
+            None => &self.ranking,
+        }
+    }
+
+    /// Replaces the ranking of all candidates against each other by those of the groups, one after the other.
+    pub(crate) fn split_by_group(&mut self, groups: Vec<GroupVerdict>, costs: Vec<ProtectionCost>) {
+        if self.refused.is_some() {
+            return;
+        }
+        let contests: Vec<&Verdict> =
+            groups.iter().filter(|group| group.is_contest()).map(|group| &group.verdict).collect();
+        let all = |outcome: Outcome| contests.iter().all(|verdict| verdict.outcome == outcome);
+        self.outcome = match contests.iter().any(|verdict| verdict.outcome == Outcome::Undecided) {
+            _ if contests.is_empty() => Outcome::Undecided,
+            true => Outcome::Undecided,
+            false if all(Outcome::Ranked) => Outcome::Ranked,
+            false => Outcome::Recommended,
+        };
+        let first = contests.iter().find_map(|verdict| verdict.recommended.clone());
+        self.recommended = first.filter(|_| self.outcome != Outcome::Undecided);
+        fn concatenate_parts<T: Clone>(
+            groups: &[GroupVerdict],
+            part: impl Fn(&Verdict) -> &Vec<T>,
+        ) -> Vec<T> {
+            groups.iter().flat_map(|group| part(&group.verdict).clone()).collect()
+        }
+        self.tied = concatenate_parts(&groups, |verdict| &verdict.tied);
+        self.behind = concatenate_parts(&groups, |verdict| &verdict.behind);
+        self.open = concatenate_parts(&groups, |verdict| &verdict.open);
+        self.unevaluated = concatenate_parts(&groups, |verdict| &verdict.unevaluated);
+        self.ranking = concatenate_parts(&groups, |verdict| &verdict.ranking);
+        self.standings = concatenate_parts(&groups, |verdict| &verdict.standings);
+        self.unsettled = concatenate_parts(&groups, |verdict| &verdict.unsettled);
+        self.tradeoffs = concatenate_parts(&groups, |verdict| &verdict.tradeoffs);
+        self.sensitivity = concatenate_parts(&groups, |verdict| &verdict.sensitivity);
+        self.depends = concatenate_parts(&groups, |verdict| &verdict.depends);
+        self.device_spreads = concatenate_parts(&groups, |verdict| &verdict.device_spreads);
+        self.predictions = concatenate_parts(&groups, |verdict| &verdict.predictions);
+        self.device_strata = concatenate_parts(&groups, |verdict| &verdict.device_strata);
+        self.background = concatenate_parts(&groups, |verdict| &verdict.background);
+        // Both are about a leader, and the run has several.
+        self.charged = None;
+        self.noise = None;
+        let mut limits = concatenate_parts(&groups, |verdict| &verdict.limits);
+        let mut known = Vec::new();
+        limits.retain(|limit| {
+            let is_new = !known.contains(limit);
+            known.push(limit.clone());
+            is_new
+        });
+        limits.sort_by_key(Limit::is_of_setup);
+        self.limits = limits;
+        self.groups = groups;
+        self.protection_costs = costs;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::journal::{Event, Fold, Run, made};
+    use crate::plan::{Plan, ProtectionFeature};
+    use crate::verdict::{ContrastOutcome, Judgement, Limit, Outcome};
+    use serde_json::{Value, json};
+
+    const SECONDS: [(&str, f64); 5] =
+        [("ext4", 10.0), ("xfs", 11.0), ("ext4+luks2", 12.0), ("xfs+luks2", 11.5), ("ext2", 8.0)];
+
+    fn plan(goal: &Value) -> Plan {
+        let candidate = |(name, _): (&str, f64)| {
+            let (filesystem, encryption) = name.split_once('+').unwrap_or((name, "none"));
+            json!({ "name": name, "filesystem": filesystem, "encryption": encryption })
+        };
+        made::plan(&json!({ "candidates": SECONDS.map(candidate), "goal": goal }))
+    }
+
+    /// A run of six blocks, in which some candidates take part in the first two alone.
+    fn run(plan: &Plan, brief: &[&str]) -> Run {
+        let mut events = vec![(None, made::started())];
+        for block in 1..=6_u32 {
+            let tried: Vec<(&str, f64)> =
+                SECONDS.into_iter().filter(|(name, _)| !brief.contains(name) || block <= 2).collect();
+            let names: Vec<&str> = tried.iter().map(|(name, _)| *name).collect();
+            events.push((None, made::block_started(block, 1, &names)));
+            for (at, (name, seconds)) in tried.into_iter().enumerate() {
+                let id = Some(made::id(block, name));
+                events.push((id.clone(), Event::TrialStarted {}));
+                let strays = 1.0 + 0.004 * f64::from((block * (at as u32 + 3)) % 5);
+                events.push((id.clone(), made::durable("write", seconds * strays)));
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        let mut fold = Fold::new(plan);
+        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
+        fold.into_run().unwrap()
+    }
+
+    fn goal(more: &Value) -> Value {
+        let mut goal = json!({ "metric": "durable", "by": "total", "weights": { "write": 1.0 } });
+        goal.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        goal
+    }
+
+    #[test]
+    fn each_level_has_a_verdict_and_the_fastest_of_all_is_none() {
+        let levels = json!({ "protection": {
+            "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"], "ext2": ["not_crash_safe"],
+        } });
+        let plan = plan(&goal(&levels));
+        let run = run(&plan, &["ext2"]);
+        let verdict = Judgement::from_run(&plan, &run).verdict;
+        let taken: Vec<(&str, Option<&str>)> = verdict
+            .groups
+            .iter()
+            .map(|group| (group.title.as_str(), group.verdict.recommended.as_deref()))
+            .collect();
+        let expected = [
+            ("unencrypted, crash-safe", Some("ext4")),
+            ("encrypted, crash-safe", Some("xfs+luks2")),
+            ("unencrypted, not crash-safe", None),
+        ];
+        assert_eq!(taken, expected);
+        assert_eq!(verdict.groups[2].sole_candidate().unwrap().candidate, "ext2");
+        // There is nothing to conclude about a candidate alone.
+        assert!(!verdict.limits.iter().any(|limit| matches!(limit, Limit::FewBlocks(_))));
+        assert_eq!(
+            (verdict.recommended.as_deref(), verdict.recommended_names()),
+            (Some("ext4"), vec!["ext4", "xfs+luks2"])
+        );
+        assert_ne!(verdict.outcome, Outcome::Undecided);
+        assert_eq!(
+            ["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place_in_ranking(name)),
+            [Some(0), Some(0), Some(1)]
+        );
+        assert_eq!(
+            ["xfs", "ext4+luks2", "ext4", "ext2"].map(|name| verdict.is_behind(name)),
+            [true, true, false, false]
+        );
+        let order: Vec<&str> = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
+        assert_eq!(order, ["ext4", "xfs", "xfs+luks2", "ext4+luks2", "ext2"]);
+        assert!(verdict.standings.iter().all(|one| one.against == "ext4" || one.against == "xfs+luks2"));
+        let costs: Vec<(ProtectionFeature, &str, ContrastOutcome)> = verdict
+            .protection_costs
+            .iter()
+            .map(|cost| (cost.feature, cost.other.as_str(), cost.outcome(0.03)))
+            .collect();
+        let encryption = ProtectionFeature::Encrypted;
+        let wanted =
+            [(encryption, "ext4", ContrastOutcome::Behind), (encryption, "xfs", ContrastOutcome::Behind)];
+        assert_eq!(costs, wanted);
+        assert!((verdict.protection_costs[0].ratio.point - 1.2).abs() < 0.02);
+    }
+
+    #[test]
+    fn limits_of_results_stand_before_those_of_the_setup() {
+        let plan = plan(&goal(
+            &json!({ "protection": { "ext4+luks2": ["encrypted"], "xfs+luks2": ["encrypted"] } }),
+        ));
+        let verdict = Judgement::from_run(&plan, &run(&plan, &["ext4+luks2", "xfs+luks2"])).verdict;
+        let place = |is: fn(&Limit) -> bool| verdict.limits.iter().position(is).unwrap();
+        let few = place(|limit| matches!(limit, Limit::FewBlocks(2)));
+        assert!(few < place(|limit| matches!(limit, Limit::FreshlyMade)), "{:?}", verdict.limits);
+    }
+
+    #[test]
+    fn a_plan_without_levels_is_judged_as_before() {
+        let plan = plan(&goal(&json!({})));
+        let run = run(&plan, &["ext2"]);
+        let verdict = Judgement::from_run(&plan, &run).verdict;
+        assert!(verdict.groups.is_empty() && verdict.protection_costs.is_empty());
+        assert!(verdict.standings.iter().all(|one| one.against == verdict.ranking[0].candidate));
+    }
+}

@@ -1,0 +1,211 @@
+//! The change of one metric of one candidate from one run to another, and its test.
+
+use libm::{log, log1p, sqrt};
+use serde::{Serialize, Serializer};
+
+use super::FEWEST_TO_TEST;
+use crate::journal::{Better, Measurement, Run, Unit};
+use crate::statistics::{Estimate, Evidence, median, median_test};
+use crate::verdict::{ContrastOutcome, Objective, Slice, better_of};
+
+/// Degrees of freedom from which Student's t is practically the normal distribution.
+const MANY_DEGREES: f64 = 1e6;
+
+/// The change of one metric of one candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricChange {
+    pub candidate: String,
+    /// The phase; `None` for the goal as a whole.
+    pub phase: Option<String>,
+    pub metric: String,
+    pub unit: Unit,
+    #[serde(skip)]
+    pub better: Better,
+    /// The geometric means of the earlier and the later run; `ratio` is their quotient.
+    pub before: Estimate,
+    pub after: Estimate,
+    /// The later value divided by the earlier one.
+    pub ratio: Estimate,
+    /// The judgement; `None` for a change that is shown for information only.
+    #[serde(flatten)]
+    pub judged: Option<Judged>,
+    #[serde(skip)]
+    pub(crate) p: Chance,
+}
+
+/// Two-sided p-values of one comparison alone; `None` where there are too few trials for a test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Chance {
+    /// Allows for the usual variation between two runs of the same plan.
+    pub(crate) p: Option<f64>,
+    /// Does not allow for it.
+    pub(crate) of_these: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Judged {
+    /// Two-sided p-value of this comparison alone.
+    pub p: f64,
+    /// The p-value after Holm's correction over all changes that are judged.
+    pub p_adjusted: f64,
+    #[serde(serialize_with = "serialize_outcome")]
+    pub outcome: ContrastOutcome,
+    /// The two runs certainly differ by more than δ, but not by more than two runs of the same plan may.
+    pub apart: bool,
+}
+
+/// Writes the outcome with the words of the JSON report for runs.
+fn serialize_outcome<S: Serializer>(outcome: &ContrastOutcome, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match outcome {
+        ContrastOutcome::Better => "better",
+        ContrastOutcome::Behind => "worse",
+        ContrastOutcome::Tied => "same",
+        ContrastOutcome::NotBetter | ContrastOutcome::Undecided => "undecided",
+    })
+}
+
+impl MetricChange {
+    pub fn outcome(&self) -> Option<ContrastOutcome> {
+        self.judged.map(|judged| judged.outcome)
+    }
+
+    /// The subject of the change, for reports: the phase or the goal.
+    pub fn subject(&self) -> &str {
+        self.phase.as_deref().unwrap_or("goal")
+    }
+
+    /// The ratio oriented so that larger is worse.
+    pub(crate) fn cost_ratio(&self) -> Estimate {
+        match self.better {
+            Better::Lower | Better::Neither => self.ratio,
+            Better::Higher => self.ratio.invert(),
+        }
+    }
+}
+
+/// The change of a metric in a phase. `None` where it was not measured in both runs.
+pub(crate) fn of_phase(
+    before: &Run,
+    after: &Run,
+    candidate: &str,
+    phase: &str,
+    metric: &str,
+    between_runs: f64,
+) -> Option<MetricChange> {
+    let kind = before
+        .trials
+        .iter()
+        .filter(|trial| trial.is_counted() && trial.id.candidate == candidate)
+        .flat_map(|trial| &trial.observations)
+        .filter(|observation| observation.phase == phase)
+        .flat_map(|observation| &observation.measurements)
+        .find(|found| found.metric == metric)?;
+    let values = |run: &Run| -> Vec<f64> {
+        run.counted_values(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
+    };
+    let (one, other) = (values(before), values(after));
+    if one.iter().chain(&other).any(|value| *value <= 0.0) {
+        return with_nothing(candidate, phase, kind, [&one, &other]);
+    }
+    let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
+    judge_change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
+}
+
+/// The change of a metric that is zero in some trial. Zero has no ratios and the scale of the noise is unknown, so the
+/// medians are compared and a median test decides.
+fn with_nothing(
+    candidate: &str,
+    phase: &str,
+    kind: &Measurement,
+    [before, after]: [&[f64]; 2],
+) -> Option<MetricChange> {
+    let n = before.len().min(after.len());
+    let (one, other) = (median(before)?, median(after)?);
+    let enough = n >= FEWEST_TO_TEST;
+    let ratio = match before.iter().chain(after).all(|value| *value == 0.0) {
+        true if enough => Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), n },
+        true => Estimate::without_interval(1.0, n),
+        // Equal medians, both of which may be zero, have the ratio 1.
+        false if one == other => Estimate::without_interval(1.0, n),
+        false => Estimate::without_interval(other / one, n),
+    };
+    let p = enough.then(|| median_test(before, after));
+    Some(MetricChange {
+        candidate: candidate.to_owned(),
+        phase: Some(phase.to_owned()),
+        metric: kind.metric.to_string(),
+        unit: kind.unit,
+        better: better_of(&kind.metric, kind.unit, kind.better),
+        before: Estimate::without_interval(one, before.len()),
+        after: Estimate::without_interval(other, after.len()),
+        ratio,
+        judged: None,
+        p: Chance { p, of_these: p },
+    })
+}
+
+/// The change of the goal as a whole. `None` where a phase that counts was not measured in each trial of both runs, or
+/// is zero.
+pub(crate) fn of_goal(
+    before: &Slice,
+    after: &Slice,
+    objective: &Objective,
+    candidate: &str,
+    between_runs: f64,
+) -> Option<MetricChange> {
+    let metric = objective.metric.as_str();
+    let mut observations =
+        before.run.trials.iter().filter(|trial| trial.is_counted()).flat_map(|trial| &trial.observations);
+    let kind = observations
+        .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
+    // A score is a cost, so a rate is inverted again to show it as the metric itself.
+    let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
+    let logs = |run: &Run| -> Option<Vec<f64>> {
+        let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
+        trials.map(|trial| objective.log_score(trial).map(|score| sign * score)).collect()
+    };
+    judge_change(candidate, None, kind, [&logs(&before.run)?, &logs(&after.run)?], between_runs)
+}
+
+fn judge_change(
+    candidate: &str,
+    phase: Option<&str>,
+    kind: &Measurement,
+    [before, after]: [&[f64]; 2],
+    between_runs: f64,
+) -> Option<MetricChange> {
+    let evidence = Evidence::from_unpaired_samples(after, before)?;
+    let allowed =
+        if is_timed(kind.unit) { widen_by_run_variation(&evidence, between_runs) } else { evidence };
+    let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
+    Some(MetricChange {
+        candidate: candidate.to_owned(),
+        phase: phase.map(str::to_owned),
+        metric: kind.metric.to_string(),
+        unit: kind.unit,
+        better: better_of(&kind.metric, kind.unit, kind.better),
+        before: Evidence::from_sample(before)?.ratio(),
+        after: Evidence::from_sample(after)?.ratio(),
+        ratio: evidence.ratio(),
+        judged: None,
+        p: Chance { p: tested(&allowed), of_these: tested(&evidence) },
+    })
+}
+
+/// Whether the unit is one of time, which varies with the state of the machine; counts of bytes and requests do not.
+fn is_timed(unit: Unit) -> bool {
+    matches!(unit, Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
+}
+
+/// Adds the variation between two runs (a standard deviation, as a share) to the standard error, and sets the degrees
+/// of freedom to match; only the sample's own variance is uncertain.
+fn widen_by_run_variation(evidence: &Evidence, between_runs: f64) -> Evidence {
+    let (own, runs) = (evidence.error * evidence.error, 2.0 * log1p(between_runs) * log1p(between_runs));
+    let doubt = own * own / evidence.degrees;
+    let degrees = (own + runs) * (own + runs) / doubt;
+    Evidence {
+        error: sqrt(own + runs),
+        degrees: if degrees.is_finite() { degrees.min(MANY_DEGREES) } else { MANY_DEGREES },
+        ..*evidence
+    }
+}
