@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{
     Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
     presets, read_with,
 };
-use fsverdict_judgement::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
+use fsverdict_judgement::verdict::{ByBlock, Estimate, FindingStatus, PhaseEstimate, then_and_now};
 
 const STUDIES: [&str; 8] = [
     "usb-backup",
@@ -265,7 +265,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
         for judged in then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default()) {
             assert_ne!(
                 judged.now,
-                Now::CannotTell,
+                FindingStatus::CannotTell,
                 "{name}: {} ({:?})",
                 judged.published.finding,
                 judged.because

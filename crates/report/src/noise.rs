@@ -27,7 +27,7 @@ pub(super) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let of_levels: Vec<String> = of_levels.collect();
     let mut text = (!of_levels.is_empty()).then(|| of_levels.join("; "))?;
     for pair in &judged.twins {
-        let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
+        let (name, ratio) = (&pair.against, times_within(&pair.ratio));
         text.push_str(&format!("; {name}, entered twice, took {ratio} times its own time"));
     }
     Some(text)
@@ -50,7 +50,7 @@ fn describe_noise(noise: &RunNoise) -> String {
 /// something to tell.
 pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
     let pair = judged.against_itself()?;
-    let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
+    let (name, ratio) = (&pair.against, times_within(&pair.ratio));
     let blocks = count(pair.ratio.n, "block");
     let within = percent(judged.plan.protocol.tie);
     let relation = judged.verdict.standings.first().map(|standing| standing.outcome);

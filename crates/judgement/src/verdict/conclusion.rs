@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The kind of conclusion about the goal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// No candidate is better than the recommended one by more than δ.
@@ -17,11 +17,12 @@ pub enum Outcome {
     /// Also, every other candidate is shown to be behind the recommended one or tied with it.
     Ranked,
     /// The data suffices for neither.
+    #[default]
     Undecided,
 }
 
 /// The verdict; it is serialised into the JSON report unchanged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verdict {
     pub outcome: Outcome,
     /// The recommended candidate; `None` where the outcome is undecided.
@@ -96,27 +97,18 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Withdraws the ranking and the recommendation, and stores the reason.
-    pub fn refuse(&mut self, reason: &str) {
-        self.refused = Some(reason.to_owned());
-        self.outcome = Outcome::Undecided;
-        self.recommended = None;
-        self.unevaluated.clear();
-        self.tied.clear();
-        self.behind.clear();
-        self.open.clear();
-        self.unsettled.clear();
-        self.ranking.clear();
-        self.standings.clear();
-        self.tradeoffs.clear();
-        self.sensitivity.clear();
-        self.depends.clear();
-        self.background.clear();
-        self.charged = None;
-        self.device_spreads.clear();
-        self.predictions.clear();
-        self.device_strata.clear();
-        self.groups.clear();
-        self.protection_costs.clear();
+    /// The verdict without ranking and recommendation, for this reason. What holds of each candidate alone stays.
+    pub(super) fn refuse(self, reason: &str) -> Verdict {
+        Verdict {
+            refused: Some(reason.to_owned()),
+            required: self.required,
+            ruled_out: self.ruled_out,
+            left_out_phases: self.left_out_phases,
+            noise: self.noise,
+            factors: self.factors,
+            limits: self.limits,
+            blocks: self.blocks,
+            ..Verdict::default()
+        }
     }
 }

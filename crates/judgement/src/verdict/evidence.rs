@@ -3,6 +3,7 @@
 use super::{ByBlock, Objective};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
+use crate::statistics::Estimate;
 use fsverdict_text::DrawnNumbers;
 
 /// A plan, its run, and the goal by which candidates are compared.
@@ -19,6 +20,11 @@ impl VerdictEvidence<'_> {
     /// How far one candidate is behind another for the goal, as a logarithm, block by block.
     pub(crate) fn log_ratios(&self, candidate: &str, other: &str) -> Vec<f64> {
         self.trials.differences(candidate, other, |trial| self.score(trial))
+    }
+
+    /// How many times as much the goal costs one candidate as another, paired within blocks.
+    pub(crate) fn ratio(&self, candidate: &str, other: &str) -> Option<Estimate> {
+        self.trials.ratio(candidate, other, |trial| self.score(trial))
     }
 
     /// The logarithm of a trial's goal, where smaller is better.

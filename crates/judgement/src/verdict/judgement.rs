@@ -4,9 +4,9 @@
 use super::candidates::list_candidates;
 use super::protection::protection_costs;
 use super::{
-    ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, GroupVerdict, Harness, Objective,
-    OptionEffect, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs,
-    cost_columns, estimate_all, judge, option_effects, raw_shares, slice_by_protection, then_and_now,
+    ByBlock, CandidateEntry, Combined, Contrast, CostColumn, GroupVerdict, Harness, Objective, OptionEffect,
+    PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs, cost_columns,
+    estimate_all, judge, option_effects, raw_shares, slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -27,7 +27,7 @@ pub struct Judgement<'a> {
     /// Every metric of the measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
-    pub twins: Vec<ControlPair>,
+    pub twins: Vec<Contrast>,
     /// The results of each site, where several sites shared the blocks of the run.
     pub sites: Option<SiteRatios>,
     /// The costs of all phases of the goal together.
@@ -88,7 +88,7 @@ impl<'a> Judgement<'a> {
             verdict.split_by_group(groups.iter().map(GroupVerdict::from_slice).collect(), costs);
         }
         if plan.environments().len() > 1 {
-            verdict.refuse(
+            verdict = verdict.refuse(
                 "what is tried on one device, kernel or memory is not ranked against what is on another",
             );
         }
@@ -153,7 +153,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// The candidate and its twin, where a run only compares a candidate with itself.
-    pub fn against_itself(&self) -> Option<&ControlPair> {
+    pub fn against_itself(&self) -> Option<&Contrast> {
         let is_alone = ranked_candidates(self.plan).any(|candidate| is_twin(&candidate.name));
         match self.twins.as_slice() {
             [pair] if is_alone => Some(pair),

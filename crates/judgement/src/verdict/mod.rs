@@ -26,21 +26,22 @@ pub use conclusion::{Outcome, Verdict};
 pub use contrast::{ALPHA, Contrast, ContrastOutcome};
 pub use devices::{
     Across, AcrossColumn, AtSites, Dependence, DevicePrediction, DeviceSide, DeviceSpread, DeviceStratum,
-    DeviceTable, LikeThese, OnDevice, Order, SiteRatios, StratumRival, slice_by_device,
+    DeviceTable, OnDevice, Order, SimilarDevices, SiteRatios, StratumRival, slice_by_device,
 };
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use leader::{
     COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Rank, RunNoise, Tradeoff, WeightRange, WeightTurn,
     better_of, judge, times_worse,
 };
-pub use limits::{ControlPair, Limit, control_pairs};
+pub use limits::{Limit, control_pairs};
 pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};
 pub use protection::{
     GroupVerdict, LossShare, MissingEvaluation, ProtectionCost, RequirementRelation, RequirementStanding,
     SafetyPoint, Unevaluated, has_open_requirement, price_of_safety,
 };
 pub use published::{
-    Because, Combined, Now, ThenAndNow, combine_as_study, legacy_name, same_quantity, then_and_now,
+    Combined, FindingReason, FindingStatus, ThenAndNow, combine_as_study, legacy_name, same_quantity,
+    then_and_now,
 };
 pub use runs::{
     AtSize, BETWEEN_RUNS, CostBySize, Difference, History, Incomparable, KernelChange, KernelPair,

@@ -16,7 +16,9 @@ use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
 use fsverdict_judgement::statistics::FEWEST;
-use fsverdict_judgement::verdict::{DeviceTable, Judgement, LikeThese, OnDevice, Slice, slice_by_device};
+use fsverdict_judgement::verdict::{
+    DeviceTable, Judgement, OnDevice, SimilarDevices, Slice, slice_by_device,
+};
 
 #[derive(Debug)]
 pub struct DeviceReport {
@@ -83,15 +85,15 @@ impl DeviceReport {
     fn like_these(&self) -> String {
         let n = count(self.found.devices, "device");
         match self.found.like_these() {
-            LikeThese::Unknown => format!("Of other devices nothing is known (n = {n})."),
-            LikeThese::TooFew => {
+            SimilarDevices::Unknown => format!("Of other devices nothing is known (n = {n})."),
+            SimilarDevices::TooFew => {
                 format!("This allows no conclusion about other devices (n = {n}; {FEWEST} are needed).")
             }
-            LikeThese::Take(leader) => format!(
+            SimilarDevices::Take(leader) => format!(
                 "On devices like these (n = {n}) take {leader}: no other candidate is better by more than {}.",
                 percent(self.found.tie)
             ),
-            LikeThese::Open(leader, open) => format!(
+            SimilarDevices::Open(leader, open) => format!(
                 "On devices like these (n = {n}) {leader} is ahead on the mean, but {} may be better.",
                 listing(&open, 4)
             ),

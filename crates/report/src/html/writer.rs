@@ -6,7 +6,7 @@ use crate::index::Index;
 use crate::page::{Finding, FoldedPart, Keys, Media, Opening, PageBlock, PageTable, ReportPage, Span, Text};
 use crate::text::one_line;
 use crate::text_table::TextTable;
-use fsverdict_judgement::verdict::Now;
+use fsverdict_judgement::verdict::FindingStatus;
 
 /// The body of a page; candidates are identified by their numbers in the index.
 pub(super) fn body(page: &ReportPage<'_>) -> Markup {
@@ -153,9 +153,9 @@ pub(super) fn numbers(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
 /// A finding of the study, and whether it still holds.
 fn write_finding(finding: &Finding) -> Markup {
     let (class, sign) = match finding.now_as {
-        Now::Holds => ("holds", "✓"),
-        Now::NoLongerHolds => ("fails", "✕"),
-        Now::CannotTell => ("open", "?"),
+        FindingStatus::Holds => ("holds", "✓"),
+        FindingStatus::NoLongerHolds => ("fails", "✕"),
+        FindingStatus::CannotTell => ("open", "?"),
     };
     html! {
         article.finding.(class) {

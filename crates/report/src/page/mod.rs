@@ -13,7 +13,7 @@ use maud::Markup;
 use super::index::Index;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use fsverdict_judgement::verdict::Now;
+use fsverdict_judgement::verdict::FindingStatus;
 
 pub(super) use parts::{build_gist, build_remarks, in_use, in_words};
 pub(super) use text::{Sign, Span, Text};
@@ -173,7 +173,7 @@ impl PageTable {
 /// A finding of a study, and whether it still holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    pub(crate) now_as: Now,
+    pub(crate) now_as: FindingStatus,
     pub(crate) finding: String,
     pub(crate) source: String,
     /// The published figures; empty where there are none.

@@ -9,7 +9,7 @@ use crate::text_table::TextTable;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Published, once_each};
 use fsverdict_judgement::verdict::{
-    Because, Judgement, Now, PhaseEstimate, ThenAndNow, legacy_name, same_quantity,
+    FindingReason, FindingStatus, Judgement, PhaseEstimate, ThenAndNow, legacy_name, same_quantity,
 };
 
 pub(crate) static TOPIC: ReportTopic = ReportTopic {
@@ -74,9 +74,9 @@ fn describe_published(published: &Published, ours: Option<&PhaseEstimate>) -> St
 }
 
 /// A caution where the finding is open: the model's own error may decide it.
-fn may_err(now: Now, error: f64) -> String {
+fn may_err(now: FindingStatus, error: f64) -> String {
     match now {
-        Now::CannotTell if error > 1.0 => {
+        FindingStatus::CannotTell if error > 1.0 => {
             format!("; with the errors of these models the ratio may be off by {} times", times(error))
         }
         _ => String::new(),
@@ -86,7 +86,7 @@ fn may_err(now: Now, error: f64) -> String {
 fn explain_status(judged: &ThenAndNow) -> String {
     let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
     let mut text = match &judged.because {
-        Because::Pair { one, other, ratio, bounds, limit, error } => {
+        FindingReason::Pair { one, other, ratio, bounds, limit, error } => {
             let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
                 format!("{} to {} times", times(low), times(high))
             });
@@ -106,7 +106,7 @@ fn explain_status(judged: &ThenAndNow) -> String {
                 format!("{other} is worse than {one} by a factor of {ratio} ({range}{asked})")
             }
         }
-        Because::Share { candidate, of_metric, of_phase, share, bounds, limit, error } => {
+        FindingReason::Share { candidate, of_metric, of_phase, share, bounds, limit, error } => {
             let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
                 format!("{} to {}", percent(low), percent(high))
             });
@@ -120,11 +120,13 @@ fn explain_status(judged: &ThenAndNow) -> String {
             let metric = &judged.published.metric;
             format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question{may})")
         }
-        Because::NotMeasured => "nothing to compare was measured".to_owned(),
-        Because::CpuIsFree => {
+        FindingReason::NotMeasured => "nothing to compare was measured".to_owned(),
+        FindingReason::CpuIsFree => {
             "simulated time takes CPU as free, and with it encryption and compression".to_owned()
         }
-        Because::NoDirection => "the plan does not say which direction of this metric is better".to_owned(),
+        FindingReason::NoDirection => {
+            "the plan does not say which direction of this metric is better".to_owned()
+        }
     };
     if !missing.is_empty() {
         text.push_str(&format!("; not measured: {}", listing(&missing, 4)));

@@ -67,7 +67,7 @@ pub struct OnDevice {
 
 /// The conclusion about similar devices.
 #[derive(Debug, Clone, PartialEq)]
-pub enum LikeThese<'a> {
+pub enum SimilarDevices<'a> {
     /// There is only one device, or no other candidate to compare.
     Unknown,
     /// There are fewer devices than a conclusion needs.
@@ -161,10 +161,10 @@ impl DeviceTable {
         (self.devices > 1 && !ratios.rivals.is_empty()).then_some(ratios)
     }
 
-    pub fn like_these(&self) -> LikeThese<'_> {
-        let Some(sites) = &self.sites else { return LikeThese::Unknown };
+    pub fn like_these(&self) -> SimilarDevices<'_> {
+        let Some(sites) = &self.sites else { return SimilarDevices::Unknown };
         if self.devices < FEWEST as usize {
-            return LikeThese::TooFew;
+            return SimilarDevices::TooFew;
         }
         let better = |low: Option<f64>| low.is_some_and(|low| low > 1.0 / (1.0 + self.tie));
         let open: Vec<&str> = sites
@@ -173,7 +173,11 @@ impl DeviceTable {
             .filter(|rival| !better(rival.like_these.low))
             .map(|rival| rival.candidate.as_str())
             .collect();
-        if open.is_empty() { LikeThese::Take(&sites.leader) } else { LikeThese::Open(&sites.leader, open) }
+        if open.is_empty() {
+            SimilarDevices::Take(&sites.leader)
+        } else {
+            SimilarDevices::Open(&sites.leader, open)
+        }
     }
 }
 

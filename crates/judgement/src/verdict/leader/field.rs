@@ -2,7 +2,6 @@
 
 use crate::journal::{Better, Trial};
 use crate::plan::is_twin;
-use crate::statistics::Evidence;
 use crate::verdict::{ContrastOutcome, GroupVerdict, Judgement, PhaseEstimate};
 
 /// The candidates that have this metric in this phase.
@@ -55,8 +54,7 @@ impl<'a> Field<'a> {
         let (_, best) = best?;
         let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
         let unsure = || {
-            let pairs = self.judged.blocks.differences(&own.candidate, &best.candidate, log);
-            let ratio = Evidence::from_sample(&pairs).map(|evidence| evidence.ratio_after_stopping_rule());
+            let ratio = self.judged.blocks.ratio(&own.candidate, &best.candidate, log);
             ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
         };
         Some(match self.times_worse_than_best(own) {

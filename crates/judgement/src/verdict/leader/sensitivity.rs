@@ -6,7 +6,6 @@
 use serde::Serialize;
 
 use crate::journal::Trial;
-use crate::statistics::Evidence;
 use crate::verdict::{Rank, Verdict, VerdictEvidence};
 
 /// The range of one weight in which the leader leads.
@@ -59,7 +58,7 @@ pub(crate) fn weight_ranges(
         .filter_map(|name| {
             let behind = |phase: &String| {
                 let cost = |trial: &Trial| objective.phase_cost(phase, trial);
-                Some(Evidence::from_sample(&trials.differences(name, &leader.candidate, cost))?.difference)
+                Some(trials.compare(name, &leader.candidate, cost)?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))
         })

@@ -77,9 +77,7 @@ pub(crate) fn rank_candidates(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.of == name && standing.against == leader);
-        let paired =
-            || Some(Evidence::from_sample(&evidence.log_ratios(name, leader))?.ratio_after_stopping_rule());
-        own.map(|standing| standing.ratio).or_else(paired)
+        own.map(|standing| standing.ratio).or_else(|| evidence.ratio(name, leader))
     };
     let of_leader = score(leader).map(libm::exp).filter(|_| evidence.objective.is_total());
     let rank = |name: &str| {

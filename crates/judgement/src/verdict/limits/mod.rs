@@ -7,7 +7,7 @@ mod order;
 pub(super) mod ratio_errors;
 
 pub use limit::Limit;
-pub use order::{ControlPair, control_pairs};
+pub use order::control_pairs;
 
 use models::reversed_by_models;
 use one_phase::mostly_one_phase;
@@ -31,10 +31,9 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
         moved: left.moved,
     });
     let mut limits: Vec<Limit> = failed_leaders(evidence, ranking).into_iter().chain(left_out).collect();
-    let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
-    limits.extend(
-        told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
-    );
+    let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.outcome.is_difference());
+    limits
+        .extend(told_apart.map(|pair| Limit::ToldApart { candidate: pair.against, times: pair.ratio.point }));
     let blocks = run.complete_blocks();
     let refused = run.was_too_disturbed();
     if refused {
@@ -75,8 +74,7 @@ fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit
     // No estimates are made from the trials of failed candidates.
     let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.is_counted()).collect();
     let ahead = failed.filter_map(|state| {
-        let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
-        let times = Evidence::from_sample(&behind)?.ratio();
+        let times = trials.compare(&state.name, &first.candidate, |trial| evidence.score(trial))?.ratio();
         (times.point < 1.0).then(|| Limit::Lost {
             candidate: state.name.clone(),
             against: first.candidate.clone(),

@@ -5,7 +5,6 @@ use libm::{exp, log};
 
 use super::Limit;
 use crate::journal::{Trial, Unit, metric};
-use crate::statistics::Evidence;
 use crate::verdict::{Rank, VerdictEvidence};
 
 /// The share of a difference's logarithm from which one phase makes most of it.
@@ -48,10 +47,9 @@ pub(crate) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
         .iter()
         .map(|(phase, weight)| {
             let cost = |trial: &Trial| objective.phase_cost(phase, trial);
-            let differences = trials.differences(&next.candidate, &first.candidate, cost);
             Some(ComparedPhase {
                 name: phase,
-                adds: weight * Evidence::from_sample(&differences)?.difference,
+                adds: weight * trials.compare(&next.candidate, &first.candidate, cost)?.difference,
                 first: mean(&first.candidate, phase)?,
                 other: mean(&next.candidate, phase)?,
             })

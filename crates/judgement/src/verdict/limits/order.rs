@@ -10,9 +10,9 @@ use libm::{log1p, sqrt};
 
 use super::Limit;
 use crate::journal::Run;
-use crate::plan::CONTROL_SUFFIX;
-use crate::statistics::{Estimate, Evidence, FEWEST, adjust_by_holm};
-use crate::verdict::{ByBlock, Objective, Rank, VerdictEvidence};
+use crate::plan::{CONTROL_SUFFIX, GOAL};
+use crate::statistics::{Evidence, FEWEST, adjust_by_holm};
+use crate::verdict::{ByBlock, Contrast, ContrastOutcome, Objective, Rank, VerdictEvidence};
 
 /// The false alarm rate of each of these additional checks, over everything that it tests.
 const ALARM: f64 = 0.01;
@@ -121,33 +121,25 @@ fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
     stands_out.then_some(Limit::Resemblance(lag))
 }
 
-/// A candidate and its twin: the same configuration, measured twice in every block.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ControlPair {
-    pub candidate: String,
-    /// The ratio of the twin's goal to the candidate's own, with its 95 % interval; the true value is 1.
-    pub ratio: Estimate,
-    /// Whether the rule reports a difference between the two, which is a false alarm.
-    pub told_apart: bool,
-}
-
-/// Every candidate that has a twin, as far as both were measured.
-pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
+/// The contrast of each twin, the same configuration measured twice in every block, with its candidate. The true ratio
+/// is 1: a difference that the rule reports is a false alarm.
+pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<Contrast> {
     let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.is_counted()).collect();
-    let pairs = run
-        .candidates
-        .iter()
-        .filter_map(|state| Some((state.name.strip_suffix(CONTROL_SUFFIX)?, &state.name)));
-    pairs
-        .filter_map(|(name, twin)| {
-            let logs = blocks.differences(twin, name, |trial| objective.log_score(trial));
-            let evidence = Evidence::from_sample(&logs)?;
-            let told_apart = evidence.p_different() <= ALARM;
-            Some(ControlPair {
-                candidate: name.to_owned(),
-                ratio: evidence.ratio_after_stopping_rule(),
-                told_apart,
-            })
+    let contrast = |twin: &str| {
+        let candidate = twin.strip_suffix(CONTROL_SUFFIX)?;
+        let evidence = blocks.compare(twin, candidate, |trial| objective.log_score(trial))?;
+        let outcome = match evidence.p_different() <= ALARM {
+            true if evidence.difference > 0.0 => ContrastOutcome::Behind,
+            true => ContrastOutcome::Better,
+            false => ContrastOutcome::Undecided,
+        };
+        Some(Contrast {
+            subject: GOAL.to_owned(),
+            of: twin.to_owned(),
+            against: candidate.to_owned(),
+            ratio: evidence.ratio_after_stopping_rule(),
+            outcome,
         })
-        .collect()
+    };
+    run.candidates.iter().filter_map(|state| contrast(&state.name)).collect()
 }

@@ -9,7 +9,7 @@ use super::ByBlock;
 use super::work::log_cost;
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Candidate, Plan};
-use crate::statistics::{Estimate, Evidence};
+use crate::statistics::Estimate;
 
 /// A candidate, and another one that has one option more.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +32,7 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
                 let log = |trial: &Trial| log_cost(metric, phase, trial);
-                Some(
-                    Evidence::from_sample(&blocks.differences(&changed.name, &base.name, log))?
-                        .ratio_after_stopping_rule(),
-                )
+                blocks.ratio(&changed.name, &base.name, log)
             };
             OptionEffect {
                 base: base.name.clone(),

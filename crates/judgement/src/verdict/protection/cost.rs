@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::plan::{Candidate, Plan, ProtectionFeature, ranked_candidates};
-use crate::statistics::{Estimate, Evidence};
+use crate::statistics::Estimate;
 use crate::verdict::options::is_single_change;
 use crate::verdict::{ByBlock, ContrastOutcome, Objective};
 
@@ -59,13 +59,12 @@ fn differing_pairs(
         if level.has(feature) == feature.is_weaker() || one.under != other.under || !fits(one, other) {
             return None;
         }
-        let differences = blocks.differences(&one.name, &other.name, |trial| objective.log_score(trial));
         Some(ProtectionCost {
             feature,
             protected: one.name.clone(),
             other: other.name.clone(),
             same_otherwise: is_single_change(one, other),
-            ratio: Evidence::from_sample(&differences)?.ratio_after_stopping_rule(),
+            ratio: blocks.ratio(&one.name, &other.name, |trial| objective.log_score(trial))?,
         })
     };
     let both = candidates.iter().flat_map(|one| candidates.iter().map(move |other| (*one, *other)));

@@ -44,29 +44,19 @@ impl GroupVerdict {
             _ => None,
         }
     }
-
-    /// Whether candidates of the level were compared, or none was measured.
-    fn is_contest(&self) -> bool {
-        self.verdict.ranking.len() > 1 || self.verdict.recommended.is_some()
-    }
 }
 
 impl Verdict {
     /// The recommended candidates, one for each protection level that has a recommendation.
     pub fn recommended_names(&self) -> Vec<&str> {
-        match self.groups.as_slice() {
-            [] => self.recommended.as_deref().into_iter().collect(),
-            groups => groups.iter().filter_map(|group| group.verdict.recommended.as_deref()).collect(),
-        }
+        let levels = self.by_protection_level().into_iter();
+        levels.filter_map(|(_, level)| level.recommended.as_deref()).collect()
     }
 
-    /// The place of a candidate in the ranking, or in that of its protection level; 0 for a leader.
+    /// The place of a candidate in the ranking of its protection level; 0 for a leader.
     pub fn place_in_ranking(&self, candidate: &str) -> Option<usize> {
-        let place = |verdict: &Verdict| verdict.ranking.iter().position(|rank| rank.candidate == candidate);
-        match self.groups.as_slice() {
-            [] => place(self),
-            groups => groups.iter().find_map(|group| place(&group.verdict)),
-        }
+        let place = |level: &Verdict| level.ranking.iter().position(|rank| rank.candidate == candidate);
+        self.by_protection_level().into_iter().find_map(|(_, level)| place(level))
     }
 
     /// Whether a candidate is shown to be worse than the leader of its protection level: it cannot be recommended as long as
@@ -84,12 +74,15 @@ impl Verdict {
         }
     }
 
+    /// Whether candidates of the level were compared, or none was measured.
+    fn is_contest(&self) -> bool {
+        self.ranking.len() > 1 || self.recommended.is_some()
+    }
+
     /// The ranking, or that of the first protection level with several candidates.
     pub(crate) fn first_ranking(&self) -> &[Rank] {
-        match self.groups.iter().find(|group| group.is_contest()) {
-            Some(group) => &group.verdict.ranking,
-            None => &self.ranking,
-        }
+        let contest = self.by_protection_level().into_iter().find(|(_, level)| level.is_contest());
+        contest.map_or(&self.ranking, |(_, level)| &level.ranking)
     }
 
     /// Replaces the ranking of all candidates against each other by those of the groups, one after the other.
@@ -98,7 +91,7 @@ impl Verdict {
             return;
         }
         let contests: Vec<&Verdict> =
-            groups.iter().filter(|group| group.is_contest()).map(|group| &group.verdict).collect();
+            groups.iter().map(|group| &group.verdict).filter(|level| level.is_contest()).collect();
         let all = |outcome: Outcome| contests.iter().all(|verdict| verdict.outcome == outcome);
         self.outcome = match contests.iter().any(|verdict| verdict.outcome == Outcome::Undecided) {
             _ if contests.is_empty() => Outcome::Undecided,

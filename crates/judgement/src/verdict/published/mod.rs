@@ -23,26 +23,26 @@ use sides::{FindingSide, FindingSides, Test, decide, pair_with_best};
 /// Whether a finding still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Now {
+pub enum FindingStatus {
     Holds,
     NoLongerHolds,
     CannotTell,
 }
 
-impl Now {
+impl FindingStatus {
     /// The verdict in words for reports.
     pub fn words(self) -> &'static str {
         match self {
-            Now::Holds => "holds",
-            Now::NoLongerHolds => "no longer holds",
-            Now::CannotTell => "cannot be told here",
+            FindingStatus::Holds => "holds",
+            FindingStatus::NoLongerHolds => "no longer holds",
+            FindingStatus::CannotTell => "cannot be told here",
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Because {
+pub enum FindingReason {
     /// The pair of candidates that decides, and how many times better one is than the other.
     Pair {
         /// The candidate that the finding calls better, or the best one.
@@ -103,8 +103,8 @@ impl From<Option<(f64, f64)>> for Bounds {
 pub struct ThenAndNow {
     #[serde(flatten)]
     pub published: Published,
-    pub now: Now,
-    pub because: Because,
+    pub now: FindingStatus,
+    pub because: FindingReason,
     /// The estimates for the candidates that the finding names, in its phase.
     pub measured: Vec<PhaseEstimate>,
     /// Candidates that the finding names but that have no number in this run.
@@ -168,7 +168,11 @@ pub fn then_and_now(
         let unpriced = plan.cpus().is_empty();
         let is_about_cpu = published.about_cpu || is_of_cpu(&published.metric);
         let free = modelled && unpriced && is_about_cpu || asked.claim.candidates().any(computes);
-        let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
+        let unknown = ThenAndNow {
+            now: FindingStatus::CannotTell,
+            because: FindingReason::CpuIsFree,
+            ..judged.clone()
+        };
         if free { unknown } else { judged }
     };
     plan.published.iter().map(judge).collect()
@@ -237,7 +241,7 @@ fn judge_one<'a>(
     let measured: Vec<&PhaseEstimate> =
         if named.is_empty() { all.collect() } else { named.iter().filter_map(here).collect() };
     let missing: Vec<String> = named.iter().filter(|name| here(name).is_none()).cloned().collect();
-    let finding = |now: Now, because: Because, measured: Vec<&PhaseEstimate>| ThenAndNow {
+    let finding = |now: FindingStatus, because: FindingReason, measured: Vec<&PhaseEstimate>| ThenAndNow {
         published: published.clone(),
         now,
         because,
@@ -273,9 +277,9 @@ fn judge_one<'a>(
         }
     };
     let (now, because) = if pairs.is_empty() {
-        (Now::CannotTell, Because::NotMeasured)
+        (FindingStatus::CannotTell, FindingReason::NotMeasured)
     } else if pairs.iter().any(|pair| pair.one.found.direction() == Better::Neither) {
-        (Now::CannotTell, Because::NoDirection)
+        (FindingStatus::CannotTell, FindingReason::NoDirection)
     } else {
         decide(test, &pairs, bench)
     };

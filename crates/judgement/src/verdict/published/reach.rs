@@ -6,7 +6,7 @@ use crate::plan::Published;
 use crate::statistics::Evidence;
 
 use super::sides::{all_of, status_of};
-use super::{Because, FindingContext, Now};
+use super::{FindingContext, FindingReason, FindingStatus};
 use crate::verdict::PhaseEstimate;
 use crate::verdict::limits::ratio_errors::widen_interval;
 use crate::verdict::work::{find, log_cost};
@@ -21,7 +21,7 @@ pub(crate) fn judge(
     limit: f64,
     of_metric: &str,
     of_phase: &str,
-) -> (Now, Because) {
+) -> (FindingStatus, FindingReason) {
     let mut judged = Vec::new();
     for candidate in candidates {
         let own = find(estimates, candidate, &published.phase, &published.metric);
@@ -42,9 +42,9 @@ pub(crate) fn judge(
         let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
         let error = bench.error(&[own.ratio_term(false), whole.ratio_term(true)]);
         let bounds_with_error = bounds.map(|bounds| widen_interval(share, bounds, error));
-        let now =
-            bounds_with_error.map_or(Now::CannotTell, |(low, high)| status_of(low >= limit, high < limit));
-        let because = Because::Share {
+        let now = bounds_with_error
+            .map_or(FindingStatus::CannotTell, |(low, high)| status_of(low >= limit, high < limit));
+        let because = FindingReason::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),
             of_phase: of_phase.to_owned(),
@@ -55,13 +55,13 @@ pub(crate) fn judge(
         };
         judged.push((now, share, because));
     }
-    let any = |wanted: Now| judged.iter().any(|(now, ..)| *now == wanted);
+    let any = |wanted: FindingStatus| judged.iter().any(|(now, ..)| *now == wanted);
     if judged.is_empty() {
-        return (Now::CannotTell, Because::NotMeasured);
+        return (FindingStatus::CannotTell, FindingReason::NotMeasured);
     }
-    let whole = all_of(any(Now::NoLongerHolds), any(Now::CannotTell));
+    let whole = all_of(any(FindingStatus::NoLongerHolds), any(FindingStatus::CannotTell));
     // Reports the smallest share among those that decided.
     let deciding =
         judged.into_iter().filter(|(now, ..)| *now == whole).min_by(|one, other| one.1.total_cmp(&other.1));
-    (whole, deciding.map_or(Because::NotMeasured, |(.., because)| because))
+    (whole, deciding.map_or(FindingReason::NotMeasured, |(.., because)| because))
 }

@@ -1,6 +1,6 @@
 //! Compares the two sides of a finding: numbers of candidates, or their ratios to other numbers, pair by pair.
 
-use super::{Because, FindingContext, Now};
+use super::{FindingContext, FindingReason, FindingStatus};
 use crate::journal::{Better, Trial};
 use crate::plan::GOAL;
 use crate::statistics::{Estimate, Evidence};
@@ -82,32 +82,42 @@ pub(crate) fn pair_with_best<'a>(
     }
 }
 
-pub(crate) fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> (Now, Because) {
-    let judged: Vec<(Now, &FindingSides<'_>)> =
+pub(crate) fn decide(
+    test: Test,
+    pairs: &[FindingSides<'_>],
+    bench: FindingContext<'_>,
+) -> (FindingStatus, FindingReason) {
+    let judged: Vec<(FindingStatus, &FindingSides<'_>)> =
         pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
-    let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
-    let too_far =
-        |at_most: f64, pair: &FindingSides<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
+    let any = |wanted: FindingStatus| judged.iter().any(|(now, _)| *now == wanted);
+    let too_far = |at_most: f64, pair: &FindingSides<'_>| {
+        pair.judge(Test::Better { by: at_most }, bench) == FindingStatus::Holds
+    };
     let (whole, limit) = match test {
         // The finding must hold for every pair, so one pair that certainly contradicts it decides.
-        Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
-        Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
+        Test::Better { by } => {
+            (all_of(any(FindingStatus::NoLongerHolds), any(FindingStatus::CannotTell)), by)
+        }
+        Test::Alike { within } => {
+            (all_of(any(FindingStatus::NoLongerHolds), any(FindingStatus::CannotTell)), 1.0 + within)
+        }
         Test::Spread { at_most: Some(most), .. } if pairs.iter().any(|pair| too_far(most, pair)) => {
             let furthest = pairs.iter().max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
             return (
-                Now::NoLongerHolds,
-                furthest.map_or(Because::NotMeasured, |pair| pair.explain_pair(most, bench)),
+                FindingStatus::NoLongerHolds,
+                furthest.map_or(FindingReason::NotMeasured, |pair| pair.explain_pair(most, bench)),
             );
         }
         // The finding must hold for some pair. One certain pair is enough if every pair is certainly within `at_most`.
         Test::Spread { spread, at_most } => {
             let alike =
                 |most: f64, pair: &FindingSides<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
-            let within = at_most.is_none_or(|most| pairs.iter().all(|pair| alike(most, pair) == Now::Holds));
-            let whole = match (any(Now::Holds), any(Now::CannotTell)) {
-                (true, _) if within => Now::Holds,
-                (true, _) | (false, true) => Now::CannotTell,
-                (false, false) => Now::NoLongerHolds,
+            let within =
+                at_most.is_none_or(|most| pairs.iter().all(|pair| alike(most, pair) == FindingStatus::Holds));
+            let whole = match (any(FindingStatus::Holds), any(FindingStatus::CannotTell)) {
+                (true, _) if within => FindingStatus::Holds,
+                (true, _) | (false, true) => FindingStatus::CannotTell,
+                (false, false) => FindingStatus::NoLongerHolds,
             };
             (whole, spread)
         }
@@ -116,18 +126,18 @@ pub(crate) fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingConte
     // smallest.
     let widest = matches!(test, Test::Alike { .. } | Test::Spread { .. });
     // Where some pair holds but the finding as a whole does not, the pair that holds is the one to report.
-    let so = |now: Now| now == whole || widest && !any(whole) && now == Now::Holds;
+    let so = |now: FindingStatus| now == whole || widest && !any(whole) && now == FindingStatus::Holds;
     let deciding = judged.iter().filter(|(now, _)| so(*now)).map(|(_, pair)| *pair);
     let order = |one: &&FindingSides<'_>, other: &&FindingSides<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
-    (whole, pair.map_or(Because::NotMeasured, |pair| pair.explain_pair(limit, bench)))
+    (whole, pair.map_or(FindingReason::NotMeasured, |pair| pair.explain_pair(limit, bench)))
 }
 
-pub(crate) fn all_of(one_fails: bool, one_is_open: bool) -> Now {
+pub(crate) fn all_of(one_fails: bool, one_is_open: bool) -> FindingStatus {
     match (one_fails, one_is_open) {
-        (true, _) => Now::NoLongerHolds,
-        (false, true) => Now::CannotTell,
-        (false, false) => Now::Holds,
+        (true, _) => FindingStatus::NoLongerHolds,
+        (false, true) => FindingStatus::CannotTell,
+        (false, false) => FindingStatus::Holds,
     }
 }
 
@@ -167,8 +177,8 @@ impl<'a> FindingSides<'a> {
         bench.error(&terms)
     }
 
-    fn explain_pair(&self, limit: f64, bench: FindingContext<'_>) -> Because {
-        Because::Pair {
+    fn explain_pair(&self, limit: f64, bench: FindingContext<'_>) -> FindingReason {
+        FindingReason::Pair {
             one: self.one.found.candidate.clone(),
             other: self.other.found.candidate.clone(),
             ratio: self.ratio(),
@@ -178,8 +188,8 @@ impl<'a> FindingSides<'a> {
         }
     }
 
-    fn judge(&self, test: Test, bench: FindingContext<'_>) -> Now {
-        let Some((low, high)) = self.bounds() else { return Now::CannotTell };
+    fn judge(&self, test: Test, bench: FindingContext<'_>) -> FindingStatus {
+        let Some((low, high)) = self.bounds() else { return FindingStatus::CannotTell };
         let (low, high) = widen_interval(self.ratio(), (low, high), self.error(bench));
         let (holds, fails) = match test {
             // "Not much worse" allows for a difference itself.
@@ -193,11 +203,11 @@ impl<'a> FindingSides<'a> {
     }
 }
 
-pub(crate) fn status_of(holds: bool, fails: bool) -> Now {
+pub(crate) fn status_of(holds: bool, fails: bool) -> FindingStatus {
     match (holds, fails) {
-        (_, true) => Now::NoLongerHolds,
-        (true, false) => Now::Holds,
-        (false, false) => Now::CannotTell,
+        (_, true) => FindingStatus::NoLongerHolds,
+        (true, false) => FindingStatus::Holds,
+        (false, false) => FindingStatus::CannotTell,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Because, FindingContext, Now, then_and_now};
+use super::{FindingContext, FindingReason, FindingStatus, then_and_now};
 use crate::journal::{Beginning, Unit};
 use crate::plan::{Aggregation, Assertion, DeviceSource, Of, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, Objective, PhaseEstimate, ThenAndNow};
@@ -63,7 +63,7 @@ fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
     super::judge_one(published, estimates, bench)
 }
 
-fn now(claim: Assertion, estimates: &[PhaseEstimate]) -> Now {
+fn now(claim: Assertion, estimates: &[PhaseEstimate]) -> FindingStatus {
     judge_one(&published(claim), estimates).now
 }
 
@@ -75,20 +75,20 @@ fn better_needs_ranges_apart_and_the_factor() {
         estimate("near", 3, [1.0, 1.05, 1.3]),
         estimate("once", 1, [9.0, 9.0, 9.0]),
     ];
-    assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), Now::Holds);
-    assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), Now::Holds);
-    assert_eq!(now(better(&["fast"], &["slow"], 3.0), &estimates), Now::CannotTell);
+    assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), FindingStatus::Holds);
+    assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), FindingStatus::Holds);
+    assert_eq!(now(better(&["fast"], &["slow"], 3.0), &estimates), FindingStatus::CannotTell);
     // Worse by no more than this: what is better is so, too.
-    assert_eq!(now(better(&["fast"], &["slow"], 0.9), &estimates), Now::Holds);
-    assert_eq!(now(better(&["near"], &["fast"], 0.5), &estimates), Now::Holds);
-    assert_eq!(now(better(&["near"], &["fast"], 0.9), &estimates), Now::CannotTell);
-    assert_eq!(now(better(&["slow"], &["fast"], 0.9), &estimates), Now::NoLongerHolds);
-    assert_eq!(now(better(&["fast"], &["slow"], 4.0), &estimates), Now::NoLongerHolds);
-    assert_eq!(now(better(&["slow"], &["fast"], 1.0), &estimates), Now::NoLongerHolds);
-    assert_eq!(now(better(&["fast"], &["near"], 1.0), &estimates), Now::CannotTell);
-    assert_eq!(now(better(&["fast"], &["once"], 1.0), &estimates), Now::CannotTell);
+    assert_eq!(now(better(&["fast"], &["slow"], 0.9), &estimates), FindingStatus::Holds);
+    assert_eq!(now(better(&["near"], &["fast"], 0.5), &estimates), FindingStatus::Holds);
+    assert_eq!(now(better(&["near"], &["fast"], 0.9), &estimates), FindingStatus::CannotTell);
+    assert_eq!(now(better(&["slow"], &["fast"], 0.9), &estimates), FindingStatus::NoLongerHolds);
+    assert_eq!(now(better(&["fast"], &["slow"], 4.0), &estimates), FindingStatus::NoLongerHolds);
+    assert_eq!(now(better(&["slow"], &["fast"], 1.0), &estimates), FindingStatus::NoLongerHolds);
+    assert_eq!(now(better(&["fast"], &["near"], 1.0), &estimates), FindingStatus::CannotTell);
+    assert_eq!(now(better(&["fast"], &["once"], 1.0), &estimates), FindingStatus::CannotTell);
     // One pair that is certainly otherwise ends what was said of all.
-    assert_eq!(now(better(&["fast", "slow"], &["near"], 1.0), &estimates), Now::NoLongerHolds);
+    assert_eq!(now(better(&["fast", "slow"], &["near"], 1.0), &estimates), FindingStatus::NoLongerHolds);
 }
 
 #[test]
@@ -110,19 +110,19 @@ fn numbers_may_be_multiples_of_others() {
         of: of.clone(),
     };
     // Whose other number was not measured does not count.
-    assert_eq!(now(better("a+luks2", &["b+luks2", "c+luks2"]), &estimates), Now::Holds);
-    assert_eq!(now(better("b+luks2", &["a+luks2"]), &estimates), Now::NoLongerHolds);
+    assert_eq!(now(better("a+luks2", &["b+luks2", "c+luks2"]), &estimates), FindingStatus::Holds);
+    assert_eq!(now(better("b+luks2", &["a+luks2"]), &estimates), FindingStatus::NoLongerHolds);
     let alike = |within| Assertion::Alike { alike: names(&["a+luks2", "b+luks2"]), within, of: of.clone() };
-    assert_eq!(now(alike(1.0), &estimates), Now::Holds);
-    assert_eq!(now(alike(0.5), &estimates), Now::NoLongerHolds);
+    assert_eq!(now(alike(1.0), &estimates), FindingStatus::Holds);
+    assert_eq!(now(alike(0.5), &estimates), FindingStatus::NoLongerHolds);
 }
 
 #[test]
 fn a_difference_too_small_to_matter_is_none() {
     let estimates = [estimate("a", 3, [1.0, 1.001, 1.002]), estimate("b", 3, [1.005, 1.006, 1.007])];
-    assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLongerHolds);
+    assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), FindingStatus::NoLongerHolds);
     let alike = Assertion::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
-    assert_eq!(now(alike, &estimates), Now::Holds);
+    assert_eq!(now(alike, &estimates), FindingStatus::Holds);
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn spread_is_of_the_best_and_the_worst() {
         estimate("c", 3, [2.0, 2.0, 2.1]),
     ];
     let spread = |factor| Assertion::Spread { among: Vec::new(), spread: factor, at_most: None };
-    assert_eq!(now(spread(1.8), &estimates), Now::Holds);
-    assert_eq!(now(spread(2.5), &estimates), Now::NoLongerHolds);
+    assert_eq!(now(spread(1.8), &estimates), FindingStatus::Holds);
+    assert_eq!(now(spread(2.5), &estimates), FindingStatus::NoLongerHolds);
     let alike = Assertion::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
-    assert_eq!(now(alike, &estimates), Now::NoLongerHolds);
+    assert_eq!(now(alike, &estimates), FindingStatus::NoLongerHolds);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn what_was_not_measured_is_named() {
     let estimates = [estimate("a", 3, [1.0, 1.0, 1.0])];
     let published = published(better(&["a"], &["gone"], 1.0));
     let judged = judge_one(&published, &estimates);
-    assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
-    assert_eq!(judged.because, Because::NotMeasured);
+    assert_eq!((judged.now, judged.missing.clone()), (FindingStatus::CannotTell, names(&["gone"])));
+    assert_eq!(judged.because, FindingReason::NotMeasured);
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn rates_are_better_when_higher() {
     let published = Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
     let estimates = [rate("a", 200.0), rate("b", 100.0)];
     let judged = judge_one(&published, &estimates);
-    assert_eq!(judged.now, Now::Holds);
-    assert!(matches!(judged.because, Because::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
+    assert_eq!(judged.now, FindingStatus::Holds);
+    assert!(matches!(judged.because, FindingReason::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
 }
 
 #[test]
@@ -182,12 +182,12 @@ fn what_is_reached_is_a_share_of_another_number() {
         assert_eq!(judged.missing, names(&["gone"]));
         (judged.now, judged.because)
     };
-    assert_eq!(judge(0.85, "raw").0, Now::Holds);
-    assert_eq!(judge(0.93, "raw").0, Now::CannotTell);
+    assert_eq!(judge(0.85, "raw").0, FindingStatus::Holds);
+    assert_eq!(judge(0.93, "raw").0, FindingStatus::CannotTell);
     let (now, because) = judge(0.99, "raw");
-    assert_eq!(now, Now::NoLongerHolds);
-    assert!(matches!(because, Because::Share { share, .. } if (share - 70.0 / 75.0).abs() < 1e-9));
-    assert_eq!(judge(0.9, "nowhere").0, Now::CannotTell);
+    assert_eq!(now, FindingStatus::NoLongerHolds);
+    assert!(matches!(because, FindingReason::Share { share, .. } if (share - 70.0 / 75.0).abs() < 1e-9));
+    assert_eq!(judge(0.9, "nowhere").0, FindingStatus::CannotTell);
 }
 
 #[test]
@@ -202,14 +202,14 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
     assert_eq!(
         then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
-        Now::Holds
+        FindingStatus::Holds
     );
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
     let free = &then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0];
-    assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
+    assert_eq!((free.now, &free.because), (FindingStatus::CannotTell, &FindingReason::CpuIsFree));
     // Reading byte by byte is work of the processor, by whatever metric: a free processor once decided it.
     let times = [estimate("fast", 3, [1.0, 1.0, 1.0]), estimate("slow", 3, [9.0, 9.0, 9.0])];
-    for (about_cpu, told) in [(false, Now::Holds), (true, Now::CannotTell)] {
+    for (about_cpu, told) in [(false, FindingStatus::Holds), (true, FindingStatus::CannotTell)] {
         plan.published = vec![Published { about_cpu, ..published(better(&["fast"], &["slow"], 1.5)) }];
         assert_eq!(then_and_now(&plan, &Beginning::default(), &times, &ByBlock::default())[0].now, told);
     }
@@ -235,7 +235,7 @@ fn modelled(findings: Vec<Published>) -> Plan {
     plan
 }
 
-fn told(claim: Assertion, estimates: &[PhaseEstimate]) -> (Now, Because) {
+fn told(claim: Assertion, estimates: &[PhaseEstimate]) -> (FindingStatus, FindingReason) {
     let found = then_and_now(
         &modelled(vec![published(claim)]),
         &Beginning::default(),
@@ -250,29 +250,29 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
     let of = |name: &str, value: f64| estimate(name, 3, [value, value, value]);
     let estimates = [of("ext4", 1.0), of("ext4+luks2", 9.0), of("btrfs+zstd", 9.0), of("xfs", 2.5)];
     for other in ["ext4+luks2", "btrfs+zstd"] {
-        let free = (Now::CannotTell, Because::CpuIsFree);
+        let free = (FindingStatus::CannotTell, FindingReason::CpuIsFree);
         assert_eq!(told(better(&["ext4"], &[other], 1.0), &estimates), free);
         let claim = Assertion::Alike { alike: names(&["ext4", other]), within: 0.1, of: Of::default() };
         assert_eq!(told(claim, &estimates), free);
     }
-    assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, Now::Holds);
+    assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, FindingStatus::Holds);
     // Where computation has a price, it is judged like anything else; of candidates without one still nothing is said.
     let mut priced = modelled(vec![published(better(&["ext4"], &["ext4+luks2"], 1.0))]);
     priced.cpu = Some("core2".to_owned());
     assert_eq!(
         then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
-        Now::Holds
+        FindingStatus::Holds
     );
     priced.candidates.iter_mut().for_each(|candidate| candidate.under.cpu = Some("free".to_owned()));
     assert_eq!(
         then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].because,
-        Because::CpuIsFree
+        FindingReason::CpuIsFree
     );
     // Of a spread the others are left.
     let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
     let spread = |spread| Assertion::Spread { among: among.clone(), spread, at_most: None };
-    assert_eq!(told(spread(5.0), &estimates).0, Now::NoLongerHolds);
-    assert_eq!(told(spread(1.5), &estimates).0, Now::Holds);
+    assert_eq!(told(spread(5.0), &estimates).0, FindingStatus::NoLongerHolds);
+    assert_eq!(told(spread(1.5), &estimates).0, FindingStatus::Holds);
 }
 
 #[test]
@@ -280,11 +280,11 @@ fn nothing_is_told_within_what_a_model_may_be_off_by() {
     let of = |name: &str, value: f64| estimate(name, 3, [value, value, value]);
     let estimates = [of("a", 1.0), of("b", 1.4), of("c", 1.6)];
     let claim = |other: &str, by: f64| better(&["a"], &[other], by);
-    assert_eq!(told(claim("b", 1.0), &estimates).0, Now::CannotTell);
-    assert_eq!(told(claim("c", 1.0), &estimates).0, Now::Holds);
-    assert_eq!(told(claim("b", 2.0), &estimates).0, Now::CannotTell);
-    assert_eq!(told(claim("b", 3.0), &estimates).0, Now::NoLongerHolds);
-    assert!(matches!(told(claim("b", 1.0), &estimates).1, Because::Pair { error: 1.5, .. }));
+    assert_eq!(told(claim("b", 1.0), &estimates).0, FindingStatus::CannotTell);
+    assert_eq!(told(claim("c", 1.0), &estimates).0, FindingStatus::Holds);
+    assert_eq!(told(claim("b", 2.0), &estimates).0, FindingStatus::CannotTell);
+    assert_eq!(told(claim("b", 3.0), &estimates).0, FindingStatus::NoLongerHolds);
+    assert!(matches!(told(claim("b", 1.0), &estimates).1, FindingReason::Pair { error: 1.5, .. }));
     // What was asked of the device is counted.
     let bytes: Vec<PhaseEstimate> = estimates
         .iter()
@@ -292,7 +292,7 @@ fn nothing_is_told_within_what_a_model_may_be_off_by() {
         .collect();
     let written = Published { metric: "device_written".to_owned(), ..published(claim("b", 1.0)) };
     let found = then_and_now(&modelled(vec![written]), &Beginning::default(), &bytes, &ByBlock::default());
-    assert_eq!(found[0].now, Now::Holds);
+    assert_eq!(found[0].now, FindingStatus::Holds);
 }
 
 #[test]
@@ -302,5 +302,8 @@ fn nearly_twice_does_not_hold_where_it_is_nearly_four_times() {
         let estimates = [of("a", 1.0), of("b", 1.2), of("c", worst)];
         now(Assertion::Spread { among: Vec::new(), spread: 1.8, at_most: Some(2.0) }, &estimates)
     };
-    assert_eq!([1.5, 1.9, 3.6].map(judged), [Now::NoLongerHolds, Now::Holds, Now::NoLongerHolds]);
+    assert_eq!(
+        [1.5, 1.9, 3.6].map(judged),
+        [FindingStatus::NoLongerHolds, FindingStatus::Holds, FindingStatus::NoLongerHolds]
+    );
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::journal::{BackgroundWork, Trial};
-use crate::statistics::{Estimate, Evidence};
+use crate::statistics::Estimate;
 use crate::verdict::{Rank, VerdictEvidence};
 
 /// Background work below this share of a phase's time is ignored.
@@ -45,12 +45,9 @@ pub(crate) fn find_background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         let rest = of - seconds;
         let against = leader.filter(|leader| *leader != candidate);
         let less = |trial: &Trial| score_without_background(evidence, trial);
-        let behind = against.filter(|_| evidence.objective.metric == "durable").and_then(|leader| {
-            Some(
-                Evidence::from_sample(&evidence.trials.differences(candidate, leader, less))?
-                    .ratio_after_stopping_rule(),
-            )
-        });
+        let behind = against
+            .filter(|_| evidence.objective.metric == "durable")
+            .and_then(|leader| evidence.trials.ratio(candidate, leader, less));
         let mut work: Vec<BackgroundWork> = Vec::new();
         for one in evidence.trials.trials_of(candidate).flat_map(|trial| &trial.learnt.background) {
             if one.phases.contains(phase) && !work.iter().any(|known| known.does == one.does) {

@@ -66,6 +66,27 @@ impl ByBlock<'_> {
         self.blocks.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
+    /// How far a candidate is behind another, by the logarithm of a trial's cost within blocks; `None` where no block has
+    /// both.
+    pub(crate) fn compare(
+        &self,
+        candidate: &str,
+        other: &str,
+        log_cost: impl Fn(&Trial) -> Option<f64>,
+    ) -> Option<Evidence> {
+        Evidence::from_sample(&self.differences(candidate, other, log_cost))
+    }
+
+    /// The same as the ratio of the two, for a run that ends by the stopping rule.
+    pub(crate) fn ratio(
+        &self,
+        candidate: &str,
+        other: &str,
+        log_cost: impl Fn(&Trial) -> Option<f64>,
+    ) -> Option<Estimate> {
+        Some(self.compare(candidate, other, log_cost)?.ratio_after_stopping_rule())
+    }
+
     /// The values of a number for two candidates, in the blocks in which both have one.
     pub fn paired_values(
         &self,
