@@ -236,7 +236,6 @@ fn inner_step() -> Option<u8> {
         "stage" => Some(fsverdict_lab::trial::run_stage()),
         "guest" => Some(fsverdict_lab::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(std::env::args_os().nth(2))),
-        fsverdict_stack::passthrough::COMMAND => Some(fsverdict_stack::passthrough::main(arguments)),
         "launch" => Some(fsverdict_lab::lab::launch(arguments)),
         fsverdict_workload::cpu_work::COMMAND => Some(fsverdict_workload::cpu_work::main(arguments)),
         fsverdict_stack::anatomy::COMMAND => Some(fsverdict_stack::anatomy::main(arguments)),

@@ -1,12 +1,9 @@
-//! Describes filesystems and layers, which lie on a device, as data. Also contains the readers of filesystem images and
-//! the FUSE server that the layer `fuse` starts.
+//! Describes filesystems and layers, which lie on a device, as data. Also contains the readers of filesystem images.
 //!
 //! Each module below imports only from those above it.
 
 // These macros panic if the stream is closed: messages go through host/talk.rs, results to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
-
-pub mod passthrough;
 
 pub mod filesystem;
 

@@ -324,9 +324,9 @@ fn find(place: &Place, name: &str) -> Option<u32> {
         "background of a phase" => {
             first(&|pid, line: &[String]| has(line, "sleep 0.3") && has(&line_of(parent(pid)), "IS_READY"))
         }
-        "FUSE server" => first(&|_, line: &[String]| {
-            line.get(1).is_some_and(|word| word == fsverdict_stack::passthrough::COMMAND)
-        }),
+        "FUSE server" => {
+            first(&|_, line: &[String]| line.first().is_some_and(|word| word.ends_with("bindfs")))
+        }
         "staging process" => step("stage"),
         "supervisor of a guest" => guest().map(parent).map(parent),
         "guest kernel" => guest(),

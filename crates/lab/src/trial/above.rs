@@ -24,7 +24,7 @@ impl<'a> AboveLayer<'a> {
         above.next().map(|(layer, options)| AboveLayer { layer, options })
     }
 
-    /// Whether a process of fsverdict serves it, from the first mount on.
+    /// Whether a process serves it, from the first mount on.
     pub(super) fn is_served(&self) -> bool {
         self.layer.kind == LayerKind::Served
     }

@@ -2,7 +2,7 @@
 //! through mount(8), so that a reader can repeat it).
 
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -66,21 +66,6 @@ pub fn mount_devpts() -> Result<(), MountError> {
         Ok(()) | Err(rustix::io::Errno::NODEV) => Ok(()),
         Err(errno) => Err(mount_error("mount terminals on", point)(errno)),
     }
-}
-
-/// Mounts the filesystem that is served through this opened /dev/fuse, for all users, with permission checks by the
-/// kernel; `mode` is that of its root.
-pub fn mount_fuse(channel: &OwnedFd, point: &Path, mode: u32) -> Result<(), MountError> {
-    let data = format!(
-        "fd={},rootmode={mode:o},user_id={},group_id={},allow_other,default_permissions",
-        channel.as_raw_fd(),
-        rustix::process::geteuid().as_raw(),
-        rustix::process::getegid().as_raw(),
-    );
-    let data = CString::new(data).unwrap_or_default();
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    rustix::mount::mount("fsverdict", point, "fuse", flags, Some(data.as_c_str()))
-        .map_err(mount_error("mount what is served on", point))
 }
 
 /// Unmounts the topmost filesystem there.

@@ -116,7 +116,7 @@ pub enum LayerKind {
     Volume,
     /// As a mount of its own above the filesystem, which is no device. It goes with the mounts of the trial.
     Above,
-    /// As such a mount, which a program of ours serves that the line opening it starts: it ends with the mount, and that with it.
+    /// As such a mount, which the program serves that the line opening it starts: it ends with the mount, and that with it.
     Served,
 }
 
