@@ -56,22 +56,6 @@ impl MetricInfo {
     pub(super) const fn adapter_rate(name: &'static str, unit: Unit, meaning: &'static str) -> Self {
         Self::adapter(name, unit, Better::Higher, Flow::Neither, meaning)
     }
-
-    /// The metrics of a program as a whole, then the two of each of its calls.
-    pub(super) const fn with_calls<const ALL: usize>(whole: &[Self], calls: &[[Self; 2]]) -> [Self; ALL] {
-        assert!(ALL == whole.len() + 2 * calls.len());
-        let mut all = [whole[0]; ALL];
-        let mut at = 0;
-        while at < ALL {
-            all[at] = if at < whole.len() {
-                whole[at]
-            } else {
-                calls[(at - whole.len()) / 2][(at - whole.len()) % 2]
-            };
-            at += 1;
-        }
-        all
-    }
 }
 
 /// A row: unit, direction, name; group and title if reports show the metric; meaning.
@@ -215,17 +199,9 @@ pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
         }
         _ => name,
     };
-    let all = [
-        super::bonnie::METRICS,
-        super::db_bench::METRICS,
-        super::dbench::METRICS,
-        super::fio::METRICS,
-        super::fs_mark::METRICS,
-        super::git::METRICS,
-        super::pgbench::METRICS,
-        super::sqlite::METRICS,
-    ];
-    all.into_iter().flatten().find(|known| known.name == name)
+    let of_files = super::adapter_file::adapter_file_metrics().iter().flatten();
+    let all = [super::db_bench::METRICS, super::fio::METRICS, super::pgbench::METRICS];
+    all.into_iter().flatten().chain(of_files).find(|known| known.name == name)
 }
 
 /// Reads the name of a metric. A journal repeats built-in names hundreds of thousands of times, so they are not copied.

@@ -2,14 +2,13 @@
 //!
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 
+mod adapter_file;
 mod beginning;
-pub mod bonnie;
 mod bounded;
 mod bounds;
 mod caution_summary;
 mod course;
 pub mod db_bench;
-pub mod dbench;
 mod derive;
 #[cfg(test)]
 mod derive_tests;
@@ -17,8 +16,6 @@ mod error;
 mod event;
 pub mod fio;
 mod follow;
-pub mod fs_mark;
-pub mod git;
 mod loss_age;
 #[cfg(test)]
 #[path = "../../../testutil/src/journals.rs"]
@@ -36,11 +33,14 @@ mod reading;
 mod rot;
 mod rotten_blocks;
 mod run;
-pub mod sqlite;
 mod surroundings;
 mod trial;
 mod writer;
 
+pub use adapter_file::{
+    AdapterFile, AdapterMetric, OutputCourse, OutputMark, OutputTable, TakenNumber, adapter_file_metrics,
+    adapter_files,
+};
 pub use beginning::{BackgroundWork, Beginning, Learnt};
 pub use bounds::{BoundError, JournalBounds};
 pub use course::WorkCourse;

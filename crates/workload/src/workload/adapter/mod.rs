@@ -1,23 +1,24 @@
 //! Benchmark programs with known output: a shell line that runs one, and a parser that turns its complete output into
 //! measurements of the phase.
 //!
-//! A new one is one file here and one line in [`adapters`]; its metrics are one in `journal/` of the judgement.
+//! A new one is a file in `adapters/` of the judgement, which describes it. One whose output a description cannot read
+//! is a file here and a line in [`adapters`], with its metrics in `journal/` of the judgement.
 
-mod bonnie;
 mod db_bench;
-mod dbench;
+mod described;
+mod described_output;
+#[cfg(test)]
+mod described_tests;
 mod fio;
 mod fio_output;
 #[cfg(test)]
 mod fio_tests;
-mod fs_mark;
-mod git;
 mod number;
 mod output_fault;
 mod pgbench;
-mod sqlite;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse};
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
@@ -135,30 +136,28 @@ fn excerpt_of(output: &str) -> String {
     }
 }
 
+/// All of them, in the order of their names.
 pub fn adapters() -> &'static [&'static dyn Adapter] {
-    &[
-        &bonnie::Bonnie,
-        &db_bench::DbBench,
-        &dbench::Dbench,
-        &fio::Fio,
-        &fs_mark::FsMark,
-        &git::Git,
-        &pgbench::Pgbench,
-        &sqlite::Sqlite,
-    ]
+    static ADAPTERS: LazyLock<Vec<&dyn Adapter>> = LazyLock::new(|| {
+        let mut all: Vec<&dyn Adapter> = vec![&db_bench::DbBench, &fio::Fio, &pgbench::Pgbench];
+        all.extend(described::described_adapters().iter().map(|described| -> &dyn Adapter { described }));
+        all.sort_by_key(|adapter| adapter.name());
+        all
+    });
+    &ADAPTERS
 }
 
 pub fn adapter_by_name(name: &str) -> Option<&'static dyn Adapter> {
     adapters().iter().copied().find(|adapter| adapter.name() == name)
 }
 
-/// Of a distribution that does not have it.
-const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
-
 /// A program that all of these have, or only Debian.
 const fn new_tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
     Tool { program, version, packages }
 }
+
+/// Of a distribution that does not have it.
+const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
 
 const fn of_debian(name: &'static str) -> Packages {
     Packages { debian: Package::Official(name), fedora: NOT_HERE, arch: NOT_HERE, opensuse: NOT_HERE }

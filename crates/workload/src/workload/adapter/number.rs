@@ -9,11 +9,6 @@ pub(super) fn parse_number(text: &str) -> Result<f64, OutputFault> {
     parsed.ok_or_else(|| OutputFault::of_word(text, "is not a number"))
 }
 
-/// The same in milliseconds, as seconds.
-pub(super) fn parse_milliseconds(text: &str) -> Result<f64, OutputFault> {
-    Ok(parse_number(text.strip_suffix("ms").unwrap_or(text).trim())? / 1e3)
-}
-
 /// The same in microseconds, as seconds.
 pub(super) fn parse_microseconds(text: &str) -> Result<f64, OutputFault> {
     Ok(parse_number(text)? / 1e6)
@@ -26,7 +21,7 @@ pub(super) fn text_after<'a>(output: &'a str, start: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_microseconds, parse_milliseconds, parse_number, text_after};
+    use super::{parse_microseconds, parse_number, text_after};
 
     #[test]
     fn only_plain_numbers_are_numbers() {
@@ -34,7 +29,6 @@ mod tests {
         for odd in ["", "-1", "1e9", "inf", "nan", "0x1", "1,5", "."] {
             assert!(parse_number(odd).is_err(), "{odd}");
         }
-        assert_eq!(parse_milliseconds("1.5 ms"), Ok(0.0015));
         assert_eq!(parse_microseconds("3"), Ok(3e-6));
         assert_eq!(text_after("a = 1\n  a = 2 \nb = 3", "a ="), Some("2"));
         assert_eq!(text_after("ab", "b"), None);

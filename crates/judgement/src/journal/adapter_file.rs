@@ -1,0 +1,234 @@
+//! Adapters as data: TOML files that are compiled into the binary, each of which describes a benchmark program, its
+//! command line, its metrics, and where in its output they stand.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::{Better, MetricInfo, Unit};
+use crate::plan::Flow;
+
+macro_rules! adapter_files {
+    ($($name:literal,)*) => {
+        &[$(include_str!(concat!("../../adapters/", $name, ".toml")),)*]
+    };
+}
+
+const FILES: &[&str] = adapter_files! { "bonnie++", "dbench", "fs_mark", "git", "sqlite", };
+
+/// A benchmark program. Patterns are regular expressions that are applied to one line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdapterFile {
+    /// The name in plans.
+    pub name: String,
+    pub summary: String,
+    pub program: String,
+    /// The option with which the program prints its version.
+    pub version: String,
+    /// The package by family of distributions (`debian`, `fedora`, `arch`, `opensuse`); one that is missing has none.
+    pub packages: BTreeMap<String, String>,
+    /// The line for the shell, with `{options}` in it; its line breaks become blanks.
+    pub command: String,
+    /// What stands before the plan's options, unless the word of the key is among them.
+    #[serde(default)]
+    pub default_options: BTreeMap<String, String>,
+    #[serde(default, rename = "hint")]
+    pub hints: Vec<FailureHint>,
+    /// The hint for an output that cannot be used.
+    pub unusable: String,
+    /// The note for rates that the program cannot tell, before their names.
+    pub too_fast: Option<String>,
+    /// The fault of an output that is complete and has no work.
+    pub nothing_done: Option<String>,
+    /// Whether a time of 0 is a result; otherwise it is shorter than the program's clock can tell, and absent.
+    #[serde(default)]
+    pub keeps_zeros: bool,
+    /// What every line of `$LOG` must look like; the program's results stand there in place of its output.
+    pub log_line: Option<String>,
+    /// Lines with which the program reports that it failed.
+    #[serde(default, rename = "failure")]
+    pub failures: Vec<OutputMark>,
+    pub table: Option<OutputTable>,
+    pub times: Option<OutputTimes>,
+    pub course: Option<OutputCourse>,
+    #[serde(rename = "metric")]
+    pub metrics: Vec<AdapterMetric>,
+}
+
+/// A hint for a program that failed with one of these texts in its output, in whichever case.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailureHint {
+    pub when: Vec<String>,
+    pub hint: String,
+}
+
+/// A line, and what it means; `{}` in the text is what the group of the pattern catches.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputMark {
+    #[serde(rename = "match")]
+    pub pattern: String,
+    pub text: String,
+}
+
+/// Lines of words, of which all have the same form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputTable {
+    /// The line above the table, and the fault if there is none; without it all lines are rows.
+    pub heading: Option<OutputMark>,
+    /// Further lines of the heading.
+    #[serde(default)]
+    pub skip: usize,
+    /// Whether an empty line ends the table.
+    #[serde(default)]
+    pub ends: bool,
+    /// Between the words, if it is not blanks.
+    pub separator: Option<char>,
+    /// How many words a row may have. A version of the program is told by it.
+    pub words: Vec<usize>,
+    /// The fault of another row; `{}` is the number of its words.
+    pub odd_row: String,
+    /// The fault of a table without a row.
+    pub empty: Option<String>,
+    /// The fault of a second row, where only one is allowed, and the hint.
+    pub single: Option<[String; 2]>,
+    /// The line with the number of rows that were asked for.
+    pub rows_asked: Option<String>,
+    /// The column with the work done so far; a row with 0 has no results.
+    pub work: Option<usize>,
+    /// Columns whose product in the last row are the bytes that were written.
+    pub bytes_written: Option<[usize; 2]>,
+    /// The column with the size of the data that it worked on, by form of the row.
+    pub working_set: Option<Vec<usize>>,
+}
+
+/// Lines that say when a part of the work was over: this text with the part in it for `{}`, and then the seconds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputTimes {
+    pub line: String,
+    /// In fewer seconds the program's clock is too coarse for a rate.
+    pub shortest: f64,
+}
+
+/// The work done over time.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum OutputCourse {
+    /// Each second has a line with the average rate since the beginning, and the second.
+    Averages { averages: String, printed: String },
+    /// Each row of the table has the same work, and its rate in this column.
+    Rows { rates: usize },
+}
+
+/// A metric, and where its number stands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdapterMetric {
+    pub name: String,
+    /// Its unit in the journal; a time or share is better the lower, a rate the higher.
+    pub unit: Unit,
+    #[serde(default)]
+    pub flow: MetricFlow,
+    pub meaning: String,
+    /// The unit in which the program prints it, if it is another.
+    #[serde(default)]
+    pub printed: String,
+    #[serde(default)]
+    pub take: TakenNumber,
+    /// The line with the number, for the group of the pattern.
+    #[serde(rename = "match")]
+    pub pattern: Option<String>,
+    /// The fault of an output without such a line.
+    pub missing: Option<String>,
+    /// The column of the table, by form of the row.
+    #[serde(default)]
+    pub column: Vec<usize>,
+    /// The first word of the rows that count.
+    pub row: Option<String>,
+    /// The two parts of the work between whose ends it was done, and how much work it is.
+    pub between: Option<[String; 2]>,
+    #[serde(default)]
+    pub work: u32,
+    /// A line with which there is no such number, and the note about it.
+    pub unless: Option<OutputMark>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricFlow {
+    Reads,
+    Writes,
+    #[default]
+    Neither,
+}
+
+/// Which number of several counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TakenNumber {
+    #[default]
+    Last,
+    Sum,
+    Mean,
+    /// The mean of rates over the same work.
+    HarmonicMean,
+    Highest,
+    /// The lowest of several; of one there is none.
+    Lowest,
+    /// The slowest second of the work done over time.
+    SlowestSecond,
+}
+
+impl AdapterMetric {
+    fn to_info(&'static self) -> MetricInfo {
+        let is_rate = matches!(self.unit, Unit::BytesPerSecond | Unit::PerSecond);
+        let better = if is_rate { Better::Higher } else { Better::Lower };
+        let flow = match self.flow {
+            MetricFlow::Reads => Flow::Reads,
+            MetricFlow::Writes => Flow::Writes,
+            MetricFlow::Neither => Flow::Neither,
+        };
+        MetricInfo::adapter(&self.name, self.unit, better, flow, &self.meaning)
+    }
+}
+
+/// The adapters that are described by a file, in the order of their names. Tests hold that each file can be read.
+pub fn adapter_files() -> &'static [AdapterFile] {
+    static READ: LazyLock<Vec<AdapterFile>> =
+        LazyLock::new(|| FILES.iter().filter_map(|text| toml::from_str(text).ok()).collect());
+    &READ
+}
+
+/// The metrics of each of [`adapter_files`].
+pub fn adapter_file_metrics() -> &'static [Vec<MetricInfo>] {
+    static METRICS: LazyLock<Vec<Vec<MetricInfo>>> = LazyLock::new(|| {
+        let metrics_of =
+            |file: &'static AdapterFile| file.metrics.iter().map(AdapterMetric::to_info).collect();
+        adapter_files().iter().map(metrics_of).collect()
+    });
+    &METRICS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdapterFile, FILES};
+
+    #[test]
+    fn every_adapter_file_is_understood() {
+        for text in FILES {
+            let file: AdapterFile = toml::from_str(text).unwrap();
+            assert!(file.command.contains("{options}"), "{}", file.name);
+            for metric in &file.metrics {
+                let sources = [metric.pattern.is_some(), !metric.column.is_empty(), metric.between.is_some()];
+                let from_course = usize::from(metric.take == super::TakenNumber::SlowestSecond);
+                let count = sources.iter().filter(|is_given| **is_given).count() + from_course;
+                assert_eq!(count, 1, "{}", metric.name);
+            }
+        }
+    }
+}
