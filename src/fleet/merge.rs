@@ -6,7 +6,7 @@ use std::io::Write;
 
 use crate::study::{Changes, Conclusions, RunFolder, next_to_try};
 use fsverdict_judgement::journal::{
-    Beginning, Caution, Event, Facts, Fold, Record, Run, map_in_parallel, read_first_record,
+    Caution, Event, Facts, Fold, Record, Run, map_in_parallel, read_first_record,
 };
 use fsverdict_judgement::plan::Plan;
 
@@ -124,7 +124,7 @@ pub fn merge_blocks(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result
 /// Fails if the folder holds a run that this machine did alone, which must not be overwritten.
 fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
     match read_first_record(&folder.journal()).ok().flatten().map(|record| record.event) {
-        Some(start) if Beginning::from_event(&start).is_some_and(|beginning| beginning.sites.is_none()) => {
+        Some(Event::RunStarted { beginning, .. }) if beginning.sites.is_none() => {
             Err(FleetError::NotShared(folder.path().to_owned()))
         }
         _ => Ok(()),

@@ -1,8 +1,5 @@
 //! Typed facts about the start of a run and about a trial that the program itself uses. The other facts, by name, are
 //! only displayed.
-//!
-//! Journals of earlier versions contain only the untyped facts: if a typed field is missing, this file, and no other,
-//! reads it from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::{DrawnNumbers, bounded_map};
 
-use super::{DATASET_FACT, Event, Facts, MERGED_FACT, ProcessorModel};
+use super::ProcessorModel;
 
 /// The maximum number of kinds of access that a journal may name; there are seven.
 const MOST_KINDS: usize = 32;
@@ -50,35 +47,8 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// The facts in the first record of a run; `None` if the record is another event.
-    pub fn from_event(first: &Event) -> Option<Self> {
-        match first {
-            Event::RunStarted { beginning, environment, .. } => {
-                Some(beginning.clone().fill_from_untyped_facts(environment))
-            }
-            _ => None,
-        }
-    }
-
     pub(super) fn is_unknown(&self) -> bool {
         *self == Beginning::default()
-    }
-
-    /// Fills fields that are missing in a journal of an earlier version from the facts by name.
-    fn fill_from_untyped_facts(self, facts: &Facts) -> Self {
-        // If there are several values, the first is used.
-        let number = |name: &str| facts.get(name)?.split(',').next()?.parse::<u64>().ok();
-        let names = || facts.get(MERGED_FACT).map(|names| names.split(", ").map(str::to_owned).collect());
-        Beginning {
-            order_seed: self.order_seed.or_else(|| number("order.seed")),
-            drawn: self.drawn.or_else(|| facts.get("circumstances").map(|choice| choice == "drawn")),
-            memory: self.memory.or_else(|| number("lab.memory")).or_else(|| number("memory.total")),
-            memory_of_datasets: self.memory_of_datasets.or_else(|| number("lab.memory_of_datasets")),
-            device_size: self.device_size.or_else(|| number("device.size")),
-            sites: self.sites.or_else(names),
-            processors: self.processors,
-            access_errors: self.access_errors,
-        }
     }
 }
 
@@ -123,18 +93,6 @@ impl Learnt {
         *self == Learnt::default()
     }
 
-    /// Fills fields that are missing in a journal of an earlier version from the facts by name.
-    pub(super) fn fill_from_untyped_facts(mut self, facts: &Facts) -> Self {
-        let seconds = || facts.get("device.seconds")?.parse().ok();
-        self.device_seconds = self.device_seconds.or_else(seconds);
-        for (name, held) in facts {
-            if let Some(dataset) = name.strip_prefix(DATASET_FACT) {
-                self.held.entry(dataset.to_owned()).or_insert_with(|| held.clone());
-            }
-        }
-        self
-    }
-
     /// Adds the facts that were learnt later.
     pub(super) fn add(&mut self, later: Learnt) {
         self.device_seconds = later.device_seconds.or(self.device_seconds);
@@ -147,57 +105,8 @@ impl Learnt {
 
 #[cfg(test)]
 mod tests {
-    use super::{Beginning, Learnt};
+    use super::Learnt;
     use crate::journal::{Event, Facts};
-
-    fn facts(facts: &[(&str, &str)]) -> Facts {
-        facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn a_field_is_taken_before_a_fact_and_a_fact_where_there_is_no_field() {
-        let told = facts(&[
-            ("order.seed", "7"),
-            ("circumstances", "drawn"),
-            ("lab.memory", "1024, 2048"),
-            ("memory.total", "9"),
-            ("device.size", "512"),
-            ("merged.sites", "a, b"),
-        ]);
-        let old = Beginning::default().fill_from_untyped_facts(&told);
-        let sites = Some(vec!["a".to_owned(), "b".to_owned()]);
-        let wanted = Beginning {
-            order_seed: Some(7),
-            drawn: Some(true),
-            memory: Some(1024),
-            memory_of_datasets: None,
-            device_size: Some(512),
-            sites,
-            processors: Vec::new(),
-            access_errors: std::collections::BTreeMap::new(),
-        };
-        assert_eq!(old, wanted);
-        let new = Beginning { order_seed: Some(8), drawn: Some(false), ..Beginning::default() };
-        let new = new.fill_from_untyped_facts(&told);
-        assert_eq!((new.order_seed, new.drawn, new.device_size), (Some(8), Some(false), Some(512)));
-        assert_eq!(
-            Beginning::default().fill_from_untyped_facts(&facts(&[("memory.total", "9")])).memory,
-            Some(9)
-        );
-    }
-
-    #[test]
-    fn what_a_trial_learnt_is_read_from_either() {
-        let told = facts(&[("device.seconds", "2460.04"), ("dataset.docs", "3 files"), ("device.size", "1")]);
-        let old = Learnt::default().fill_from_untyped_facts(&told);
-        assert_eq!((old.device_seconds, old.held.len()), (Some(2460.04), 1));
-        assert_eq!(old.held["docs"], "3 files");
-        let mut new =
-            Learnt { device_seconds: Some(1.0), ..Learnt::default() }.fill_from_untyped_facts(&told);
-        assert_eq!(new.device_seconds, Some(1.0));
-        new.add(Learnt::default());
-        assert_eq!(new.device_seconds, Some(1.0));
-    }
 
     #[test]
     fn a_journal_says_nothing_of_what_is_not_known() {
@@ -208,6 +117,5 @@ mod tests {
         let text = serde_json::to_string(&started).unwrap();
         assert!(!text.contains("beginning"), "{text}");
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), started);
-        assert_eq!(Beginning::from_event(&started), Some(Beginning::default()));
     }
 }

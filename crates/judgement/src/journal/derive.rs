@@ -91,7 +91,7 @@ impl Run {
             }
             Event::Facts { facts, learnt } => {
                 if let Some(OpenTrial { trial, .. }) = find_open(open, id.as_ref()) {
-                    trial.learnt.add(learnt.fill_from_untyped_facts(&facts));
+                    trial.learnt.add(learnt);
                     trial.facts.extend(facts);
                 }
             }

@@ -39,7 +39,7 @@ pub struct Run {
     pub extended_to: Option<u32>,
     /// Why the run ended; `None` while it continues, or if it was interrupted.
     pub finished: Option<String>,
-    /// The kind of that reason; also `None` in older journals.
+    /// The kind of that reason.
     pub ending: Option<Ending>,
     /// Seconds from record to record so far, without the time between an interruption and the resumption.
     pub worked: f64,

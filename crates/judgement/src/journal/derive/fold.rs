@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{LatencyPlaces, untried_candidate};
 use crate::journal::open_trial::{OpenTrial, OpenTrials, UnderwayTrial};
 use crate::journal::run::{CandidateState, Header, Run};
-use crate::journal::{Beginning, Event, JournalError, Record};
+use crate::journal::{Event, JournalError, Record};
 use crate::plan::Plan;
 
 /// A run that is built record by record; its state can be inspected between records.
@@ -90,8 +90,9 @@ impl Fold {
 
 fn begin_run(record: Record) -> Option<Run> {
     let (started, event) = (record.at, record.event);
-    let beginning = Beginning::from_event(&event)?;
-    let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
+    let Event::RunStarted {
+        id, title, plan_digest, lab, lab_reason, fidelity, environment, beginning, ..
+    } = event
     else {
         return None;
     };
