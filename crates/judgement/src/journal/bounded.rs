@@ -2,7 +2,7 @@
 
 use super::loss_age::LossAges;
 use super::power_cut::StateFinding;
-use super::rotten_blocks::RotFinding;
+use super::rot::RotFinding;
 
 /// The maximum bytes of a description and of a name; `NAMES` is the maximum number of promises in one finding.
 const SEEN: usize = 8192;
@@ -67,8 +67,7 @@ fn bound_text(text: &mut String, most: usize) {
 #[cfg(test)]
 mod tests {
     use super::super::power_cut::CutOutcome;
-    use super::super::rot::{RotOutcome, RotWitness};
-    use super::super::rotten_blocks::RotFinding;
+    use super::super::rot::{RotFinding, RotOutcome, RotWitness};
     use super::{LossAges, StateFinding};
 
     /// A finding with one field that a hostile guest made very long.

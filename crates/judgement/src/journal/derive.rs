@@ -4,15 +4,16 @@
 //! A block may be repeated, and a trial may be interrupted and restarted; this file decides which of them count.
 
 mod fold;
+mod open_trial;
 mod settle;
 
 pub use fold::Fold;
+pub use open_trial::UnderwayTrial;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
-use super::open_trial::{OpenTrial, OpenTrials, find_open};
 use super::reader::{Scanned, opened_in_folder, read_each, scan_file, scan_lines};
 use super::run::{BlockState, CandidateState, CandidateStatus, Latencies, Run};
 use super::trial::{Trial, TrialCommands};
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
+use open_trial::{OpenTrial, OpenTrials, find_open};
 
 /// The index of the latencies of each candidate, phase and call among those of the run.
 type LatencyPlaces = HashMap<[String; 3], usize>;

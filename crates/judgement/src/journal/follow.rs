@@ -4,9 +4,8 @@
 
 use std::fs::File;
 
-use super::open_trial::UnderwayTrial;
 use super::reader::{Scanned, opened_in_folder, scan_file};
-use super::{Fold, JournalError, Run};
+use super::{Fold, JournalError, Run, UnderwayTrial};
 use crate::plan::Plan;
 use fsverdict_text::FolderFile;
 

@@ -7,7 +7,6 @@ mod beginning;
 mod bounded;
 mod bounds;
 mod caution_summary;
-mod course;
 pub mod db_bench;
 mod derive;
 #[cfg(test)]
@@ -16,14 +15,13 @@ mod error;
 mod event;
 pub mod fio;
 mod follow;
+mod labelled;
 mod loss_age;
 #[cfg(test)]
 #[path = "../../../testutil/src/journals.rs"]
 pub mod made;
 mod metric;
 mod observation;
-mod open;
-mod open_trial;
 mod parallel;
 pub mod pgbench;
 mod power_cut;
@@ -31,9 +29,7 @@ mod processor;
 mod reader;
 mod reading;
 mod rot;
-mod rotten_blocks;
 mod run;
-mod surroundings;
 mod trial;
 mod writer;
 
@@ -43,8 +39,7 @@ pub use adapter_file::{
 };
 pub use beginning::{BackgroundWork, Beginning, Learnt};
 pub use bounds::{BoundError, JournalBounds};
-pub use course::WorkCourse;
-pub use derive::Fold;
+pub use derive::{Fold, UnderwayTrial};
 pub use error::JournalError;
 
 pub use caution_summary::CautionSummary;
@@ -58,9 +53,7 @@ pub use metric::{
     Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, busy_kind, busy_metric, is_of_cpu,
     metric,
 };
-pub use observation::{FINEST_TIME, Histogram, Measurement, Observation};
-pub use open::OpenJournal;
-pub use open_trial::UnderwayTrial;
+pub use observation::{FINEST_TIME, Histogram, Measurement, Observation, WorkCourse};
 pub use parallel::map_in_parallel;
 pub use power_cut::{
     ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
@@ -68,12 +61,10 @@ pub use power_cut::{
 pub use processor::{CountedComputation, ProcessorModel};
 pub use reader::{Journal, read, read_first_record, read_in_folder, read_open};
 pub use reading::{ReadingStopped, StopReason};
-pub use rot::{BlockUse, RotOutcome, RotWitness, SyncAnswer};
-pub use rotten_blocks::{PlacedRot, RotFinding, RotTally, RottenBlocks};
+pub use rot::{BlockUse, PlacedRot, RotFinding, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer};
 pub use run::{BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, kernel_release};
-pub use surroundings::{Sentinel, Surroundings};
-pub use trial::{Spent, Trial, TrialCommands, TrialStanding};
-pub use writer::{Writer, check_record_length};
+pub use trial::{Sentinel, Spent, Surroundings, Trial, TrialCommands, TrialStanding};
+pub use writer::{OpenJournal, Writer, check_record_length};
 
 /// The version of the journal's schema that this program writes, and the latest it can read.
 pub const SCHEMA: u32 = 1;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::LossAges;
+use super::labelled::labelled;
 
 /// A file that was rewritten: when the save began and when the program learnt that it was complete, in nanoseconds of
 /// the device's clock.
@@ -54,55 +55,29 @@ pub struct SequenceCalls {
     pub refused: bool,
 }
 
-/// The outcome for a filesystem after a power cut, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutOutcome {
-    /// All promised data are there, without any recovery.
-    Unharmed,
-    /// All promised data are there after the mount replayed the journal or log.
-    Replayed,
-    /// All promised data are there after the checker repaired the filesystem.
-    Repaired,
-    /// Promised data are lost, and an error, the checker or the kernel reported it.
-    LossReported,
-    /// Promised data are lost, and nothing reported it.
-    SilentLoss,
-    /// The filesystem could not be mounted, even after its checker ran.
-    Unmountable,
-    /// The kernel computed or waited without end.
-    Hang,
-    /// The kernel panicked.
-    Panic,
+labelled! {
+    /// The outcome for a filesystem after a power cut, best first.
+    pub enum CutOutcome {
+        /// All promised data are there, without any recovery.
+        Unharmed = "unharmed",
+        /// All promised data are there after the mount replayed the journal or log.
+        Replayed = "replayed",
+        /// All promised data are there after the checker repaired the filesystem.
+        Repaired = "repaired",
+        /// Promised data are lost, and an error, the checker or the kernel reported it.
+        LossReported = "loss reported",
+        /// Promised data are lost, and nothing reported it.
+        SilentLoss = "silent loss",
+        /// The filesystem could not be mounted, even after its checker ran.
+        Unmountable = "unmountable",
+        /// The kernel computed or waited without end.
+        Hang = "hang",
+        /// The kernel panicked.
+        Panic = "panic",
+    }
 }
 
 impl CutOutcome {
-    /// Every outcome, the best first.
-    pub const ALL: [CutOutcome; 8] = [
-        CutOutcome::Unharmed,
-        CutOutcome::Replayed,
-        CutOutcome::Repaired,
-        CutOutcome::LossReported,
-        CutOutcome::SilentLoss,
-        CutOutcome::Unmountable,
-        CutOutcome::Hang,
-        CutOutcome::Panic,
-    ];
-
-    /// The label in reports, as a column head.
-    pub const fn words(self) -> &'static str {
-        match self {
-            CutOutcome::Unharmed => "unharmed",
-            CutOutcome::Replayed => "replayed",
-            CutOutcome::Repaired => "repaired",
-            CutOutcome::LossReported => "loss reported",
-            CutOutcome::SilentLoss => "silent loss",
-            CutOutcome::Unmountable => "unmountable",
-            CutOutcome::Hang => "hang",
-            CutOutcome::Panic => "panic",
-        }
-    }
-
     /// Whether the user lost some or all data.
     pub const fn is_loss(self) -> bool {
         !matches!(self, CutOutcome::Unharmed | CutOutcome::Replayed | CutOutcome::Repaired)

@@ -18,43 +18,59 @@ pub struct ReadingStopped {
 }
 
 /// Why a reader gave up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The superblock of the filesystem is not where it must be.
+    #[error("holds no superblock of this filesystem")]
     NoSuperblock,
     /// A block leads back to itself, directly or through others.
+    #[error("refers to itself")]
     RefersToItself,
     /// A block of a tree has two parents.
+    #[error("is referred to twice")]
     ReferredToTwice,
     /// A piece of the address space lies where another piece lies already.
+    #[error("is mapped by a chunk onto blocks that another chunk has")]
     MapsOntoItself,
     /// The place is behind the end of the device.
+    #[error("is beyond the end of the device, which has {blocks} blocks")]
     BeyondDevice {
         /// Blocks of 4096 bytes that the device has.
         blocks: u64,
     },
     /// A node of a tree is on another level than the pointer to it implies.
+    #[error("is a node of level {level}, and its parent implies level {expected}")]
     WrongLevel { level: u64, expected: u64 },
     /// A field has a value that no such filesystem has.
+    #[error("the on-disk field {field} is {value}, which is impossible for this filesystem")]
     Implausible { field: String, value: u64 },
     /// The filesystem has blocks of another size than its reader knows, in bytes.
+    #[error("describes blocks of {bytes} bytes, and those of 4096 alone are read")]
     OtherBlockSize { bytes: u64 },
     /// The image could not be read there.
+    #[error("cannot be read")]
     Unreadable,
     /// Reading took more steps than an image of this size can need.
+    #[error("the reader has taken {steps} steps, more than an image of this size needs")]
     TooManySteps { steps: u64 },
     /// The layout describes more blocks than an image of this size can hold.
+    #[error("is one more than the {blocks} blocks that an image of this size can describe")]
     TooManyBlocks { blocks: u64 },
     /// The reader's process was ended by this signal.
+    #[error("the reader was killed by signal {signal}")]
     KilledBySignal { signal: i32 },
     /// The reader's process reached its limit of memory.
+    #[error("the reader used more than {mib} MiB")]
     MemoryLimit { mib: u64 },
     /// The reader's process reached its limit of processor time.
+    #[error("the reader used more than {seconds} s of processor time")]
     ProcessorTimeLimit { seconds: u64 },
     /// The reader's process did not end in time.
+    #[error("the reader did not end within {seconds} s")]
     WallTimeLimit { seconds: u64 },
     /// The reader's process sent something else than a layout.
+    #[error("the reader sent no valid result")]
     InvalidResult,
 }
 
@@ -93,55 +109,6 @@ impl fmt::Display for ReadingStopped {
             }
             (Some(block), reason) => write!(formatter, "block {block} {reason}"),
             (None, reason) => write!(formatter, "{reason}"),
-        }
-    }
-}
-
-impl fmt::Display for StopReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StopReason::NoSuperblock => formatter.write_str("holds no superblock of this filesystem"),
-            StopReason::RefersToItself => formatter.write_str("refers to itself"),
-            StopReason::ReferredToTwice => formatter.write_str("is referred to twice"),
-            StopReason::MapsOntoItself => {
-                formatter.write_str("is mapped by a chunk onto blocks that another chunk has")
-            }
-            StopReason::BeyondDevice { blocks } => {
-                write!(formatter, "is beyond the end of the device, which has {blocks} blocks")
-            }
-            StopReason::WrongLevel { level, expected } => {
-                write!(formatter, "is a node of level {level}, and its parent implies level {expected}")
-            }
-            StopReason::Implausible { field, value } => {
-                write!(
-                    formatter,
-                    "the on-disk field {field} is {value}, which is impossible for this filesystem"
-                )
-            }
-            StopReason::OtherBlockSize { bytes } => {
-                write!(formatter, "describes blocks of {bytes} bytes, and those of 4096 alone are read")
-            }
-            StopReason::Unreadable => formatter.write_str("cannot be read"),
-            StopReason::TooManySteps { steps } => {
-                write!(formatter, "the reader has taken {steps} steps, more than an image of this size needs")
-            }
-            StopReason::TooManyBlocks { blocks } => {
-                write!(
-                    formatter,
-                    "is one more than the {blocks} blocks that an image of this size can describe"
-                )
-            }
-            StopReason::KilledBySignal { signal } => {
-                write!(formatter, "the reader was killed by signal {signal}")
-            }
-            StopReason::MemoryLimit { mib } => write!(formatter, "the reader used more than {mib} MiB"),
-            StopReason::ProcessorTimeLimit { seconds } => {
-                write!(formatter, "the reader used more than {seconds} s of processor time")
-            }
-            StopReason::WallTimeLimit { seconds } => {
-                write!(formatter, "the reader did not end within {seconds} s")
-            }
-            StopReason::InvalidResult => formatter.write_str("the reader sent no valid result"),
         }
     }
 }

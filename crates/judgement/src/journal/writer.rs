@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{BoundError, Event, JournalBounds, JournalError, Record, TrialId, reader};
+use super::{BoundError, Event, Fold, JournalBounds, JournalError, Record, Run, TrialId, reader};
+use crate::plan::Plan;
 use fsverdict_text::FolderFile;
 
 /// The only writer of a journal. It holds an exclusive lock on the file until it is dropped.
@@ -164,6 +165,44 @@ fn not_finite(event: &Event) -> Option<(String, f64)> {
             Some(("the wall time of a trial".to_owned(), *wall))
         }
         _ => None,
+    }
+}
+
+/// A journal being written, with the run as far as it goes: each event is on the disk and in the run when it is appended.
+#[derive(Debug)]
+pub struct OpenJournal {
+    writer: Writer,
+    fold: Fold,
+}
+
+impl OpenJournal {
+    /// Begins a journal with its first event.
+    pub fn begin(plan: &Plan, place: &FolderFile, start: Event) -> Result<Self, JournalError> {
+        let mut journal = OpenJournal { writer: Writer::create(place)?, fold: Fold::new(plan) };
+        journal.append(None, start)?;
+        Ok(journal)
+    }
+
+    /// Goes on with a journal; a torn last line is cut off.
+    pub fn resume(plan: &Plan, place: &FolderFile) -> Result<Self, JournalError> {
+        let mut fold = Fold::new(plan);
+        let writer = Writer::append_to(place, |record| fold.add_record(record))?;
+        let mut journal = OpenJournal { writer, fold };
+        journal.run()?;
+        Ok(journal)
+    }
+
+    /// Appends an event and takes it into the run.
+    pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
+        let record = self.writer.append(trial, event)?;
+        self.fold.add_record(record.clone());
+        Ok(record)
+    }
+
+    /// The run as far as it goes.
+    pub fn run(&mut self) -> Result<&Run, JournalError> {
+        let path = self.writer.path();
+        self.fold.run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::open_trial::{OpenTrial, OpenTrials, UnderwayTrial};
 use super::{LatencyPlaces, untried_candidate};
-use crate::journal::open_trial::{OpenTrial, OpenTrials, UnderwayTrial};
 use crate::journal::run::{CandidateState, Header, Run};
 use crate::journal::{Event, JournalError, Record};
 use crate::plan::Plan;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::trial::{Trial, TrialStanding};
-use super::{CLAIM, CommandRecord, Facts, Learnt, STAGE, Status, TEAR_DOWN, TrialId};
+use crate::journal::trial::{Trial, TrialStanding};
+use crate::journal::{CLAIM, CommandRecord, Facts, Learnt, STAGE, Status, TEAR_DOWN, TrialId};
 
 /// A trial that has begun and not ended.
 #[derive(Debug)]
