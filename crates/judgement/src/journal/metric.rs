@@ -35,29 +35,6 @@ pub struct MetricInfo {
     pub meaning: &'static str,
 }
 
-impl MetricInfo {
-    /// A metric of an adapter, for work in this direction.
-    pub const fn adapter(
-        name: &'static str,
-        unit: Unit,
-        better: Better,
-        flow: Flow,
-        meaning: &'static str,
-    ) -> Self {
-        Self { name, unit, better, group: Group::Rate, flow, title: name, meaning }
-    }
-
-    /// A time that an adapter reads, in seconds.
-    pub(super) const fn adapter_time(name: &'static str, meaning: &'static str) -> Self {
-        Self::adapter(name, Unit::Seconds, Better::Lower, Flow::Neither, meaning)
-    }
-
-    /// A rate that an adapter reads, in this unit.
-    pub(super) const fn adapter_rate(name: &'static str, unit: Unit, meaning: &'static str) -> Self {
-        Self::adapter(name, unit, Better::Higher, Flow::Neither, meaning)
-    }
-}
-
 /// A row: unit, direction, name; group and title if reports show the metric; meaning.
 macro_rules! metrics {
     ($($unit:ident $better:ident $name:literal, $($group:ident $title:literal,)? $meaning:literal;)*) => {
@@ -199,9 +176,7 @@ pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
         }
         _ => name,
     };
-    let of_files = super::adapter_file::adapter_file_metrics().iter().flatten();
-    let all = [super::db_bench::METRICS, super::fio::METRICS, super::pgbench::METRICS];
-    all.into_iter().flatten().chain(of_files).find(|known| known.name == name)
+    super::adapter_file_metrics().iter().flatten().find(|known| known.name == name)
 }
 
 /// Reads the name of a metric. A journal repeats built-in names hundreds of thousands of times, so they are not copied.

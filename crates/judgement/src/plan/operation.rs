@@ -62,11 +62,13 @@ pub enum Needs {
 }
 
 /// The direction in which file content flows; it decides which bytes count as an operation's logical bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Flow {
     Reads,
     Writes,
     /// Only names and metadata: there are no logical bytes.
+    #[default]
     Neither,
 }
 

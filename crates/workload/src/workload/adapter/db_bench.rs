@@ -3,58 +3,14 @@
 //! Metrics carry the names of the benchmarks. The histogram is of microseconds. Its seed is fixed, so that all candidates have the
 //! same keys.
 
-use fsverdict_judgement::journal::{MetricInfo, db_bench};
+use fsverdict_judgement::journal::adapter_metric;
 
 use super::number::{parse_microseconds, parse_number};
-use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool, of_debian};
-use fsverdict_stack::filesystem::Tool;
-
-pub(super) struct DbBench;
+use super::{AdapterProblem, OutputFault, Reading};
 
 /// Its benchmarks that move something and measure nothing of it.
 const UNMEASURED: [&str; 8] =
     ["compact", "compactall", "flush", "waitforcompaction", "stats", "levelstats", "sstables", "resetstats"];
-
-impl Adapter for DbBench {
-    fn name(&self) -> &'static str {
-        "db_bench"
-    }
-
-    fn summary(&self) -> &'static str {
-        "db_bench of RocksDB 5 to 9: operations a second and their latencies, for each of its benchmarks"
-    }
-
-    fn tool(&self) -> Tool {
-        new_tool("db_bench", &["--version"], of_debian("rocksdb-tools"))
-    }
-
-    fn metrics(&self) -> &'static [MetricInfo] {
-        db_bench::METRICS
-    }
-
-    fn command_line(&self, options: &str) -> String {
-        // The output begins with version and processor, and then progress, on the same stream as error messages.
-        let run = format!("db_bench --db=\"$FOLDER/rocksdb\" --seed=1 --histogram {options}");
-        let sift = "tr '\\r' '\\n' <\"$LOG/said\" | grep -vE '^(RocksDB|Date|CPU|CPUCache): |^[.][.][.] finished|^ *$' >&2";
-        format!("{} 2>\"$LOG/said\"; STATUS=$?; {sift}; exit $STATUS", run.trim_end())
-    }
-
-    fn hint_for_output(&self, said: &str) -> Option<String> {
-        let about = |word: &str| said.contains(word);
-        if about("unknown benchmark") {
-            return Some(format!("supported: {}", db_bench::NAMES.join(", ")));
-        }
-        about("unknown command line flag").then(|| {
-            "`db_bench --help` lists its options; --db, --seed and --histogram are there already".to_owned()
-        })
-    }
-
-    fn parse_output(&self, output: &str, _: &str) -> Result<Reading, AdapterProblem> {
-        parse_db_bench(output)
-    }
-}
-
-const HINT: &str = "db_bench of RocksDB 5 to 9 is known; try its options by hand";
 
 /// A benchmark that looks up missing keys, by design.
 const FINDS_NOTHING: &str = "readmissing";
@@ -62,7 +18,6 @@ const FINDS_NOTHING: &str = "readmissing";
 /// One benchmark: its line and the histograms that follow it.
 struct Benchmark<'a> {
     name: &'a str,
-    metrics: &'static [MetricInfo; 5],
     /// Operations a second.
     rate: f64,
     /// How many it did; older versions do not say.
@@ -81,7 +36,7 @@ struct KindHistogram<'a> {
     latencies: [Option<f64>; 4],
 }
 
-fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
+pub(super) fn parse_db_bench(output: &str, hint: &'static str) -> Result<Reading, AdapterProblem> {
     let mut benchmarks: Vec<Benchmark<'_>> = Vec::new();
     let mut is_unmeasured = false;
     for line in output.lines() {
@@ -99,13 +54,13 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
                     hint,
                 ));
             }
-            benchmarks.push(read_benchmark(name, told)?);
+            benchmarks.push(read_benchmark(name, told, hint)?);
         } else if let Some(benchmark) = benchmarks.last_mut().filter(|_| !is_unmeasured) {
-            read_histogram_line(line, benchmark).map_err(|fault| (fault, HINT))?;
+            read_histogram_line(line, benchmark).map_err(|fault| (fault, hint))?;
         }
     }
     if benchmarks.is_empty() {
-        return Err((OutputFault::NothingDone("no benchmark has a result".into()), HINT));
+        return Err((OutputFault::NothingDone("no benchmark has a result".into()), hint));
     }
     let mut reading = Reading::default();
     benchmarks.iter().for_each(|benchmark| add_benchmark(&mut reading, benchmark));
@@ -118,25 +73,29 @@ fn parse_db_bench(output: &str) -> Result<Reading, AdapterProblem> {
 }
 
 /// Of `fillsync     :      23.497 micros/op 42520 ops/sec 0.047 seconds 2000 operations;    6.4 MB/s (764 of 2000 found)`.
-fn read_benchmark<'a>(name: &'a str, told: &'a str) -> Result<Benchmark<'a>, AdapterProblem> {
-    let Some(metrics) = db_bench::benchmark_metrics(name) else {
+fn read_benchmark<'a>(
+    name: &'a str,
+    told: &'a str,
+    hint: &'static str,
+) -> Result<Benchmark<'a>, AdapterProblem> {
+    if adapter_metric(&format!("db_bench_{name}_rate")).is_none() {
         let hint = "`fsverdict list metrics` lists the supported ones; for others define your own metrics (command, and [phase.metric.NAME])";
         let problem = format!("its benchmark `{}` is not known", name.chars().take(60).collect::<String>());
         return Err((OutputFault::Unsupported(problem.into()), hint));
-    };
+    }
     let words: Vec<&str> = told.split_whitespace().collect();
     let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
-        return Err((OutputFault::of_line(format!("it says of `{name}`:"), told.trim(), 100), HINT));
+        return Err((OutputFault::of_line(format!("it says of `{name}`:"), told.trim(), 100), hint));
     };
     // For no operations or no time it prints `inf` or `nan`.
     let rate = match rate {
         "inf" | "nan" | "-nan" => 0.0,
-        rate => parse_number(rate).map_err(|fault| (fault, HINT))?,
+        rate => parse_number(rate).map_err(|fault| (fault, hint))?,
     };
     let operations = words.iter().position(|word| *word == "operations;");
     let operations = operations.and_then(|at| parse_number(words.get(at.checked_sub(1)?)?).ok());
     let remark = told.split_once('(').map_or("", |(_, remark)| remark.trim_end().trim_end_matches(')'));
-    Ok(Benchmark { name, metrics, rate, operations, remark, histograms: Vec::new() })
+    Ok(Benchmark { name, rate, operations, remark, histograms: Vec::new() })
 }
 
 /// Of `Microseconds per read:`, `Count: 1800 Average: …`, `Min: 3  Median: 3.0  Max: 31539` and `Percentiles: P50: 3.00 P75: …`.
@@ -177,7 +136,8 @@ fn read_histogram_line<'a>(line: &'a str, benchmark: &mut Benchmark<'a>) -> Resu
 }
 
 fn add_benchmark(reading: &mut Reading, benchmark: &Benchmark<'_>) {
-    let Benchmark { name, metrics, rate, operations, remark, histograms } = benchmark;
+    let Benchmark { name, rate, operations, remark, histograms } = benchmark;
+    let rate_metric = format!("db_bench_{name}_rate");
     let sampled: Vec<&KindHistogram<'_>> =
         histograms.iter().filter(|histogram| histogram.count > 0.0).collect();
     // Where it did none it prints "1 operations", a rate, and no histogram.
@@ -186,19 +146,19 @@ fn add_benchmark(reading: &mut Reading, benchmark: &Benchmark<'_>) {
         return;
     }
     if *rate > 0.0 {
-        reading.add_metric(&metrics[0], *rate);
+        reading.add_named(&rate_metric, *rate);
     } else {
-        reading.too_fast("db_bench", &[metrics[0].name]);
+        reading.too_fast("db_bench", &[rate_metric.as_str()]);
     }
     for histogram in &sampled {
-        for (metric, latency) in metrics[1..].iter().zip(histogram.latencies) {
-            let Some(latency) = latency else { continue };
+        for (part, latency) in ["p50", "p99", "p999", "max"].iter().zip(histogram.latencies) {
+            let metric = format!("db_bench_{name}_latency_{part}");
             let before = reading.measurements.len();
-            reading.add_latency(metric, latency);
+            reading.add_latency(&metric, latency.unwrap_or(0.0));
             // Each of several kinds of operation has its own latencies.
             if sampled.len() > 1 {
                 for added in &mut reading.measurements[before..] {
-                    added.metric = format!("{}@{}", metric.name, histogram.kind).into();
+                    added.metric = format!("{metric}@{}", histogram.kind).into();
                 }
             }
         }
@@ -222,15 +182,15 @@ fn found_nothing(remark: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Adapter, Reading};
-    use super::DbBench;
-    use fsverdict_judgement::journal::db_bench::METRICS;
+    use fsverdict_judgement::journal::adapter_metric;
+
+    use super::super::{Reading, adapter_by_name};
 
     /// Printed by db_bench 7.8.3 with --benchmarks=fillsync,overwrite,compact,readrandom --num=2000, on a tmpfs.
     const PRINTED: &str = include_str!("fixtures/db_bench-7.8.txt");
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
-        assert!(METRICS.iter().any(|known| known.name == metric), "{metric}");
+        assert!(adapter_metric(metric).is_some(), "{metric}");
         reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
     }
 
@@ -242,7 +202,7 @@ mod tests {
 
     #[test]
     fn each_benchmark_has_its_rate_and_latencies() {
-        let reading = DbBench.read_output(PRINTED, "").unwrap();
+        let reading = adapter_by_name("db_bench").unwrap().read_output(PRINTED, "").unwrap();
         assert_eq!(value(&reading, "db_bench_fillsync_rate"), Some(printed("fillsync", "micros/op ")));
         for (metric, word) in [("p50", "P50:"), ("p99", "P99:"), ("p999", "P99.9:"), ("max", "Max:")] {
             for benchmark in ["fillsync", "overwrite", "readrandom"] {
@@ -264,7 +224,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_operation_has_latencies_of_its_own() {
-        let reading = DbBench.read_output(KINDS, "").unwrap();
+        let reading = adapter_by_name("db_bench").unwrap().read_output(KINDS, "").unwrap();
         let mut names: Vec<&str> = reading.measurements.iter().map(|found| found.metric.as_ref()).collect();
         let all = names.len();
         names.sort_unstable();
@@ -291,7 +251,7 @@ mod tests {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../shared/faults/db_bench-two-histograms.txt");
         let Ok(text) = std::fs::read_to_string(file) else { return };
-        let reading = DbBench.read_output(&text, "").unwrap();
+        let reading = adapter_by_name("db_bench").unwrap().read_output(&text, "").unwrap();
         for (metric, expected) in [("read", 0.56e-6), ("write", 2.76e-6)] {
             let name = format!("db_bench_readrandomwriterandom_latency_p50@{metric}");
             let found: Vec<f64> =
@@ -302,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_found_or_did_nothing_is_told() {
-        let reading = DbBench.read_output(NOTHING, "").unwrap();
+        let reading = adapter_by_name("db_bench").unwrap().read_output(NOTHING, "").unwrap();
         let of = |name: &str| reading.measurements.iter().any(|found| found.metric.contains(name));
         assert!(of("fillseq_rate") && !of("readrandom") && !of("seekrandom"), "{:?}", reading.measurements);
         assert!(
@@ -310,7 +270,7 @@ mod tests {
             "{:?}",
             reading.notes
         );
-        let reading = DbBench.read_output(EMPTY, "").unwrap();
+        let reading = adapter_by_name("db_bench").unwrap().read_output(EMPTY, "").unwrap();
         assert!(
             reading.notes.iter().any(|note| note.contains("found none of the keys")),
             "{:?}",
@@ -324,7 +284,11 @@ mod tests {
             ("( updates:200 found:10)", false),
         ] {
             let text = EMPTY.replacen("(0 of 2000 found)", line, 1);
-            assert_eq!(!DbBench.read_output(&text, "").unwrap().notes.is_empty(), told, "{line}");
+            assert_eq!(
+                !adapter_by_name("db_bench").unwrap().read_output(&text, "").unwrap().notes.is_empty(),
+                told,
+                "{line}"
+            );
         }
     }
 
@@ -342,13 +306,23 @@ mod tests {
             (other.as_str(), "benchmark `something`"),
             (twice.as_str(), "more than once"),
         ] {
-            let shown = DbBench.read_output(wrong, "").unwrap_err().to_string();
+            let shown = adapter_by_name("db_bench").unwrap().read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
         }
-        assert!(DbBench.hint_for_output("unknown benchmark 'nonsense'").unwrap().contains("fillsync"));
         assert!(
-            DbBench.hint_for_output("ERROR: unknown command line flag 'frob'").unwrap().contains("--help")
+            adapter_by_name("db_bench")
+                .unwrap()
+                .hint_for_output("unknown benchmark 'nonsense'")
+                .unwrap()
+                .contains("fillsync")
         );
-        assert_eq!(DbBench.hint_for_output("IO error: No space left"), None);
+        assert!(
+            adapter_by_name("db_bench")
+                .unwrap()
+                .hint_for_output("ERROR: unknown command line flag 'frob'")
+                .unwrap()
+                .contains("--help")
+        );
+        assert_eq!(adapter_by_name("db_bench").unwrap().hint_for_output("IO error: No space left"), None);
     }
 }

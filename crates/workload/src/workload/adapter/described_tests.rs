@@ -3,7 +3,7 @@
 use super::{Adapter, Reading, adapter_by_name};
 use fsverdict_judgement::journal::adapter_metric;
 
-fn known(name: &str) -> &'static dyn Adapter {
+fn known(name: &str) -> &'static Adapter {
     adapter_by_name(name).unwrap()
 }
 

@@ -3,16 +3,13 @@
 
 use serde::Deserialize;
 
-use fsverdict_judgement::journal::{MetricInfo, WorkCourse, fio};
+use fsverdict_judgement::journal::WorkCourse;
 use fsverdict_judgement::plan::Unit;
 
 use super::fio_output::{FioJob, FioOutput, groups_of, measure_group};
 use super::number::parse_number;
-use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
+use super::{AdapterProblem, OutputFault, Reading};
 use crate::workload::json::{BrokenJson, last_document};
-use fsverdict_stack::filesystem::{Packages, Tool};
-
-pub(super) struct Fio;
 
 /// So many groups are read at most.
 const GROUPS: usize = 16;
@@ -23,49 +20,7 @@ const NEAR: u64 = 200;
 /// A log of more seconds than a day is none.
 const SECONDS: u64 = 86_400;
 
-impl Adapter for Fio {
-    fn name(&self) -> &'static str {
-        "fio"
-    }
-
-    fn summary(&self) -> &'static str {
-        "fio 2 and 3: bandwidth, requests per second, latencies and CPU of each group of jobs (options, or a job file)"
-    }
-
-    fn tool(&self) -> Tool {
-        new_tool("fio", &["--version"], Packages::everywhere("fio"))
-    }
-
-    fn metrics(&self) -> &'static [MetricInfo] {
-        fio::METRICS
-    }
-
-    fn command_line(&self, options: &str) -> String {
-        // Options before the first job apply to all jobs. fio's default clock, the processor's TSC, follows the
-        // machine's time even if the kernel's is simulated: a USB disk then appeared to write 10 GB/s.
-        let log = "--write_bw_log=\"$LOG/fio\" --log_avg_msec=1000 --per_job_logs=0";
-        format!("exec fio --output-format=json --clocksource=clock_gettime --directory=\"$FOLDER\" --group_reporting {log} {options}")
-            .trim_end()
-            .to_owned()
-    }
-
-    fn hint_for_output(&self, said: &str) -> Option<String> {
-        let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        if about(&["unable to open"]) {
-            return Some("give the job file's absolute path".to_owned());
-        }
-        about(&["unrecognized option", "failed parsing", "Bad option", "bad option"]).then(|| {
-            "`fio --cmdhelp` lists its options, and `fio --cmdhelp=rw` what one of them takes".to_owned()
-        })
-    }
-
-    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-        parse_fio(output, log)
-    }
-}
-
-fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-    let hint = "fio 2 and 3 are supported; try the options by hand, with --output-format=json";
+pub(super) fn parse_fio(output: &str, log: &str, hint: &'static str) -> Result<Reading, AdapterProblem> {
     // fio reports this itself on the same stream, and then prints the results up to then.
     if let Some(rest) = output.split("fio: terminating on signal").nth(1) {
         let signal: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -120,13 +75,13 @@ fn parse_fio(output: &str, log: &str) -> Result<Reading, AdapterProblem> {
     reading.too_fast("fio", &too_fast);
     // Times in the log are those since a group began, so that those of several lie over one another.
     if let [_] = groups[..] {
-        reading.set_course(parse_course(log).map_err(|fault| (fault, hint))?, &fio::SLOWEST);
+        reading.set_course(parse_course(log).map_err(|fault| (fault, hint))?, "fio_slowest_second");
     }
     Ok(reading)
 }
 
 /// Adds the measurements of jobs, with a name behind those of the metrics.
-fn add_group(reading: &mut Reading, too_fast: &mut Vec<&str>, jobs: &[&FioJob], name: Option<&String>) {
+fn add_group(reading: &mut Reading, too_fast: &mut Vec<String>, jobs: &[&FioJob], name: Option<&String>) {
     let group = measure_group(jobs);
     too_fast.extend(group.too_fast);
     for mut measurement in group.measurements {
@@ -193,10 +148,8 @@ fn parse_course(log: &str) -> Result<Option<WorkCourse>, OutputFault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Adapter, Reading};
-    use super::Fio;
+    use super::super::{Reading, adapter_by_name};
     use fsverdict_judgement::journal::adapter_metric;
-    use fsverdict_judgement::journal::fio::METRICS;
 
     /// Printed by fio 3.33 with --rw=randrw --bs=4k --size=32M, on a tmpfs.
     const MIXED: &str = include_str!("fixtures/fio-3.33.json");
@@ -206,13 +159,13 @@ mod tests {
     const GROUPS: &str = include_str!("fixtures/fio-3.33-two-groups.json");
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
-        assert!(METRICS.iter().any(|known| known.name == metric), "{metric}");
+        assert!(adapter_metric(metric).is_some(), "{metric}");
         reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
     }
 
     #[test]
     fn both_directions_are_read() {
-        let reading = Fio.read_output(MIXED, "").unwrap();
+        let reading = adapter_by_name("fio").unwrap().read_output(MIXED, "").unwrap();
         assert_eq!(value(&reading, "fio_read_bandwidth"), Some(572_027_586.0));
         assert_eq!(value(&reading, "fio_write_iops"), Some(142_827.586_207));
         assert_eq!(value(&reading, "fio_read_latency_p99"), Some(7328e-9));
@@ -223,7 +176,7 @@ mod tests {
 
     #[test]
     fn jobs_of_one_group_are_one_and_syncs_are_their_own() {
-        let reading = Fio.read_output(JOBS, "").unwrap();
+        let reading = adapter_by_name("fio").unwrap().read_output(JOBS, "").unwrap();
         assert_eq!(reading.bytes_written, 32 << 20);
         assert!(value(&reading, "fio_sync_latency_p99").unwrap() > 0.0);
         assert_eq!(value(&reading, "fio_read_iops"), None);
@@ -232,7 +185,7 @@ mod tests {
 
     #[test]
     fn each_of_several_groups_has_its_own_numbers() {
-        let reading = Fio.read_output(GROUPS, "").unwrap();
+        let reading = adapter_by_name("fio").unwrap().read_output(GROUPS, "").unwrap();
         let of = |name: &str| {
             reading.measurements.iter().find(|found| found.metric == name).map(|found| found.value)
         };
@@ -242,7 +195,9 @@ mod tests {
         assert!(adapter_metric("fio_write_bandwidth@w").is_some());
         let same = GROUPS.replacen("\"jobname\" : \"r\"", "\"jobname\" : \"w\"", 1);
         assert!(
-            Fio.read_output(&same, "")
+            adapter_by_name("fio")
+                .unwrap()
+                .read_output(&same, "")
                 .unwrap()
                 .measurements
                 .iter()
@@ -254,27 +209,47 @@ mod tests {
     fn each_second_has_what_all_jobs_did_in_it() {
         // Two jobs, one of which did nothing in the third second; the rest of the fifth is none.
         let log = "1001, 100, 1, 0, 0\n2001, 50, 1, 0, 0\n3002, 20, 1, 0, 0\n4000, 80, 1, 0, 0\n4400, 999, 1, 0, 0\n1000, 10, 0, 0, 0, 5\n2001, 10, 0, 0, 0, 5\n4001, 10, 0, 0, 0, 5\n";
-        let reading = Fio.read_output(JOBS, log).unwrap();
+        let reading = adapter_by_name("fio").unwrap().read_output(JOBS, log).unwrap();
         let kib: Vec<f64> = reading.course.clone().unwrap().rates.iter().map(|rate| rate / 1024.0).collect();
         assert_eq!(kib, [110.0, 60.0, 20.0, 90.0]);
         assert_eq!(value(&reading, "fio_slowest_second"), Some(20.0 * 1024.0));
-        assert!(Fio.read_output(JOBS, "1001; 5\n").unwrap_err().to_string().contains("its log has the line"));
-        assert_eq!(Fio.read_output(GROUPS, log).unwrap().course, None);
+        assert!(
+            adapter_by_name("fio")
+                .unwrap()
+                .read_output(JOBS, "1001; 5\n")
+                .unwrap_err()
+                .to_string()
+                .contains("its log has the line")
+        );
+        assert_eq!(adapter_by_name("fio").unwrap().read_output(GROUPS, log).unwrap().course, None);
     }
 
     #[test]
     fn what_fio_says_before_its_json_does_not_matter() {
         let shown = format!("fio: a warning with a {{ in it\n{JOBS}\n");
-        assert_eq!(Fio.read_output(&shown, ""), Fio.read_output(JOBS, ""));
+        assert_eq!(
+            adapter_by_name("fio").unwrap().read_output(&shown, ""),
+            adapter_by_name("fio").unwrap().read_output(JOBS, "")
+        );
     }
 
     #[test]
     fn a_refusal_of_its_own_gets_a_way_out() {
-        assert!(Fio.hint_for_output("fio: failed parsing rw=randwrit").unwrap().contains("--cmdhelp"));
         assert!(
-            Fio.hint_for_output("fio: unable to open '/x.fio' job file").unwrap().contains("absolute path")
+            adapter_by_name("fio")
+                .unwrap()
+                .hint_for_output("fio: failed parsing rw=randwrit")
+                .unwrap()
+                .contains("--cmdhelp")
         );
-        assert_eq!(Fio.hint_for_output("fio: io_u error on file"), None);
+        assert!(
+            adapter_by_name("fio")
+                .unwrap()
+                .hint_for_output("fio: unable to open '/x.fio' job file")
+                .unwrap()
+                .contains("absolute path")
+        );
+        assert_eq!(adapter_by_name("fio").unwrap().hint_for_output("fio: io_u error on file"), None);
     }
 
     #[test]
@@ -287,7 +262,7 @@ mod tests {
             (failed.as_str(), "error 28"),
             ("{}", "missing field `jobs`"),
         ] {
-            let shown = Fio.read_output(wrong, "").unwrap_err().to_string();
+            let shown = adapter_by_name("fio").unwrap().read_output(wrong, "").unwrap_err().to_string();
             assert!(shown.contains(why), "{shown}");
             assert!(shown.contains(wrong.trim().get(..1000).unwrap_or(wrong.trim())), "{shown}");
         }

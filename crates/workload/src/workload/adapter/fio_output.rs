@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use fsverdict_judgement::journal::{Measurement, MetricInfo, fio};
+use fsverdict_judgement::journal::Measurement;
 
-/// Percentiles by the names fio gives them, with the place of their metric.
-const PERCENTILES: [(&str, usize); 4] =
-    [("50.000000", 3), ("95.000000", 4), ("99.000000", 5), ("99.900000", 6)];
+use super::measure;
+
+/// Percentiles by the names fio gives them, with the end of their metric's.
+const PERCENTILES: [(&str, &str); 4] =
+    [("50.000000", "p50"), ("95.000000", "p95"), ("99.000000", "p99"), ("99.900000", "p999")];
 
 #[derive(Debug, Deserialize)]
 pub(super) struct FioOutput {
@@ -155,7 +157,7 @@ pub(super) fn groups_of(jobs: &[FioJob]) -> Vec<Vec<&FioJob>> {
 #[derive(Debug, Default)]
 pub(super) struct GroupReading {
     pub(super) measurements: Vec<Measurement>,
-    pub(super) too_fast: Vec<&'static str>,
+    pub(super) too_fast: Vec<String>,
 }
 
 /// The results of a job in one direction.
@@ -164,37 +166,38 @@ type DirectionOf = fn(&FioJob) -> Option<&FioDirection>;
 /// The measurements of jobs that ran at the same time; nothing where they did nothing.
 pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
     let mut reading = GroupReading::default();
-    let directions: [(DirectionOf, &[MetricInfo; 8]); 4] = [
-        (|job| job.read.as_ref(), &fio::READ),
-        (|job| job.write.as_ref(), &fio::WRITE),
-        (|job| job.trim.as_ref(), &fio::TRIM),
-        (|job| job.mixed.as_ref(), &fio::MIXED),
+    let directions: [(DirectionOf, &str); 4] = [
+        (|job| job.read.as_ref(), "fio_read"),
+        (|job| job.write.as_ref(), "fio_write"),
+        (|job| job.trim.as_ref(), "fio_trim"),
+        (|job| job.mixed.as_ref(), "fio_mixed"),
     ];
-    for (direction, metrics) in directions {
+    for (direction, begin) in directions {
         let active: Vec<&FioDirection> =
             jobs.iter().filter_map(|job| direction(job)).filter(|direction| !direction.is_idle()).collect();
         if active.is_empty() {
             continue;
         }
-        let rates: [(&MetricInfo, f64); 2] = [
-            (&metrics[0], active.iter().map(|one| one.bytes_per_second()).sum()),
-            (&metrics[1], active.iter().map(|one| one.iops).sum()),
+        let rates: [(&str, f64); 2] = [
+            ("bandwidth", active.iter().map(|one| one.bytes_per_second()).sum()),
+            ("iops", active.iter().map(|one| one.iops).sum()),
         ];
-        for (metric, rate) in rates {
+        for (end, rate) in rates {
+            let metric = format!("{begin}_{end}");
             match rate > 0.0 {
-                true => add_measurement(&mut reading.measurements, metric, rate),
-                false => reading.too_fast.push(metric.name),
+                true => reading.measurements.extend(measure(&metric, rate)),
+                false => reading.too_fast.push(metric),
             }
         }
         let whole: Vec<Sampled<'_>> = active.iter().filter_map(|one| one.whole_latency()).collect();
         let completion: Vec<Sampled<'_>> = active.iter().filter_map(|one| one.completion_latency()).collect();
         // A mean of some of the jobs is none of the group.
         if whole.len() == active.len() {
-            add_mean_and_max(&mut reading.measurements, metrics, &whole);
+            add_mean_and_max(&mut reading.measurements, begin, &whole);
         }
         if let [_] = active[..] {
             let counted = completion.iter().chain(&whole).find(|found| !found.latency.percentile.is_empty());
-            add_percentiles(&mut reading.measurements, metrics, counted);
+            add_percentiles(&mut reading.measurements, begin, counted);
         }
     }
     let syncs: Vec<Sampled<'_>> = jobs
@@ -202,14 +205,14 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
         .filter_map(|job| finer_latency(job.sync.as_ref().and_then(|sync| sync.lat_ns.as_ref()), None))
         .collect();
     if !syncs.is_empty() {
-        add_mean_and_max(&mut reading.measurements, &fio::SYNC, &syncs);
+        add_mean_and_max(&mut reading.measurements, "fio_sync", &syncs);
         if let [only] = &syncs[..] {
-            add_percentiles(&mut reading.measurements, &fio::SYNC, Some(only));
+            add_percentiles(&mut reading.measurements, "fio_sync", Some(only));
         }
     }
     if !reading.measurements.is_empty() || !reading.too_fast.is_empty() {
-        add_measurement(&mut reading.measurements, &fio::USER, mean_cpu(jobs, |job| job.usr_cpu));
-        add_measurement(&mut reading.measurements, &fio::SYSTEM, mean_cpu(jobs, |job| job.sys_cpu));
+        reading.measurements.extend(measure("fio_cpu_user", mean_cpu(jobs, |job| job.usr_cpu)));
+        reading.measurements.extend(measure("fio_cpu_system", mean_cpu(jobs, |job| job.sys_cpu)));
     }
     reading
 }
@@ -225,7 +228,7 @@ fn mean_cpu(jobs: &[&FioJob], percent: fn(&FioJob) -> f64) -> f64 {
 }
 
 /// Mean and longest of the whole latency, over the samples of all jobs.
-fn add_mean_and_max(measurements: &mut Vec<Measurement>, metrics: &[MetricInfo; 8], found: &[Sampled<'_>]) {
+fn add_mean_and_max(measurements: &mut Vec<Measurement>, begin: &str, found: &[Sampled<'_>]) {
     let weight = |one: &Sampled<'_>| one.latency.samples.unwrap_or(1) as f64;
     let total: f64 = found.iter().map(weight).sum();
     let sum: f64 = found.iter().map(|one| one.latency.mean / one.per_second * weight(one)).sum();
@@ -234,24 +237,16 @@ fn add_mean_and_max(measurements: &mut Vec<Measurement>, metrics: &[MetricInfo; 
         _ => sum / total,
     };
     let max = found.iter().map(|one| one.latency.max / one.per_second).fold(0.0, f64::max);
-    add_measurement(measurements, &metrics[2], mean);
-    add_measurement(measurements, &metrics[7], max);
+    measurements.extend(measure(&format!("{begin}_latency_mean"), mean));
+    measurements.extend(measure(&format!("{begin}_latency_max"), max));
 }
 
 /// Percentiles where fio was let count them, usually of completion alone. Those of several jobs cannot be merged.
-fn add_percentiles(
-    measurements: &mut Vec<Measurement>,
-    metrics: &[MetricInfo; 8],
-    found: Option<&Sampled<'_>>,
-) {
+fn add_percentiles(measurements: &mut Vec<Measurement>, begin: &str, found: Option<&Sampled<'_>>) {
     let Some(Sampled { latency, per_second }) = found else { return };
-    for (name, place) in PERCENTILES {
+    for (name, end) in PERCENTILES {
         if let Some(value) = latency.percentile.get(name) {
-            add_measurement(measurements, &metrics[place], value / per_second);
+            measurements.extend(measure(&format!("{begin}_latency_{end}"), value / per_second));
         }
     }
-}
-
-fn add_measurement(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
-    measurements.push(Measurement::new(metric.name, metric.unit, value));
 }

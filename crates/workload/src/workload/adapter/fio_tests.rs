@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::Adapter;
-use super::fio::Fio;
+use super::adapter_by_name;
 use fsverdict_judgement::journal::adapter_metric;
 
 /// Printed by fio 3.33, cut to the values that are read.
@@ -136,7 +135,10 @@ fn is_near(one: f64, other: f64) -> bool {
 #[test]
 fn what_fio_measured_is_read_and_what_it_did_not_is_absent() {
     for FioMember { name, text, expected, absent, written } in MEMBERS {
-        let reading = Fio.read_output(text, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+        let reading = adapter_by_name("fio")
+            .unwrap()
+            .read_output(text, "")
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let document = last_document(text);
         for (metric, pointer, factor) in *expected {
             let found = reading.measurements.iter().find(|found| found.metric == *metric);
@@ -166,13 +168,17 @@ fn what_stands_around_the_json_does_not_matter() {
         "[1] fio\n{x}\n",
     ] {
         let text = format!("{before}{FDATASYNC}\n\n  write: IOPS=191, BW=382KiB/s {{not JSON}}\n");
-        assert_eq!(Fio.read_output(&text, ""), Fio.read_output(FDATASYNC, ""), "{before}");
+        assert_eq!(
+            adapter_by_name("fio").unwrap().read_output(&text, ""),
+            adapter_by_name("fio").unwrap().read_output(FDATASYNC, ""),
+            "{before}"
+        );
     }
 }
 
 #[test]
 fn jobs_of_one_group_are_added_up_where_fio_does_not() {
-    let reading = Fio.read_output(UNGROUPED, "").unwrap();
+    let reading = adapter_by_name("fio").unwrap().read_output(UNGROUPED, "").unwrap();
     let jobs = last_document(UNGROUPED);
     let jobs = jobs["jobs"].as_array().unwrap();
     assert_eq!(jobs.len(), 3);
@@ -201,7 +207,7 @@ fn jobs_of_one_group_are_added_up_where_fio_does_not() {
     assert!(reading.notes[0].contains("group_reporting"), "{:?}", reading.notes);
     assert_eq!(reading.bytes_written, 3 << 20);
     // Jobs with names of their own are there one by one, too.
-    let reading = Fio.read_output(NAMED, "").unwrap();
+    let reading = adapter_by_name("fio").unwrap().read_output(NAMED, "").unwrap();
     for metric in ["fio_write_iops", "fio_write_iops@log", "fio_write_latency_p99@data"] {
         assert_eq!(reading.measurements.iter().filter(|found| found.metric == metric).count(), 1, "{metric}");
     }
@@ -225,7 +231,7 @@ fn what_is_no_whole_run_is_an_error() {
         (&idle, "no job read, wrote or discarded anything"),
         ("x: (groupid=0, jobs=1): err= 0\n", "no JSON"),
     ] {
-        let error = Fio.read_output(text, "").unwrap_err();
+        let error = adapter_by_name("fio").unwrap().read_output(text, "").unwrap_err();
         let what = error.fault.to_string();
         assert!(what.contains(why), "{why}: {what}");
     }
@@ -236,7 +242,7 @@ fn a_rate_over_no_time_is_absent() {
     let text = FDATASYNC
         .replace("\"bw_bytes\": 391259", "\"bw_bytes\": 0")
         .replace("\"iops\": 191.044776", "\"iops\": 0.0");
-    let reading = Fio.read_output(&text, "").unwrap();
+    let reading = adapter_by_name("fio").unwrap().read_output(&text, "").unwrap();
     assert!(
         !reading
             .measurements
@@ -294,7 +300,10 @@ fn inputs_that_were_read_wrongly_once_are_read() {
     for (name, expected, absent) in inputs {
         let Ok(text) = std::fs::read_to_string(folder.join(name)) else { continue };
         read += 1;
-        let reading = Fio.read_output(&text, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+        let reading = adapter_by_name("fio")
+            .unwrap()
+            .read_output(&text, "")
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         for (metric, value) in expected {
             let found: Vec<f64> = reading
                 .measurements

@@ -2,10 +2,9 @@
 //! measurements of the phase.
 //!
 //! A new one is a file in `adapters/` of the judgement, which describes it. One whose output a description cannot read
-//! is a file here and a line in [`adapters`], with its metrics in `journal/` of the judgement.
+//! also has a file here, and a line in [`Adapter::read_output`].
 
 mod db_bench;
-mod described;
 mod described_output;
 #[cfg(test)]
 mod described_tests;
@@ -17,10 +16,12 @@ mod number;
 mod output_fault;
 mod pgbench;
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use fsverdict_judgement::journal::{Measurement, MetricInfo, WorkCourse};
+use described_output::OutputReader;
+use fsverdict_judgement::journal::{
+    AdapterFile, Measurement, MetricInfo, WorkCourse, adapter_file_metrics, adapter_files, adapter_metric,
+};
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
 pub use output_fault::OutputFault;
@@ -34,31 +35,77 @@ pub const LOG: &str = "LOG";
 /// How much of an output that cannot be used is shown.
 const SHOWN: usize = 2000;
 
-pub trait Adapter: Sync {
-    fn name(&self) -> &'static str;
-    fn summary(&self) -> &'static str;
-    /// The program, and the package that contains it.
-    fn tool(&self) -> Tool;
+/// A program whose output is understood.
+#[derive(Debug)]
+pub struct Adapter {
+    file: &'static AdapterFile,
+    metrics: &'static [MetricInfo],
+    version: &'static [&'static str],
+}
 
-    fn program(&self) -> &'static str {
-        self.tool().program
+impl Adapter {
+    pub fn name(&self) -> &'static str {
+        &self.file.name
+    }
+
+    pub fn summary(&self) -> &'static str {
+        &self.file.summary
+    }
+
+    /// The program, and the package that contains it.
+    pub fn tool(&self) -> Tool {
+        let package = |family: &str| {
+            let name = self.file.packages.get(family);
+            name.map_or(Package::Elsewhere("build it from its sources"), |name| Package::Official(name))
+        };
+        let packages = Packages {
+            debian: package("debian"),
+            fedora: package("fedora"),
+            arch: package("arch"),
+            opensuse: package("opensuse"),
+        };
+        Tool { program: self.program(), version: self.version, packages }
+    }
+
+    pub fn program(&self) -> &'static str {
+        &self.file.program
     }
 
     /// The metrics that it can measure; every metric in its results is one of them.
-    fn metrics(&self) -> &'static [MetricInfo];
-    /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
-    fn command_line(&self, options: &str) -> String;
-    /// A hint for a failure with this output; `None` where only the program's own message helps.
-    fn hint_for_output(&self, said: &str) -> Option<String>;
-    /// Parses the program's standard output and the file `$LOG`; returns an error if they deviate from the program's
-    /// known format.
-    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem>;
+    pub fn metrics(&self) -> &'static [MetricInfo] {
+        self.metrics
+    }
 
-    /// As [`parse_output`](Self::parse_output), with the output in the error.
-    fn read_output(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
+    /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`, one for logs in `$LOG`.
+    pub fn command_line(&self, options: &str) -> String {
+        // The shell has the last word on which options are there.
+        let is_given = |word: &str| options.split_whitespace().any(|given| given == word);
+        let defaults = self.file.default_options.iter().filter(|(unless, _)| !is_given(unless));
+        let all: Vec<&str> = defaults.map(|(_, default)| default.as_str()).chain([options]).collect();
+        self.file.command.replace('\n', " ").replace("{options}", &all.join(" ")).trim_end().to_owned()
+    }
+
+    /// A hint for a failure with this output; `None` where only the program's own message helps.
+    pub fn hint_for_output(&self, output: &str) -> Option<String> {
+        let output = output.to_lowercase();
+        let is_about = |word: &String| output.contains(&word.to_lowercase());
+        self.file.hints.iter().find(|hint| hint.when.iter().any(is_about)).map(|hint| hint.hint.clone())
+    }
+
+    /// Parses the program's standard output and the file `$LOG`.
+    ///
+    /// # Errors
+    /// If they deviate from the program's known format; the output is in the error.
+    pub fn read_output(&self, output: &str, log: &str) -> Result<Reading, AdapterError> {
         let failed =
             |(fault, hint)| AdapterError { program: self.program(), fault, hint, output: output.to_owned() };
-        let reading = self.parse_output(output, log).map_err(failed)?;
+        let reading = match self.name() {
+            "db_bench" => db_bench::parse_db_bench(output, &self.file.unusable),
+            "fio" => fio::parse_fio(output, log, &self.file.unusable),
+            "pgbench" => pgbench::parse_pgbench(output, log, &self.file.unusable),
+            _ => OutputReader::new(self.file, self.metrics, output, log).read(),
+        };
+        let reading = reading.map_err(failed)?;
         let odd = reading.measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0);
         match odd {
             Some(odd) => {
@@ -91,28 +138,41 @@ impl Reading {
         self.measurements.push(Measurement::new(metric.name, metric.unit, value));
     }
 
+    /// Adds a value of the metric of this name.
+    fn add_named(&mut self, name: &str, value: f64) {
+        self.measurements.extend(measure(name, value));
+    }
+
     /// Adds a latency as a program prints it. One that is printed as 0 is shorter than the program's clock can tell, and absent.
-    fn add_latency(&mut self, metric: &MetricInfo, seconds: f64) {
+    fn add_latency(&mut self, name: &str, seconds: f64) {
         if seconds > 0.0 {
-            self.add_metric(metric, seconds);
+            self.add_named(name, seconds);
         }
     }
 
     /// Says of these that they were done in too little time for a rate.
-    fn too_fast(&mut self, program: &str, names: &[&str]) {
+    fn too_fast(&mut self, program: &str, names: &[impl AsRef<str>]) {
         if !names.is_empty() {
-            let note = format!("too fast for a rate, as {program}'s clock goes: {}", names.join(", "));
+            let note = format!(
+                "too fast for a rate, as {program}'s clock goes: {}",
+                names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
+            );
             self.notes.push(note);
         }
     }
 
     /// Takes the work done in each second and derives the slowest second; below three seconds it derives none.
-    fn set_course(&mut self, course: Option<WorkCourse>, slowest: &MetricInfo) {
+    fn set_course(&mut self, course: Option<WorkCourse>, slowest: &str) {
         if let Some(rate) = course.as_ref().and_then(WorkCourse::slowest_second) {
-            self.add_metric(slowest, rate);
+            self.add_named(slowest, rate);
         }
         self.course = course;
     }
+}
+
+/// A value of the metric of this name, which the file of its adapter has.
+fn measure(name: &str, value: f64) -> Option<Measurement> {
+    adapter_metric(name).map(|metric| Measurement::new(metric.name, metric.unit, value))
 }
 
 /// An output that cannot be used, because it is not understood or not of one run.
@@ -137,35 +197,18 @@ fn excerpt_of(output: &str) -> String {
 }
 
 /// All of them, in the order of their names.
-pub fn adapters() -> &'static [&'static dyn Adapter] {
-    static ADAPTERS: LazyLock<Vec<&dyn Adapter>> = LazyLock::new(|| {
-        let mut all: Vec<&dyn Adapter> = vec![&db_bench::DbBench, &fio::Fio, &pgbench::Pgbench];
-        all.extend(described::described_adapters().iter().map(|described| -> &dyn Adapter { described }));
-        all.sort_by_key(|adapter| adapter.name());
-        all
+pub fn adapters() -> &'static [Adapter] {
+    static VERSIONS: LazyLock<Vec<[&str; 1]>> =
+        LazyLock::new(|| adapter_files().iter().map(|file| [file.version.as_str()]).collect());
+    static ADAPTERS: LazyLock<Vec<Adapter>> = LazyLock::new(|| {
+        let files = adapter_files().iter().zip(adapter_file_metrics()).zip(VERSIONS.iter());
+        files.map(|((file, metrics), version)| Adapter { file, metrics, version }).collect()
     });
     &ADAPTERS
 }
 
-pub fn adapter_by_name(name: &str) -> Option<&'static dyn Adapter> {
-    adapters().iter().copied().find(|adapter| adapter.name() == name)
-}
-
-/// A program that all of these have, or only Debian.
-const fn new_tool(program: &'static str, version: &'static [&'static str], packages: Packages) -> Tool {
-    Tool { program, version, packages }
-}
-
-/// Of a distribution that does not have it.
-const NOT_HERE: Package = Package::Elsewhere("build it from its sources");
-
-const fn of_debian(name: &'static str) -> Packages {
-    Packages { debian: Package::Official(name), fedora: NOT_HERE, arch: NOT_HERE, opensuse: NOT_HERE }
-}
-
-/// Words of a line of options, for a quick look at which are there; the shell has the last word.
-fn option_words(options: &str) -> BTreeSet<&str> {
-    options.split_whitespace().collect()
+pub fn adapter_by_name(name: &str) -> Option<&'static Adapter> {
+    adapters().iter().find(|adapter| adapter.name() == name)
 }
 
 #[cfg(test)]

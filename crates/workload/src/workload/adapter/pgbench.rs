@@ -7,116 +7,57 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fsverdict_judgement::journal::{MetricInfo, pgbench};
 use fsverdict_judgement::plan::Unit;
 
 use super::number::{parse_number, text_after};
-use super::{Adapter, AdapterProblem, OutputFault, Reading, new_tool};
+use super::{AdapterProblem, OutputFault, Reading};
 use crate::workload::course::CourseCounter;
-use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
-pub(super) struct Pgbench;
-
-const HINT: &str = "pgbench of PostgreSQL 9.6 to 17 is known; try its options by hand";
-
-impl Adapter for Pgbench {
-    fn name(&self) -> &'static str {
-        "pgbench"
+pub(super) fn parse_pgbench(output: &str, log: &str, hint: &'static str) -> Result<Reading, AdapterProblem> {
+    if output.trim().is_empty() {
+        let hint = "a run that makes tables (-i) measures nothing: use a phase with `command`, or `before`";
+        return Err((OutputFault::NothingDone("it measured nothing".into()), hint));
     }
-
-    fn summary(&self) -> &'static str {
-        "pgbench: transactions a second and their latencies, asked of a PostgreSQL server that is a service of the plan"
+    let summary = Told::parse(output).map_err(|fault| (fault, hint))?;
+    let logged = Logged::parse(log).map_err(|fault| {
+        (fault, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
+    })?;
+    if logged.latencies.len() as u64 != summary.transactions {
+        let problem = format!(
+            "it says {} transactions, and its log has {}",
+            summary.transactions,
+            logged.latencies.len()
+        );
+        return Err((
+            OutputFault::Implausible(problem),
+            "leave out --sampling-rate: every transaction is looked at",
+        ));
     }
-
-    fn tool(&self) -> Tool {
-        new_tool(
-            "pgbench",
-            &["--version"],
-            Packages {
-                debian: Package::Official("postgresql"),
-                fedora: Package::Official("postgresql-server postgresql-contrib"),
-                arch: Package::Official("postgresql"),
-                opensuse: Package::Official("postgresql-server postgresql-contrib"),
-            },
-        )
+    let mut reading = Reading::default();
+    match summary.tps {
+        Some(tps) => reading.add_named("pgbench_tps", tps),
+        None => reading.too_fast("pgbench", &["pgbench_tps"]),
     }
-
-    fn metrics(&self) -> &'static [MetricInfo] {
-        pgbench::METRICS
+    if let Some(mean) = logged.mean_latency() {
+        reading.add_named("pgbench_latency_mean", mean);
     }
-
-    fn command_line(&self, options: &str) -> String {
-        let server = "PGHOST=\"${PGHOST:-$SCRATCH}\" PGUSER=\"${PGUSER:-postgres}\" PGDATABASE=\"${PGDATABASE:-postgres}\"";
-        format!("export {server}; exec pgbench -l --log-prefix=\"$LOG/transactions\" {options}")
-            .trim_end()
-            .to_owned()
+    for (metric, permille) in [
+        ("pgbench_latency_p50", 500),
+        ("pgbench_latency_p95", 950),
+        ("pgbench_latency_p99", 990),
+        ("pgbench_latency_p999", 999),
+        ("pgbench_latency_max", 1000),
+    ] {
+        if let Some(latency) = logged.latency_at(permille) {
+            reading.add_named(metric, latency.as_secs_f64());
+        }
     }
-
-    fn hint_for_output(&self, said: &str) -> Option<String> {
-        let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        if about(&["connection to server", "could not connect"]) {
-            return Some("the server is a [[service]] of the plan with its socket in $SCRATCH; `fsverdict show postgres` has one".to_owned());
-        }
-        if about(&["pgbench_branches", "pgbench_accounts"]) {
-            return Some("its tables are made by a phase before: command = 'pgbench -h \"$SCRATCH\" -U postgres -i -s 10 postgres'".to_owned());
-        }
-        about(&[
-            "unrecognized option",
-            "invalid option",
-            "too many command-line",
-            "invalid value",
-            "must be in range",
-        ])
-        .then(|| "`pgbench --help` lists its options; -l and --log-prefix are there already".to_owned())
+    if summary.failed > 0.0 {
+        let note = format!("{} transactions failed and are not among those counted", summary.failed);
+        reading.notes.push(note);
     }
-
-    fn parse_output(&self, output: &str, log: &str) -> Result<Reading, AdapterProblem> {
-        if output.trim().is_empty() {
-            let hint =
-                "a run that makes tables (-i) measures nothing: use a phase with `command`, or `before`";
-            return Err((OutputFault::NothingDone("it measured nothing".into()), hint));
-        }
-        let summary = Told::parse(output).map_err(|fault| (fault, HINT))?;
-        let logged = Logged::parse(log).map_err(|fault| {
-            (fault, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
-        })?;
-        if logged.latencies.len() as u64 != summary.transactions {
-            let problem = format!(
-                "it says {} transactions, and its log has {}",
-                summary.transactions,
-                logged.latencies.len()
-            );
-            return Err((
-                OutputFault::Implausible(problem),
-                "leave out --sampling-rate: every transaction is looked at",
-            ));
-        }
-        let mut reading = Reading::default();
-        match summary.tps {
-            Some(tps) => reading.add_metric(&pgbench::TPS, tps),
-            None => reading.too_fast("pgbench", &[pgbench::TPS.name]),
-        }
-        if let Some(mean) = logged.mean_latency() {
-            reading.add_metric(&pgbench::MEAN, mean);
-        }
-        for (metric, permille) in [
-            (&pgbench::P50, 500),
-            (&pgbench::P95, 950),
-            (&pgbench::P99, 990),
-            (&pgbench::P999, 999),
-            (&pgbench::MAX, 1000),
-        ] {
-            if let Some(latency) = logged.latency_at(permille) {
-                reading.add_metric(metric, latency.as_secs_f64());
-            }
-        }
-        if summary.failed > 0.0 {
-            let note = format!("{} transactions failed and are not among those counted", summary.failed);
-            reading.notes.push(note);
-        }
-        reading.set_course(logged.course.to_course(Unit::PerSecond), &pgbench::SLOWEST);
-        Ok(reading)
-    }
+    reading.set_course(logged.course.to_course(Unit::PerSecond), "pgbench_slowest_second");
+    Ok(reading)
 }
 
 /// The summary that it prints at its end.
@@ -218,22 +159,22 @@ impl Logged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Adapter, Reading};
-    use super::Pgbench;
-    use fsverdict_judgement::journal::pgbench::METRICS;
+    use fsverdict_judgement::journal::adapter_metric;
+
+    use super::super::{Reading, adapter_by_name};
 
     /// Printed by pgbench 15.18 with -c 2 -t 200, and its log.
     const PRINTED: &str = include_str!("fixtures/pgbench-15.txt");
     const LOG: &str = include_str!("fixtures/pgbench-15.log");
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
-        assert!(METRICS.iter().any(|known| known.name == metric), "{metric}");
+        assert!(adapter_metric(metric).is_some(), "{metric}");
         reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
     }
 
     #[test]
     fn rates_are_what_it_says_and_latencies_what_its_log_has() {
-        let reading = Pgbench.read_output(PRINTED, LOG).unwrap();
+        let reading = adapter_by_name("pgbench").unwrap().read_output(PRINTED, LOG).unwrap();
         let told = PRINTED.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()).unwrap();
         assert_eq!(value(&reading, "pgbench_tps"), told.parse().ok());
         let mut latencies: Vec<u64> =
@@ -256,7 +197,7 @@ mod tests {
         // Ten a second for four seconds, but none from 1.5 to 2.4 s.
         let log: String = (0..=40).filter(|at| !(15..=24).contains(at)).map(line).collect();
         let printed = "number of transactions actually processed: 31\nlatency average = 0.5 ms\ntps = 8.0 (without initial connection time)\n";
-        let reading = Pgbench.read_output(printed, &log).unwrap();
+        let reading = adapter_by_name("pgbench").unwrap().read_output(printed, &log).unwrap();
         assert_eq!(value(&reading, "pgbench_slowest_second"), Some(0.0));
         assert_eq!(reading.course.unwrap().rates.len(), 40);
     }
@@ -265,7 +206,7 @@ mod tests {
     fn transactions_that_failed_are_told() {
         let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
         let printed = "number of transactions actually processed: 1\nnumber of failed transactions: 1 (50.000%)\nlatency average = 0.3 ms\ntps = 8.0 (including connections establishing)\ntps = 9.0 (excluding connections establishing)\n";
-        let reading = Pgbench.read_output(printed, log).unwrap();
+        let reading = adapter_by_name("pgbench").unwrap().read_output(printed, log).unwrap();
         assert_eq!((value(&reading, "pgbench_tps"), reading.measurements.len()), (Some(9.0), 7));
         assert!(reading.notes[0].contains("1 transactions failed"), "{:?}", reading.notes);
     }
@@ -280,7 +221,7 @@ mod tests {
             (PRINTED.replacen("tps = 921.421200", "tps = 921,421200", 1), "\"921,421200\" is not a number"),
             ("Anzahl tatsächlich verarbeiteter Transaktionen: 400/400\n".to_owned(), "LC_ALL=C"),
         ] {
-            let error = Pgbench.read_output(&printed, LOG).unwrap_err().to_string();
+            let error = adapter_by_name("pgbench").unwrap().read_output(&printed, LOG).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         // Failed and skipped transactions are among those that were asked for.
@@ -288,9 +229,15 @@ mod tests {
             "number of transactions actually processed: 1/3\nnumber of failed transactions: 1 (33.3%)\nnumber of transactions skipped: 1 (33.3%)\n{end}"
         );
         let log = "0 0 skipped 0 1700000000 5\n0 1 300 0 1700000000 400\n0 2 failed 0 1700000000 500\n";
-        assert_eq!(value(&Pgbench.read_output(&printed, log).unwrap(), "pgbench_tps"), Some(9.0));
+        assert_eq!(
+            value(&adapter_by_name("pgbench").unwrap().read_output(&printed, log).unwrap(), "pgbench_tps"),
+            Some(9.0)
+        );
         let no_time = printed.replacen("tps = 9.0", "tps = inf", 1);
-        assert_eq!(value(&Pgbench.read_output(&no_time, log).unwrap(), "pgbench_tps"), None);
+        assert_eq!(
+            value(&adapter_by_name("pgbench").unwrap().read_output(&no_time, log).unwrap(), "pgbench_tps"),
+            None
+        );
     }
 
     #[test]
@@ -305,7 +252,7 @@ mod tests {
             (PRINTED, "17000000 20 300 5 6 7\n", "its log has"),
             (PRINTED, "0 1 300 0 then 5\n", "its log has the line"),
         ] {
-            let error = Pgbench.read_output(printed, log).unwrap_err();
+            let error = adapter_by_name("pgbench").unwrap().read_output(printed, log).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
     }
@@ -317,8 +264,11 @@ mod tests {
             ("pgbench: error: ERROR:  relation \"pgbench_branches\" does not exist", "-i -s 10"),
             ("pgbench: unrecognized option '--frob'", "pgbench --help"),
         ] {
-            assert!(Pgbench.hint_for_output(said).unwrap().contains(hint), "{said}");
+            assert!(
+                adapter_by_name("pgbench").unwrap().hint_for_output(said).unwrap().contains(hint),
+                "{said}"
+            );
         }
-        assert_eq!(Pgbench.hint_for_output("could not extend file"), None);
+        assert_eq!(adapter_by_name("pgbench").unwrap().hint_for_output("could not extend file"), None);
     }
 }
