@@ -10,7 +10,7 @@ use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::RunComparison;
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 pub(super) struct CompareDocument<'a> {
