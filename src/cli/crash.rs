@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::runner::{FaultExamination, FaultNews, FaultTime, prepare_power_cutting};
-use crate::study::RunFolder;
+use crate::runner::{FaultExamination, FaultNews, prepare_power_cutting};
+use crate::study::{FaultTime, RunFolder};
 use fsverdict_faults::{CutName, MinimisedState, PowerCutting, WrittenState};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::output_file::{Existing, OutputFile};

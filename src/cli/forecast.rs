@@ -1,10 +1,6 @@
 //! Forecasts the cost of a run as far as it is known before: trials, time, bytes written, space and memory.
 
-use std::path::PathBuf;
-
-use super::estimate::estimate_trial;
-use crate::study::{Prospect, RunFolder};
-use fsverdict_judgement::journal::Run;
+use crate::study::{Prospect, TrialTimeEstimate};
 use fsverdict_judgement::plan::{
     Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, image_room,
 };
@@ -16,9 +12,6 @@ use fsverdict_report::{count, listing};
 use fsverdict_stack::filesystem::written_by_mkfs;
 use fsverdict_text::{Bytes, duration_text, rough_duration_text};
 use fsverdict_workload::dataset::{IoFailure, room_for};
-
-/// How many of the latest runs are looked through for one of the same work.
-const LATEST: usize = 20;
 
 /// Each with its label, the most important first.
 pub(super) fn forecast(plan: &Plan, choice: &ChosenLab, prospect: &Prospect) -> Vec<(&'static str, String)> {
@@ -63,48 +56,25 @@ fn trials_to_come(plan: &Plan, able: usize) -> String {
     )
 }
 
-/// An earlier run of the same work on this machine says how long a trial takes, or else an estimate, until trials have ended.
+/// The time of the run, by an earlier run of the same work on this machine or else by an estimate.
 fn forecast_time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
     let stopped = plan.protocol.budget.map(|budget| format!("; stopped after {}", duration_text(budget)));
-    if let Some((run, trial)) = earlier(plan, choice) {
-        return format!(
-            "{} or more, going by {} ({} a trial){}",
-            rough_duration_text(trial * least as f64),
-            run.display(),
-            rough_duration_text(trial),
-            stopped.unwrap_or_default()
-        );
+    let estimate = TrialTimeEstimate::before_run(plan, choice);
+    let trial = rough_duration_text(estimate.seconds);
+    let all = |trials: usize| rough_duration_text(estimate.seconds_of_trials(trials));
+    if let Some(run) = &estimate.earlier_run {
+        let stopped = stopped.unwrap_or_default();
+        return format!("{} or more, going by {} ({trial} a trial){stopped}", all(least), run.display());
     }
-    let (trial, jobs) = (estimate_trial(plan, choice), choice.jobs.max(1));
-    let all = |trials: usize| rough_duration_text(trial * trials.div_ceil(jobs) as f64);
     let longest = || {
         let limit = duration_text(plan.protocol.timeout);
         format!("; {} if all trials are needed, each of which is stopped after {limit}", all(most))
     };
     format!(
-        "about {} ({} a trial, by sizes and the speed of this machine, until trials have ended){}",
+        "about {} ({trial} a trial, by sizes and the speed of this machine, until trials have ended){}",
         all(least),
-        rough_duration_text(trial),
         stopped.unwrap_or_else(longest)
     )
-}
-
-/// The latest run of the same work on the same device in the same lab among those in `runs`, and seconds of a trial there.
-fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
-    let mut folders: Vec<_> = std::fs::read_dir("runs")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    folders.sort();
-    folders.into_iter().rev().take(LATEST).find_map(|(_, path)| {
-        let (folder, old) = RunFolder::open(&path).ok()?;
-        let alike = (&old.phases, &old.datasets, &old.device) == (&plan.phases, &plan.datasets, &plan.device);
-        let run = Run::read_in_folder(&old, &folder.journal())
-            .ok()
-            .filter(|run| alike && run.header.lab == choice.lab.name())?;
-        (!run.trials.is_empty()).then(|| (path, run.worked / run.trials.len() as f64))
-    })
 }
 
 /// The bytes that the trials write; `None` if all of them are written by commands that name no dataset.

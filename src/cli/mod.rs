@@ -16,7 +16,6 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
-mod estimate;
 mod fault_news;
 mod fleet;
 mod forecast;

@@ -1,7 +1,7 @@
 //! Examines the faults of a run's plan, power cuts and bit rot, on each of its candidates, and records the results in
 //! the run's journal.
 
-use crate::study::{Permission, RunFolder, SessionError};
+use crate::study::{FaultTime, Permission, RunFolder, SessionError};
 use fsverdict_faults::{CutProgress, FaultError, PowerCutting};
 use fsverdict_judgement::journal::{
     CandidateStatus, Event, JournalError, OpenJournal, PowerCuts, RottenBlocks, Run,
@@ -10,8 +10,6 @@ use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::Judgement;
 use fsverdict_lab::lab::choose_lab;
 use fsverdict_text::FolderHandle;
-
-use super::fault_time::FaultTime;
 
 /// The faults that are examined after the trials, each on every candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 mod carry_out;
 mod dry_run;
 mod error;
-mod fault_time;
 mod faults;
 mod request;
 mod session;
@@ -17,7 +16,6 @@ mod view;
 pub use carry_out::{carry_out, resume};
 pub use dry_run::{DryRun, predict_candidates};
 pub use error::RunnerError;
-pub use fault_time::FaultTime;
 pub use faults::{FaultExamination, FaultKind, FaultNews, prepare_power_cutting};
 pub use request::{ResumeRequest, RunOutcome, RunPlace, RunRequest, RunResult};
 pub use session::Session;

@@ -4,8 +4,8 @@
 use std::time::Instant;
 
 use crate::study::{
-    Changes, Permission, PreparedTrials, Prospect, RunFolder, SessionError, draw_order_seed, still_in,
-    trial_deadline,
+    Changes, FaultTime, Permission, PreparedTrials, Prospect, RunFolder, SessionError, TimeBudget,
+    draw_order_seed, still_in,
 };
 use fsverdict_judgement::journal::{Caution, Event, OpenJournal, Run};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
@@ -13,7 +13,6 @@ use fsverdict_lab::lab::{Attachments, LabError, choose_lab};
 use fsverdict_linux::guard::LeftDevice;
 
 use super::error::RunnerError;
-use super::fault_time::FaultTime;
 use super::faults::{FaultExamination, FaultNews};
 use super::request::{ResumeRequest, RunOutcome, RunRequest};
 use super::view::RunView;
@@ -143,10 +142,10 @@ impl Session {
     fn conduct_trials(self, view: &dyn RunView) -> Result<(), SessionError> {
         let Session { folder, prepared, mut journal, resumed, began } = self;
         let is_extended = matches!(resumed, Some(Event::RunResumed { more: Some(_) }));
-        let deadline = trial_deadline(&prepared.plan, journal.run()?, began).filter(|_| !is_extended);
+        let budget = TimeBudget::from_run(&prepared.plan, journal.run()?).filter(|_| !is_extended);
         let mut observer = view.observe_trials(&folder, &prepared.plan);
         let mut study = prepared.study(journal, observer.as_mut());
-        study.deadline = deadline;
+        study.deadline = budget.and_then(|budget| budget.trial_deadline(began));
         if resumed.is_none() {
             study.refused = prepared.refused_candidates();
         }
@@ -166,7 +165,7 @@ pub(super) fn examine_faults(
         return Ok(());
     }
     let time = match is_limited {
-        true => FaultTime::left_of_run(plan, &Run::read_in_folder(plan, &folder.journal())?),
+        true => FaultTime::from_run(plan, &Run::read_in_folder(plan, &folder.journal())?),
         false => FaultTime::default(),
     };
     let tell = |news: FaultNews<'_>| view.tell_faults(news);

@@ -7,8 +7,8 @@ use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
 use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::Ruling;
 
-use super::budget::{describe_exhaustion, trial_budget};
 use super::disturbance::hopelessly_disturbed;
+use super::time::TimeBudget;
 use fsverdict_judgement::verdict::{
     Deliberation, Slice, has_open_requirement, slice_by_environment, slice_by_protection,
 };
@@ -266,8 +266,7 @@ fn find_end(
 /// Whether a block of so many candidates does not fit into the time that is left.
 fn time_is_up(plan: &Plan, run: &Run, candidates: usize) -> Option<(String, Ending)> {
     // An extended run gets its additional blocks even though the time is up.
-    let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
-    Some((describe_exhaustion(budget?, run, candidates)?, Ending::Budget))
+    Some((TimeBudget::from_run(plan, run)?.describe_exhaustion(run, candidates)?, Ending::Budget))
 }
 
 #[cfg(test)]

@@ -7,16 +7,15 @@ use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
-use super::budget::describe_time_up;
 use super::clocks::{ClockReadings, JumpWatch};
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::error::SessionError;
 use super::observer::Observer;
-use super::outlook::Outlook;
 use super::prospect::find_obstacle;
 use super::schedule::{draw_order, order_seed};
 use super::staged::{find_changed_data, find_mixed_data};
+use super::time::{Outlook, TimeBudget};
 use super::watcher::Watcher;
 
 /// The maximum number of attempts at a block that is conducted by itself.
@@ -164,7 +163,8 @@ impl Study<'_> {
         }
         let plan = self.plan;
         let run = self.journal.run()?;
-        Ok(run.resume_point().and_then(|open| describe_time_up(plan, open)))
+        let budget = TimeBudget::from_run(plan, run);
+        Ok(run.resume_point().zip(budget).and_then(|(open, budget)| budget.describe_time_up(open)))
     }
 
     /// Evaluates all results so far: drops candidates that take no further part, and ends the study when no question is

@@ -4,7 +4,6 @@
 //! This room does not know how a lab runs a trial or how a phase does its work.
 
 mod abilities;
-mod budget;
 mod calibration;
 mod claim;
 mod clocks;
@@ -16,7 +15,6 @@ mod earlier_tries;
 mod error;
 mod folder;
 mod observer;
-mod outlook;
 mod preparation;
 mod prospect;
 mod rehearsal;
@@ -25,12 +23,12 @@ mod schedule;
 mod sentinel;
 mod space_needed;
 mod staged;
+mod time;
 mod trials;
 mod unchanged;
 mod watcher;
 
 pub use abilities::find_missing_ability;
-pub use budget::{fault_deadline, trial_deadline};
 pub use calibration::measure_device;
 pub use claim::{DeviceProspect, Permission};
 pub use clocks::JumpWatch;
@@ -42,9 +40,9 @@ pub use folder::{
     FolderRequest, LONGEST_PLAN, OpenedRun, PLAN_FILE, RunFolder, RunFolderError, hint_of_runs,
 };
 pub use observer::{Observer, Silent};
-pub use outlook::{Leader, Outlook, ToCome, TrialsToCome};
 pub use preparation::PreparedTrials;
 pub use prospect::Prospect;
 pub use schedule::{draw_order, draw_order_seed};
+pub use time::{FaultTime, Leader, Outlook, TimeBudget, ToCome, TrialTimeEstimate, TrialsToCome};
 pub use unchanged::Changes;
 pub use watcher::{MachineWatcher, UnwatchedMachine, Watcher};

@@ -2,7 +2,7 @@
 
 use fsverdict_judgement::journal::{Event, Run, TrialId};
 
-use super::outlook::Outlook;
+use super::time::Outlook;
 
 /// Receives the events of a study while it is conducted.
 pub trait Observer {

@@ -70,7 +70,7 @@ const REASONS: [(&str, &str, &str); 31] = [
     ("src/cli/against.rs", "read_regular(", "a trace that the user named"),
     ("src/cli/calibrate.rs", "fs::read_to_string(", "a file of sysfs"),
     (
-        "src/cli/forecast.rs",
+        "src/study/time/trial_time.rs",
         "fs::read_dir(",
         "the folder of the user's runs, of which each is opened by itself",
     ),
@@ -83,7 +83,7 @@ const REASONS: [(&str, &str, &str); 31] = [
     ("src/cli/manual/mod.rs", "fs::read(", "the same"),
     ("src/cli/manual/mod.rs", "fs::read_dir(", "the same"),
     ("src/cli/vocabulary.rs", "File::open(", "a plan that the user named"),
-    ("src/cli/estimate.rs", "fs::read(", "a file of the kernel's, for the speed of this machine"),
+    ("src/study/time/trial_time.rs", "fs::read(", "a file of the kernel's, for the speed of this machine"),
     ("src/fleet/block.rs", "fs::read(", "this program itself"),
     ("src/study/folder.rs", "fs::read_dir(", "the names of runs beside one that is not there, for a hint"),
     ("src/fleet/inventory.rs", "read_regular(", "an inventory that the user named"),

@@ -12,8 +12,8 @@ use fsverdict_judgement::plan::{Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::{BlockOutcome, Rival};
 use fsverdict_judgement::verdict::{Deliberation, Harness};
 
-use super::budget::trial_budget;
-use super::conclusion::{Conclusion, is_contest, racing_candidates, split_contests};
+use super::super::conclusion::{Conclusion, is_contest, racing_candidates, split_contests};
+use super::budget::TimeBudget;
 
 /// The state of a run between two trials, for displays.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -84,11 +84,10 @@ impl Outlook {
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let mut times = TrialTimes::default();
         run.trials.iter().for_each(|trial| times.add(&trial.id.candidate, trial.wall));
-        let budget = trial_budget(plan).filter(|_| run.extended_to.is_none());
         let mut outlook = Outlook {
             worked: run.worked,
             simulated: Harness::from_run(run).and_then(|harness| harness.simulated),
-            time_left: budget.map(|budget| (budget.as_secs_f64() - run.worked).max(0.0)),
+            time_left: TimeBudget::from_run(plan, run).map(TimeBudget::seconds_for_trials),
             times,
             ..Outlook::default()
         };
@@ -231,7 +230,7 @@ fn open_rivals(plan: &Plan, run: &Run, look: Option<&BlockOutcome>) -> Vec<Rival
 
 #[cfg(test)]
 mod tests {
-    use super::super::conclusion::next_to_try;
+    use super::super::super::conclusion::next_to_try;
     use super::{Conclusion, Outlook, TrialsToCome};
     use fsverdict_judgement::journal::{Event, Fold, Record, Run, read_open};
     use fsverdict_judgement::plan::{Blocks, Plan};
@@ -239,8 +238,8 @@ mod tests {
     use serde_json::json;
 
     fn recorded() -> (Plan, Vec<Record>) {
-        let plan = serde_json::from_str(include_str!("../../tests/runs/nights/1/plan.json")).unwrap();
-        let journal = include_bytes!("../../tests/runs/nights/1/journal.jsonl");
+        let plan = serde_json::from_str(include_str!("../../../tests/runs/nights/1/plan.json")).unwrap();
+        let journal = include_bytes!("../../../tests/runs/nights/1/journal.jsonl");
         (plan, read_open("journal".as_ref(), journal.as_slice()).unwrap().records)
     }
 

@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use fsverdict_faults::ExaminationTime;
 use fsverdict_judgement::journal::{BlockState, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{duration_text, rough_duration_text};
@@ -13,78 +14,127 @@ use fsverdict_text::{duration_text, rough_duration_text};
 /// The share of a run's time that its trials may take where faults are examined after them.
 const SHARE_OF_TRIALS: f64 = 0.4;
 
-/// The time that the trials of a plan may take.
-pub(super) fn trial_budget(plan: &Plan) -> Option<Duration> {
-    let budget = plan.protocol.budget?;
-    Some(if plan.faults.is_some() { budget.mul_f64(SHARE_OF_TRIALS) } else { budget })
+/// The time that a run may take, and the part of it that was used.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeBudget {
+    whole: Duration,
+    /// The part for trials; the rest is for faults.
+    trials: Duration,
+    /// Seconds for which the run has worked.
+    worked: f64,
 }
 
-/// When no further trial of a session that began at `began` may be under way. A run that was extended after its time
-/// was up has no such moment.
-pub fn trial_deadline(plan: &Plan, run: &Run, began: Instant) -> Option<Instant> {
-    let budget = trial_budget(plan).filter(|_| run.extended_to.is_none())?;
-    began.checked_add(budget.saturating_sub(worked_time(run)))
-}
-
-/// The time for which a run has worked. A stranger's journal may say that it worked for longer than any duration.
-fn worked_time(run: &Run) -> Duration {
-    Duration::try_from_secs_f64(run.worked.max(0.0)).unwrap_or(Duration::MAX)
-}
-
-/// When an examination of faults that begins now has to end.
-pub fn fault_deadline(plan: &Plan, run: &Run) -> Option<Instant> {
-    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none())?;
-    Instant::now().checked_add(budget.saturating_sub(worked_time(run)))
-}
-
-/// Why a run ended in this block: its time was up, and trials of the block have not ended.
-pub(super) fn describe_time_up(plan: &Plan, open: &BlockState) -> Option<String> {
-    let budget = trial_budget(plan)?;
-    let remaining = open.untried_candidates().count();
-    (remaining > 0).then(|| {
-        let share = if plan.faults.is_some() { " for trials" } else { "" };
-        format!(
-            "the time of {}{share} is up: {remaining} of the {} trials of block {} were not done",
-            duration_text(budget),
-            open.order.len(),
-            open.block
-        )
-    })
-}
-
-/// Why no further block of so many candidates fits into the budget; `None` if one fits, or if no trial has shown yet how
-/// long a block takes.
-pub(super) fn describe_exhaustion(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
-    // Candidates drop out, so that later blocks are shorter: the mean is taken per trial. It includes the time between
-    // trials.
-    let trials = run.trials.len();
-    if trials == 0 {
-        return None;
+impl TimeBudget {
+    /// The budget of a run; `None` if the plan has none, or if the run was extended after its time was up.
+    pub fn from_run(plan: &Plan, run: &Run) -> Option<Self> {
+        let whole = plan.protocol.budget.filter(|_| run.extended_to.is_none())?;
+        let trials = if plan.faults.is_some() { whole.mul_f64(SHARE_OF_TRIALS) } else { whole };
+        Some(TimeBudget { whole, trials, worked: run.worked })
     }
-    let next = run.worked / trials as f64 * candidates as f64;
-    let remaining = budget.as_secs_f64() - run.worked;
-    (next > remaining).then(|| {
-        let up = format!("the time of {} is up", duration_text(budget));
-        // Blocks that do not count do not end a run, but the message mentions them.
-        match run.invalid_blocks().last() {
-            Some((_, rule)) if run.complete_blocks() == 0 => {
-                format!("{up}, and no block counts: this machine is too busy (last: {rule})")
-            }
-            _ if remaining <= 0.0 => up,
-            _ => format!(
-                "{up}: another block would take longer than the {} left",
-                rough_duration_text(remaining)
-            ),
+
+    /// The seconds that are left for trials.
+    pub(super) fn seconds_for_trials(self) -> f64 {
+        (self.trials.as_secs_f64() - self.worked).max(0.0)
+    }
+
+    /// When no further trial of a session that began at `began` may be under way.
+    pub fn trial_deadline(self, began: Instant) -> Option<Instant> {
+        began.checked_add(self.trials.saturating_sub(self.worked_time()))
+    }
+
+    /// The time for which the run has worked. A stranger's journal may say that it worked for longer than any duration.
+    fn worked_time(self) -> Duration {
+        Duration::try_from_secs_f64(self.worked.max(0.0)).unwrap_or(Duration::MAX)
+    }
+
+    /// Why the run ended in this block: its time was up, and trials of the block have not ended.
+    pub(in super::super) fn describe_time_up(self, open: &BlockState) -> Option<String> {
+        let remaining = open.untried_candidates().count();
+        (remaining > 0).then(|| {
+            let share = if self.trials < self.whole { " for trials" } else { "" };
+            format!(
+                "the time of {}{share} is up: {remaining} of the {} trials of block {} were not done",
+                duration_text(self.trials),
+                open.order.len(),
+                open.block
+            )
+        })
+    }
+
+    /// Why no further block of so many candidates fits into the time for trials; `None` if one fits, or if no trial has
+    /// shown yet how long a block takes.
+    pub(in super::super) fn describe_exhaustion(self, run: &Run, candidates: usize) -> Option<String> {
+        // Candidates drop out, so that later blocks are shorter: the mean is taken per trial. It includes the time
+        // between trials.
+        let trials = run.trials.len();
+        if trials == 0 {
+            return None;
         }
-    })
+        let next = self.worked / trials as f64 * candidates as f64;
+        let remaining = self.trials.as_secs_f64() - self.worked;
+        (next > remaining).then(|| {
+            let up = format!("the time of {} is up", duration_text(self.trials));
+            // Blocks that do not count do not end a run, but the message mentions them.
+            match run.invalid_blocks().last() {
+                Some((_, rule)) if run.complete_blocks() == 0 => {
+                    format!("{up}, and no block counts: this machine is too busy (last: {rule})")
+                }
+                _ if remaining <= 0.0 => up,
+                _ => format!(
+                    "{up}: another block would take longer than the {} left",
+                    rough_duration_text(remaining)
+                ),
+            }
+        })
+    }
+}
+
+/// The time for examining faults, shared among the candidates that are still to be examined; without a limit where the
+/// user asks for the faults by themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FaultTime {
+    /// When the examination has to end.
+    deadline: Option<Instant>,
+}
+
+impl FaultTime {
+    /// The remaining time of a run, from now on.
+    pub fn from_run(plan: &Plan, run: &Run) -> Self {
+        let left = TimeBudget::from_run(plan, run);
+        let left = left.map(|budget| budget.whole.saturating_sub(budget.worked_time()));
+        FaultTime { deadline: left.and_then(|left| Instant::now().checked_add(left)) }
+    }
+
+    /// A share of the time that is left: one of so many equal ones.
+    #[must_use]
+    pub fn share(self, of: usize) -> Self {
+        FaultTime { deadline: self.end_of_share(of) }
+    }
+
+    /// The time for the first of so many candidates.
+    pub fn for_one_of(self, candidates: usize) -> ExaminationTime {
+        ExaminationTime { share_ends: self.end_of_share(candidates), deadline: self.deadline }
+    }
+
+    /// When the first of so many equal shares of the time ends.
+    fn end_of_share(self, of: usize) -> Option<Instant> {
+        let now = Instant::now();
+        let time_left = self.deadline?.saturating_duration_since(now);
+        now.checked_add(time_left / u32::try_from(of.max(1)).unwrap_or(u32::MAX))
+    }
+
+    /// Whether no time is left.
+    pub fn is_up(self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::super::conclusion::Conclusion;
-    use super::describe_exhaustion;
+    use super::super::super::conclusion::Conclusion;
+    use super::{FaultTime, TimeBudget};
     use fsverdict_judgement::journal::{Caution, Ending, Event, Journal, Record, Run, TrialId};
     use fsverdict_judgement::plan::{Blocks, Plan};
     use fsverdict_testutil::journals as made;
@@ -92,7 +142,7 @@ mod tests {
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
     fn run(blocks: &[i64]) -> Run {
-        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let plan: Plan = serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
         let mut clock = 1_795_000_000;
         let mut records = Vec::new();
         let mut tell = |clock: i64, trial: Option<TrialId>, event: Event| {
@@ -127,6 +177,10 @@ mod tests {
         Run::derive(&plan, &Journal { path: "j".into(), records, torn: false }).unwrap()
     }
 
+    fn describe_exhaustion(limit: Duration, run: &Run, candidates: usize) -> Option<String> {
+        TimeBudget { whole: limit, trials: limit, worked: run.worked }.describe_exhaustion(run, candidates)
+    }
+
     #[test]
     fn a_block_starts_only_if_it_can_end() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
@@ -141,7 +195,8 @@ mod tests {
 
     #[test]
     fn blocks_that_were_asked_for_after_the_time_was_up_are_done() {
-        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let mut plan: Plan =
+            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
         plan.protocol.budget = Some(Duration::from_secs(60));
         plan.protocol.blocks = Blocks { min: 3, max: 10 };
         plan.candidates.truncate(2);
@@ -170,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_and_a_sleep_take_no_time_away() {
-        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let plan: Plan = serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
         let at = |seconds: i64| jiff::Timestamp::new(seconds, 0).unwrap();
         let record = |seconds, event| Record { at: at(seconds), trial: None, event };
         let started = || Event::BlockFinished { block: 1, attempt: 1, invalid: None };
@@ -193,8 +248,9 @@ mod tests {
         let run = worked([record(5, made::started())].into_iter().chain(hostile).collect());
         let mut plan = plan.clone();
         plan.protocol.budget = Some(Duration::from_secs(60));
-        assert!(run.worked > 1e19 && super::fault_deadline(&plan, &run).is_some());
-        assert!(super::trial_deadline(&plan, &run, std::time::Instant::now()).is_some());
+        assert!(run.worked > 1e19 && FaultTime::from_run(&plan, &run).deadline.is_some());
+        let budget = TimeBudget::from_run(&plan, &run).unwrap();
+        assert!(budget.trial_deadline(std::time::Instant::now()).is_some());
     }
 
     #[test]

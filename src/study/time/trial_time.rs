@@ -1,9 +1,17 @@
-//! Estimates how long a trial takes before any has ended, from the sizes in the plan and the speed of this machine.
+//! Estimates how long a trial takes before any trial of the run has ended: by an earlier run of the same work, or else by
+//! the sizes in the plan and the speed of this machine.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, Plan, Syncs};
 use fsverdict_lab::lab::ChosenLab;
+
+use super::super::folder::RunFolder;
+
+/// How many of the latest runs are looked through for one of the same work.
+const LATEST: usize = 20;
 
 /// The time that parts of a trial take.
 struct TrialRates {
@@ -33,8 +41,57 @@ const FACTORS: [f64; 2] = [0.3, 6.0];
 /// The assumed size of a folder of the user's, in bytes, if the plan does not limit it.
 const UNKNOWN_SIZE: u64 = 200_000_000;
 
+/// The expected time of a trial.
+#[derive(Debug, Clone)]
+pub struct TrialTimeEstimate {
+    pub seconds: f64,
+    /// The folder of the earlier run that the time is from; `None` if it is estimated by sizes.
+    pub earlier_run: Option<PathBuf>,
+    /// The number of trials that run at once.
+    jobs: usize,
+}
+
+impl TrialTimeEstimate {
+    /// The estimate for a run of this plan that has not begun.
+    pub fn before_run(plan: &Plan, choice: &ChosenLab) -> Self {
+        match find_earlier_run(plan, choice) {
+            // That run's time for each trial shows already how many ran at once.
+            Some((run, seconds)) => TrialTimeEstimate { seconds, earlier_run: Some(run), jobs: 1 },
+            None => TrialTimeEstimate {
+                seconds: estimate_by_sizes(plan, choice),
+                earlier_run: None,
+                jobs: choice.jobs.max(1),
+            },
+        }
+    }
+
+    /// The seconds of so many trials.
+    pub fn seconds_of_trials(&self, trials: usize) -> f64 {
+        self.seconds * trials.div_ceil(self.jobs) as f64
+    }
+}
+
+/// The latest run of the same work on the same device in the same lab among those in `runs`, and seconds of a trial
+/// there.
+fn find_earlier_run(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
+    let mut folders: Vec<_> = std::fs::read_dir("runs")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    folders.sort();
+    folders.into_iter().rev().take(LATEST).find_map(|(_, path)| {
+        let (folder, old) = RunFolder::open(&path).ok()?;
+        let alike = (&old.phases, &old.datasets, &old.device) == (&plan.phases, &plan.datasets, &plan.device);
+        let run = Run::read_in_folder(&old, &folder.journal())
+            .ok()
+            .filter(|run| alike && run.header.lab == choice.lab.name())?;
+        (!run.trials.is_empty()).then(|| (path, run.worked / run.trials.len() as f64))
+    })
+}
+
 /// The seconds of a trial of this plan in this lab; phases of programs count by their datasets alone.
-pub(super) fn estimate_trial(plan: &Plan, choice: &ChosenLab) -> f64 {
+fn estimate_by_sizes(plan: &Plan, choice: &ChosenLab) -> f64 {
     let rates = if choice.lab.side_by_side().is_some() { SIMULATED } else { NATIVE };
     let phases = plan.phases.iter().map(|phase| {
         let times = f64::from(phase.repeat.unwrap_or(1));
