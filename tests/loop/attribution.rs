@@ -10,7 +10,8 @@ use crate::common::{PROGRAM, Place, kill, not_run, one_command};
 
 #[test]
 fn loop_no_candidate_is_blamed_for_a_process_that_is_killed() {
-    every_process_is_killed("native", |process| if is_short_lived(process) { &[] } else { &[9, 15] });
+    let signals = |process: &TrialProcess| if is_short_lived(process) { &[][..] } else { &[9, 15] };
+    every_process_is_killed("native", ["agent", "phase command"], signals);
 }
 
 /// Whether a trial starts it and ends it again within a step.
@@ -21,7 +22,8 @@ fn is_short_lived(process: &TrialProcess) -> bool {
 /// The same for processes that live only for a moment.
 #[test]
 fn loop_no_candidate_is_blamed_for_a_short_lived_process_that_is_killed() {
-    every_process_is_killed("native", |process| if is_short_lived(process) { &[9, 15] } else { &[] });
+    let signals = |process: &TrialProcess| if is_short_lived(process) { &[9, 15][..] } else { &[] };
+    every_process_is_killed("native", ["mkfs", "staging process"], signals);
 }
 
 /// A control group with little memory; removed when it goes out of scope.

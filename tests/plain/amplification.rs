@@ -2,9 +2,8 @@
 //! and is given to each command that reads it. The real binary runs under limits of the kernel's, which end it where it exceeds them.
 //!
 //! `ENTRY_POINTS` has a row for each way by which bytes of a stranger's come in, `AMPLIFICATIONS` one for each way to make few of
-//! them say much. A new reader, or a new list in a plan or a journal, is one more row. Each input is given to the command that does
-//! most with it, and to two others in turn, so that every command gets some of every kind; with `FULL=1` in the
-//! environment to all of them.
+//! them say much. A new reader, or a new list in a plan or a journal, is one more row. Each input is given to one command, which
+//! are taken in turn, so that every command gets some of every kind; with `FULL=1` in the environment to all of them.
 
 use std::fs;
 use std::io::Write;
@@ -748,20 +747,17 @@ fn exceeded(place: &Path, entry: &EntryPoint, unpacked: usize) -> Option<String>
     })
 }
 
-/// The entry points that the input of this number is tried with: the first, and two of the others in turn; or all.
+/// The entry points that the input of this number is tried with: one of them in turn; or all.
 fn entry_points(kind: Kind, number: usize) -> Vec<&'static EntryPoint> {
     let mut entries: Vec<&EntryPoint> =
         ENTRY_POINTS.iter().filter(|entry| entry.reads.contains(&kind)).collect();
-    if !is_full() && entries.len() > IN_TURN + 1 {
-        let others = entries.len() - 1;
-        entries[1..].rotate_left(number * IN_TURN % others);
-        entries.truncate(1 + IN_TURN);
+    if !is_full() {
+        let readers = entries.len();
+        entries.rotate_left(number % readers);
+        entries.truncate(1);
     }
     entries
 }
-
-/// How many entry points an input is tried with besides the first.
-const IN_TURN: usize = 2;
 
 fn every_amplification_of(kinds: &[Kind]) {
     let mut tried = 0;

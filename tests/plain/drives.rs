@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use fsverdict_disk::device::{AccessKind, Model};
 use serde_json::Value;
 
-use crate::common::{Place, not_run};
+use crate::common::{Place, is_full, members, not_run};
 use crate::tables::write_table;
 use read_platter::model_of;
 
@@ -83,6 +83,7 @@ fn published_drives_are_met() {
     if drives.is_empty() {
         return not_run(&format!("there are no measured drives in {}", folder().display()));
     }
+    let drives = members(drives, |(name, _)| name.clone(), ["hp_c2247a", "cheetah9LP"]);
     let place = Place::new();
     let mut biases = BTreeMap::<&str, Vec<(&str, f64)>>::new();
     let (mut met, mut details) = (0, String::new());
@@ -123,8 +124,10 @@ fn published_drives_are_met() {
         writeln!(details, "{name} {}", found["warnings"]).unwrap();
     }
     println!("{details}");
-    write_table("drives", &table);
-    check_access_errors(&biases);
+    if is_full() {
+        write_table("drives", &table);
+        check_access_errors(&biases);
+    }
     assert!(met * 5 >= drives.len() * MET, "{met} of {} are met:\n{table}", drives.len());
 }
 

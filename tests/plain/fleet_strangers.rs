@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::common::shards::{shard, shared_run};
-use crate::common::{Place, Seen, kill, not_run, tool, two_disks};
+use crate::common::{Place, Seen, kill, members, not_run, tool, two_disks};
 
 /// A stand-in for ssh: it does on this machine what it is to do on the host, and notes what it was called with.
 const SSH: &str = r#"#!/bin/sh
@@ -533,7 +533,9 @@ fn a_slow_site_is_given_up() {
     if !has_rsync() {
         return;
     }
-    for what in ["exec sleep 600", "while :; do printf .; sleep 0.1; done", "exec cat /dev/zero", "yes >&2"] {
+    let answers =
+        ["exec sleep 600", "while :; do printf .; sleep 0.1; done", "exec cat /dev/zero", "yes >&2"];
+    for what in members(answers, |answer| (*answer).to_owned(), ["exec sleep 600", "yes >&2"]) {
         let place = Place::new();
         let path = hands_back(&place, what);
         let sites = fs::read_to_string(place.path().join("sites.toml")).unwrap();

@@ -234,17 +234,17 @@ fn a_big_file_is_written_read_and_rewritten_in_place() {
 
 #[test]
 fn a_flat_directory_is_filled_listed_and_emptied() {
-    let mut bench = Bench::new(&Dataset::Flat { files: 5000, file_size: Bytes(100) });
-    bench.expect("directory.fill", 5000, 500_000);
-    bench.expect("directory.list", 5000, 0);
+    let mut bench = Bench::new(&Dataset::Flat { files: 500, file_size: Bytes(100) });
+    bench.expect("directory.fill", 500, 50_000);
+    bench.expect("directory.list", 500, 0);
     // Saved anew twice, with fsync and without, each time with another content.
-    bench.expect("directory.save", 5000, 500_000);
-    bench.expect("directory.replace", 5000, 500_000);
-    bench.expect("directory.empty", 5000, 0);
+    bench.expect("directory.save", 500, 50_000);
+    bench.expect("directory.replace", 500, 50_000);
+    bench.expect("directory.empty", 500, 0);
     assert_eq!(fs::read_dir(bench.mount().join("some/where")).unwrap().count(), 0);
     bench.verify_all().unwrap();
     // An emptied directory may be filled again.
-    bench.expect("directory.fill", 5000, 500_000);
+    bench.expect("directory.fill", 500, 50_000);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use fsverdict::cli::Cli;
 
 use crate::common::outputs::{WRITERS, inputs, listed};
-use crate::common::{PROGRAM, Place, Seen};
+use crate::common::{PROGRAM, Place, Seen, members};
 
 /// The program in a shell of its own that does this first.
 fn in_shell(place: &Place, first: &str, arguments: &[String], last: &str) -> Seen {
@@ -24,7 +24,9 @@ fn a_limit_on_the_size_of_files_leaves_no_half_a_file() {
     inputs(&place, &out);
     // No browser is there to show a page.
     let quiet = "BROWSER=true; export BROWSER;";
-    for writer in WRITERS {
+    // One writes a file that was named, and one several that belong together.
+    let representatives = ["report run --format html -o {}/out", "merge {}/shared"];
+    for writer in members(WRITERS, |writer| writer.arguments.join(" "), representatives) {
         let arguments = writer.arguments_below("out");
         let before = listed(&out);
         let limited = format!("{quiet} ulimit -f 0;");

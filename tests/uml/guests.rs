@@ -5,11 +5,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::common::{Place, Seen, kernels, one_command};
+use crate::common::{Place, Seen, kernels, members, one_command};
 
 #[test]
 fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {
     let place = Place::new();
+    let all = ["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "nilfs2", "f2fs"];
+    let tried = members(all, |name| (*name).to_owned(), ["ext4", "f2fs"]);
     let plan = r#"
 title        = "Every filesystem"
 lab          = "uml"
@@ -22,10 +24,11 @@ phase = [
     { name = "check", operation = "fsck" },
 ]
 [matrix]
-filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"]
+filesystem = [FILESYSTEMS, "reiser4"]
 encryption = ["none", "luks2"]
 "#;
-    place.run(plan, &[]).exits(3).says(&[
+    let filesystems: Vec<String> = tried.iter().map(|name| format!("\"{name}\"")).collect();
+    place.run(&plan.replace("FILESYSTEMS", &filesystems.join(", ")), &[]).exits(3).says(&[
         "skipped reiser4",
         "CONFIG_REISER4_FS",
         "hint:",
@@ -33,7 +36,7 @@ encryption = ["none", "luks2"]
     ]);
     let report = place.report();
     let candidates = report["candidates"].as_array().unwrap();
-    assert_eq!(candidates.len(), 20);
+    assert_eq!(candidates.len(), 2 * (tried.len() + 1));
     for candidate in candidates {
         let wanted = if candidate["filesystem"] == "reiser4" { "skipped" } else { "ok" };
         assert_eq!(candidate["status"], wanted, "{candidate:#}");
@@ -43,10 +46,13 @@ encryption = ["none", "luks2"]
     }
     let journal = place.journal();
     let encrypted = journal.all("command").filter(|event| event["step"] == "open encryption").count();
-    assert_eq!(encrypted, 9);
+    assert_eq!(encrypted, tried.len());
     // Cold is what comes from the device.
     let read = journal.measured("read", "device_read");
-    assert!(read.len() == 18 && read.iter().all(|bytes| *bytes >= f64::from(256 << 10)), "{read:?}");
+    assert!(
+        read.len() == 2 * tried.len() && read.iter().all(|bytes| *bytes >= f64::from(256 << 10)),
+        "{read:?}"
+    );
     // What a guest runs, it runs on its own kernel.
     let kernel = journal.0[0]["environment"]["lab.kernel_release"].as_str().unwrap().to_owned();
     assert!(journal.0[0]["fidelity"].as_str().unwrap().contains(&kernel));

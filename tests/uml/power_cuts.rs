@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::{PROGRAM, Place, not_run};
+use crate::common::{PROGRAM, Place, is_full, members, not_run};
 
 const PLAN: &str = r#"
 title         = "Saved files"
@@ -184,17 +184,25 @@ fn uml_layers_and_mirrors_keep_what_they_promise_and_integrity_without_a_journal
         head.clone() + &each.collect::<String>()
     };
     let place = Place::new();
-    place.run(&plan(&[r#""luks2""#, r#""integrity""#, r#""integrity:none""#]), &["--blocks", "1"]);
+    let layers = [r#""luks2""#, r#""integrity""#, r#""integrity:none""#];
+    let layers = members(layers, |layer| (*layer).to_owned(), [r#""luks2""#, r#""integrity:none""#]);
+    place.run(&plan(&layers), &["--blocks", "1"]);
     let report = place.report();
-    let [luks, journal, none] = report["power_cuts"].as_array().unwrap().as_slice() else {
+    let [of_others @ .., none] = report["power_cuts"].as_array().unwrap().as_slice() else {
         panic!("{report}")
     };
-    assert_eq!((outcome(luks, "replayed"), outcome(journal, "replayed")), (16, 16), "{luks} {journal}");
+    assert_eq!(of_others.len() + 1, layers.len());
+    for cuts in of_others {
+        assert_eq!(outcome(cuts, "replayed"), 16, "{cuts}");
+    }
     assert!(outcome(none, "repaired") > 0, "{none}");
     place
         .fsverdict(&["crash", "run", "ext4+luks2", "300-none", "--script", "it.sh"])
         .exits(2)
         .says(&["has layers"]);
+    if !is_full() {
+        return;
+    }
     // Both disks lose their power at the same moment, each with what it had in its own cache.
     let place = Place::new();
     let mirror = plan(&[r#""md:raid1""#]).replace(r#"size = "1GiB""#, r#"size = "256MiB", count = 2"#);

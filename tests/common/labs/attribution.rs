@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fsverdict_lab::lab::{ATTEMPTS, TRIAL_PROCESSES, TrialProcess};
 
-use crate::common::{Journal, Place, Running, tool};
+use crate::common::{Journal, Place, Running, members, tool};
 
 /// The process of this machine that a process of a guest runs in, as the table of processes calls it.
 const STUB: &str = "stub of a guest kernel";
@@ -39,16 +39,19 @@ struct Outcome {
     kills: usize,
 }
 
-/// Kills each process that `lab` has, by the signals that `signals_for` gives for it.
-pub fn every_process_is_killed(lab: &str, signals_for: impl Fn(&TrialProcess) -> &'static [i32]) {
-    let members: Vec<TrialProcess> = TRIAL_PROCESSES
+/// Kills each process that `lab` has, or two `representatives`, by the signals that `signals_for` gives for it.
+pub fn every_process_is_killed(
+    lab: &str,
+    representatives: [&str; 2],
+    signals_for: impl Fn(&TrialProcess) -> &'static [i32],
+) {
+    let of_lab = TRIAL_PROCESSES
         .into_iter()
-        .filter(|process| process.labs.contains(&lab) && !signals_for(process).is_empty())
-        .collect();
-    assert!(!members.is_empty());
-    let undisturbed = attack(lab, members[0].name, 9, Kills::None);
+        .filter(|process| process.labs.contains(&lab) && !signals_for(process).is_empty());
+    let processes = members(of_lab, |process| process.name.to_owned(), representatives);
+    let undisturbed = attack(lab, processes[0].name, 9, Kills::None);
     assert_eq!(undisturbed.exit, Some(0), "{}", undisturbed.stderr);
-    for process in members {
+    for process in processes {
         for signal in signals_for(&process).iter().copied() {
             let name = format!("{} by signal {signal}", process.name);
             // A single SIGTERM does what the first of several does.

@@ -14,7 +14,7 @@ use fsverdict_stack::anatomy::{
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::{PROGRAM, Place, tool};
+use crate::common::{PROGRAM, Place, is_full, tool};
 use cases::CASES;
 use images::{BLOCK, Image, RECIPES};
 
@@ -108,7 +108,8 @@ fn images_damaged_by_chance_are_read_within_limits() {
         let mut image = recipe.make();
         let blocks: Vec<u64> = image.written.iter().copied().collect();
         let (mut stopped, mut complete) = (0, 0);
-        for seed in 0..SEEDS {
+        let seeds = if is_full() { SEEDS } else { SEEDS / 5 };
+        for seed in 0..seeds {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut chance = |limit: u64| random.next_u64() % limit;
             let changes = 1 + chance(12);
@@ -131,7 +132,7 @@ fn images_damaged_by_chance_are_read_within_limits() {
             uses(layout, &image);
             image.restore();
         }
-        assert_eq!(stopped + complete, SEEDS, "{}", recipe.filesystem);
+        assert_eq!(stopped + complete, seeds, "{}", recipe.filesystem);
     }
 }
 
