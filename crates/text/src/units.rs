@@ -15,7 +15,7 @@ use super::suggest::nearest_word;
 /// A size in bytes. In TOML it is a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON it is a plain number.
 ///
 /// It is shown in the largest unit that fits, exactly where three decimals or fewer suffice, else rounded to two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 

@@ -338,11 +338,11 @@ fn examples_are_right() {
 fn the_reference_covers_every_key_and_its_plans_are_right() {
     let reference = include_str!("../../../docs/reference/plan-format.md");
     for (section, keys) in keys_by_table() {
-        for key in keys {
-            let row = format!("| `{key}` |");
+        for (key, kind) in keys {
+            let row = if kind.is_empty() { format!("| `{key}` |") } else { format!("| `{key}` | {kind} |") };
             assert!(
                 reference.contains(&row),
-                "docs/reference/plan-format.md does not describe `{key}` of {section}"
+                "docs/reference/plan-format.md does not describe `{key}` ({kind}) of {section}"
             );
         }
     }

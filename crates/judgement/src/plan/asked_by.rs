@@ -1,24 +1,25 @@
 //! `[ask]`: how a preset is listed and matched to a question. The section does not affect the run, and the plan that is
 //! read omits it.
 
+use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use fsverdict_text::value::{boolean, filled_text, filled_texts, share};
 use fsverdict_text::{Node, Problems, Section, Texts, TomlValue, read_tree};
 
-pub(super) const ASK: &[&str] = &[
-    "group",
-    "summary",
-    "shown",
-    "words",
-    "vague",
-    "near",
-    "joins",
-    "place",
-    "device",
-    "scale",
-    "latency",
-    "files",
-    "encrypted_on_request",
-    "weakened",
+pub(super) const ASK: &[Key<AskedBy>] = &[
+    key!("group", "string", group, filled_text, needed "group = \"at home\""),
+    key!("summary", "string", summary, filled_text, needed "summary = \"what it finds out, in a line\""),
+    key!("shown", "string", shown, filled_text),
+    key!("words", "list of strings", words, filled_texts),
+    key!("vague", "list of strings", vague, filled_texts),
+    key!("near", "list of strings", near, filled_texts),
+    key!("joins", "list of strings", joins, filled_texts),
+    key!("place", "boolean", place, boolean),
+    key!("device", "model", device, filled_text),
+    key!("scale", "share", scale, share),
+    key!("latency", "phase", latency, filled_text),
+    key!("files", "boolean", files, boolean),
+    key!("encrypted_on_request", "boolean", encrypted_on_request, boolean),
+    key!("weakened", "names of candidates", weakened, filled_texts),
 ];
 
 /// The words that select a plan, and its descriptions in lists.
@@ -77,21 +78,6 @@ pub(super) fn read_asked_by(file_name: &str, text: &str) -> Option<AskedBy> {
 }
 
 fn read_section(node: &Node, problems: &Problems) -> Option<AskedBy> {
-    let section = Section::new("[ask]", node, ASK, problems)?;
-    Some(AskedBy {
-        group: section.need("group", "group = \"at home\"", filled_text)?,
-        summary: section.need("summary", "summary = \"what it finds out, in a line\"", filled_text)?,
-        shown: section.get("shown", filled_text),
-        words: section.get("words", filled_texts).unwrap_or_default(),
-        vague: section.get("vague", filled_texts).unwrap_or_default(),
-        near: section.get("near", filled_texts).unwrap_or_default(),
-        joins: section.get("joins", filled_texts).unwrap_or_default(),
-        place: section.get("place", boolean).unwrap_or_default(),
-        device: section.get("device", filled_text),
-        scale: section.get("scale", share),
-        latency: section.get("latency", filled_text),
-        files: section.get("files", boolean).unwrap_or_default(),
-        encrypted_on_request: section.get("encrypted_on_request", boolean).unwrap_or_default(),
-        weakened: section.get("weakened", filled_texts).unwrap_or_default(),
-    })
+    let section = Section::new("[ask]", node, &key_names(ASK), problems)?;
+    read_keys(ASK, &section, AskedBy::default())
 }

@@ -7,31 +7,32 @@ use std::str::FromStr;
 use fsverdict_text::Reason;
 
 use super::limits;
-use super::{ArrayState, Blocks, ClockChoice, DeviceSource, StagingChoice};
+use super::{
+    ArrayState, Blocks, ClockChoice, DeviceSource, DevicesChoice, Legacy, NuisancesChoice, Pace,
+    StagingChoice, Until,
+};
 use fsverdict_text::{Bytes, choose_by_name};
 
-const STAGINGS: &[(&str, StagingChoice)] =
-    &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];
-
-const CLOCKS: &[(&str, ClockChoice)] =
-    &[("auto", ClockChoice::Auto), ("simulated", ClockChoice::Simulated), ("real", ClockChoice::Real)];
-
-/// A row: the type, its words, and how the message about another word begins.
+/// A row: the type, how the message about an unknown word begins, and its words.
 macro_rules! chosen_by_word {
-    ($($choice:ident $words:ident $wrong:literal;)*) => {
+    ($($choice:ident $wrong:literal { $($word:literal $value:ident),* })*) => {
         $(impl FromStr for $choice {
             type Err = Reason;
 
             fn from_str(word: &str) -> Result<Self, Reason> {
-                choose_by_name(word, $words, $wrong)
+                choose_by_name(word, &[$(($word, Self::$value)),*], $wrong)
             }
         })*
     };
 }
 
 chosen_by_word! {
-    StagingChoice STAGINGS "datasets cannot be staged in";
-    ClockChoice CLOCKS "there is no clock";
+    StagingChoice "datasets cannot be staged in" { "auto" Auto, "memory" Memory, "disk" Disk }
+    ClockChoice "there is no clock" { "auto" Auto, "simulated" Simulated, "real" Real }
+    Until "a run cannot go on until" { "recommended" Recommended, "ranked" Ranked }
+    NuisancesChoice "circumstances cannot be" { "drawn" Drawn, "fixed" Fixed }
+    DevicesChoice "devices cannot be" { "class" Class, "one" One }
+    Legacy "there is no legacy estimator" { "best-of" BestOf, "trimmed-mean" TrimmedMean, "mean" Mean }
 }
 
 /// `image:4GiB`, or the absolute path of a block device.
@@ -74,6 +75,21 @@ impl ArrayState {
             ArrayState::Degraded => "degraded",
             ArrayState::Rebuilding => "rebuilding",
             ArrayState::Scrubbing => "scrubbing",
+        }
+    }
+}
+
+impl FromStr for Pace {
+    type Err = Reason;
+
+    fn from_str(word: &str) -> Result<Self, Reason> {
+        match word {
+            "unpaced" => Ok(Pace::Unpaced),
+            "recorded" => Ok(Pace::Recorded),
+            other => Err(Reason::new(
+                format!("there is no pace `{}`", other.escape_debug()),
+                "`recorded` keeps the pauses between calls, `unpaced` makes each call as soon as the one before has returned",
+            )),
         }
     }
 }

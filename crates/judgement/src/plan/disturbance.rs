@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::Reason;
-
+use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use fsverdict_text::value::{number, share};
-use fsverdict_text::{Node, Problems, Section, TomlValue};
+use fsverdict_text::{Node, Problems, Reason, Section, TomlValue};
 
 /// The limits of disturbance for a block. A block beyond any of them is discarded with all its measurements, and
 /// repeated completely.
@@ -29,7 +28,12 @@ impl Default for Disturbance {
     }
 }
 
-pub(super) const KEYS: &[&str] = &["foreign_cpu", "steal", "foreign_bytes", "drift"];
+pub(super) const DISTURBED: &[Key<Disturbance>] = &[
+    key!("foreign_cpu", "share", foreign_cpu, share),
+    key!("steal", "share", steal, share),
+    key!("foreign_bytes", "number", foreign_bytes, number),
+    key!("drift", "number above 1", drift, read_drift),
+];
 
 /// As it stands in a plan: `false` for never, or a table of limits.
 pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Disturbance> {
@@ -37,13 +41,8 @@ pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Distu
     match &node.value {
         TomlValue::Boolean(wanted) => wanted.then_some(default),
         TomlValue::Table(_) => {
-            let section = Section::new("disturbed", node, KEYS, problems)?;
-            Some(Disturbance {
-                foreign_cpu: section.get("foreign_cpu", share).unwrap_or(default.foreign_cpu),
-                steal: section.get("steal", share).unwrap_or(default.steal),
-                foreign_bytes: section.get("foreign_bytes", number).unwrap_or(default.foreign_bytes),
-                drift: section.get("drift", read_drift).unwrap_or(default.drift),
-            })
+            let section = Section::new("disturbed", node, &key_names(DISTURBED), problems)?;
+            read_keys(DISTURBED, &section, default)
         }
         other => {
             problems.add(

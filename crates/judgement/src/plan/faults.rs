@@ -1,13 +1,32 @@
 //! `[faults]`: faults that are injected into each candidate's device in addition to the trials, to find data loss.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use super::{Candidate, Effect, Needs, NuisancesChoice, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
-pub(super) const FAULTS: &[&str] =
-    &["power_cuts", "trials", "rot", "refuses_writes", "keeps_all", "ignores_flushes", "accept_loss"];
+pub(super) const FAULTS: &[Key<Faults>] = &[
+    key!("power_cuts", "whole number", power_cuts, read_cuts, unless 0),
+    key!("rot", "whole number", rot, read_cuts, unless 0),
+    key!("trials", "1 to 1000", trials, read_trials, unless 1),
+    key!("refuses_writes", "true or false", refuses_writes, boolean),
+    key!("keeps_all", "true or false", keeps_all, boolean),
+    key!("ignores_flushes", "true or false", ignores_flushes, boolean),
+    key!("accept_loss", "true or false", accept_loss, boolean),
+];
+const NO_FAULTS: Faults = Faults {
+    power_cuts: 0,
+    trials: 1,
+    rot: 0,
+    refuses_writes: false,
+    keeps_all: false,
+    ignores_flushes: false,
+    accept_loss: false,
+};
+
 /// The maximum number of states: a hundred thousand already take hours.
 pub(super) const MOST: u64 = 1_000_000;
 /// The maximum number of trials: each is recorded with all its writes.
@@ -55,31 +74,28 @@ const fn is_one(number: &u32) -> bool {
 
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
-    let section = top.inner_table("faults", "[faults]", FAULTS)?;
-    let asked = |key| section.get(key, read_cuts).unwrap_or(0);
-    let (power_cuts, rot) = (asked("power_cuts"), asked("rot"));
-    if power_cuts == 0 && rot == 0 {
-        section.need("power_cuts", "power_cuts = 500, or rot = 200", read_cuts)?;
+    let section = top.inner_table("faults", "[faults]", &key_names(FAULTS))?;
+    let faults = read_keys(FAULTS, &section, NO_FAULTS)?;
+    if faults.power_cuts == 0 && faults.rot == 0 {
+        if !section.has_key("power_cuts") {
+            section.need("power_cuts", "power_cuts = 500, or rot = 200", read_cuts);
+        }
+        return None;
     }
-    let trials = section.get("trials", read_trials).unwrap_or(1);
-    if power_cuts == 0 {
+    if faults.power_cuts == 0 {
         section.forbid_keys(&["trials"], "rot alone", "blocks rot on the device that one trial left");
     }
-    if rot == 0 {
+    if faults.rot == 0 {
         section.forbid_keys(
             &["refuses_writes"],
             "cuts of power alone",
             "it is rotten blocks that take no writes",
         );
     }
-    let says = |key| section.get(key, boolean).unwrap_or(false);
-    let refuses_writes = says("refuses_writes");
-    let keeps_all = says("keeps_all");
-    if keeps_all {
+    if faults.keeps_all {
         section.forbid_keys(&["ignores_flushes"], "a device that keeps all", "it has nothing to flush");
     }
-    let (ignores_flushes, accept_loss) = (says("ignores_flushes"), says("accept_loss"));
-    Some(Faults { power_cuts, trials, rot, refuses_writes, keeps_all, ignores_flushes, accept_loss })
+    Some(faults)
 }
 
 fn read_cuts(node: &Node) -> Result<u32, Reason> {

@@ -180,7 +180,7 @@ pub enum Dataset {
 }
 
 /// The shape of a generated tree (METHOD: Impressions, Agrawal et al., FAST'09).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeShape {
     /// Name of the profile that gives the size distribution.
     pub profile: String,

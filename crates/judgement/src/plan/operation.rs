@@ -314,6 +314,7 @@ impl OperationKind {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::key_names;
     use super::super::read_phase::PHASE;
     use super::rows::TABLE;
     use super::{Flow, Needs, Operation, Syncs};
@@ -327,7 +328,7 @@ mod tests {
             let is_whole = row.needs == Needs::Unmounted || row.operation == Operation::Sequences;
             assert_eq!(row.datasets.is_empty(), is_whole, "{}", row.name);
             assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
-            assert!(row.keys.iter().all(|key| PHASE.contains(key)), "{}", row.name);
+            assert!(row.keys.iter().all(|key| key_names(PHASE).contains(key)), "{}", row.name);
             let has_count = matches!(row.syncs, Syncs::Calls(_) | Syncs::Files(_));
             assert_eq!(row.keys.contains(&"sync_every"), has_count, "{}", row.name);
         }

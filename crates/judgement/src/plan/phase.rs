@@ -11,7 +11,7 @@ use super::{Operation, OwnMetric, Syncs};
 use fsverdict_text::{Bytes, bounded_map};
 
 /// One timed step of the workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Unique within the plan.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct Phase {
 }
 
 /// A program that keeps running from one phase to another, for example a database server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     /// Unique among services.
     pub name: String,
@@ -203,6 +203,13 @@ pub enum PhaseWork {
         name: String,
         options: String,
     },
+}
+
+impl Default for PhaseWork {
+    /// The shell command that does nothing.
+    fn default() -> Self {
+        PhaseWork::Command(String::new())
+    }
 }
 
 /// A check of the filesystem after a phase that runs an external program.

@@ -15,7 +15,7 @@ impl PlanLines {
         self.section = Some(title.to_owned());
     }
 
-    /// Writes a key with its value, or nothing if the value is the reader's default: none, empty, false.
+    /// Writes a key with its value, or nothing if the value is none or empty.
     pub(super) fn put(&mut self, key: &str, value: impl Serialize) {
         let value = json!(value);
         if !is_nothing(&value) {
@@ -31,14 +31,14 @@ impl PlanLines {
     }
 }
 
-/// Whether the key is left out with this value: none, empty, or false.
+/// Whether the key is left out with this value: none, or empty.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
-        Value::Null | Value::Bool(false) => true,
+        Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(values) => values.is_empty(),
         Value::Object(keys) => keys.is_empty(),
-        Value::Bool(true) | Value::Number(_) => false,
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -1,11 +1,18 @@
-//! The protocol of the resolved plan: how many blocks run, when the run ends, and which nuisances vary between blocks.
+//! `[protocol]`: how many blocks run, when the run ends, which blocks count, and which nuisances vary between blocks.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Disturbance;
+use super::control::Twice;
+use super::disturbance::read_disturbance;
+use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use super::model::is_default;
+use super::value::read_word;
+use super::{CONTROL_SUFFIX, Disturbance, Plan};
+use fsverdict_text::value::{any_number, count, number, time, whole};
+use fsverdict_text::{Node, Placed, Reason, Section, TextSpan, TomlValue};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
@@ -88,4 +95,124 @@ pub enum Legacy {
 pub struct Blocks {
     pub min: u32,
     pub max: u32,
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Protocol {
+            blocks: Blocks { min: 3, max: 30 },
+            seed: 1,
+            order: None,
+            until: Until::default(),
+            tie: 0.03,
+            timeout: Duration::from_secs(30 * 60),
+            budget: None,
+            disturbed: Some(Disturbance::default()),
+            legacy: None,
+            circumstances: NuisancesChoice::default(),
+            devices: DevicesChoice::default(),
+        }
+    }
+}
+
+/// The section: the protocol, and the candidate that is entered twice, which can be settled only when all are known.
+#[derive(Default)]
+pub(super) struct ProtocolSection {
+    pub(super) protocol: Protocol,
+    pub(super) twice: Option<Placed<Twice>>,
+}
+
+pub(super) const BLOCKS: &[&str] = &["min", "max"];
+
+pub(super) const PROTOCOL: &[Key<ProtocolSection>] = &[
+    Key {
+        name: "blocks",
+        kind: "whole number, or table",
+        read: |table, section| {
+            table.protocol.blocks = read_blocks(section).unwrap_or(table.protocol.blocks);
+            Some(())
+        },
+        write: |table| json!(table.protocol.blocks),
+    },
+    key!("until", "`\"recommended\"` `\"ranked\"`", protocol.until, read_word::<Until>),
+    key!("seed", "whole number", protocol.seed, whole),
+    key!("order", "whole number", protocol.order, whole),
+    key!("tie", "number, 0 to 0.5", protocol.tie, read_tie),
+    key!("timeout", "time", protocol.timeout, time),
+    key!("for", "time", protocol.budget, time),
+    Key {
+        name: "aa",
+        kind: "true, false, or a candidate's name",
+        read: |table, section| {
+            let twice = section.get_placed("aa", Twice::read);
+            table.twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
+            Some(())
+        },
+        write: |table| match &table.twice {
+            Some(Placed { value: Twice::Named(name), .. }) => json!(name),
+            Some(_) => json!(true),
+            None => Value::Null,
+        },
+    },
+    Key {
+        name: "disturbed",
+        kind: "table, or `false`",
+        read: |table, section| {
+            if let Some(entry) = section.entry("disturbed") {
+                table.protocol.disturbed = read_disturbance(&entry.node, section.problems);
+            }
+            Some(())
+        },
+        write: |table| table.protocol.disturbed.map_or(json!(false), |limits| json!(limits)),
+    },
+    key!("legacy", "`\"best-of\"` `\"trimmed-mean\"` `\"mean\"`", protocol.legacy, read_word::<Legacy>),
+    key!("circumstances", "`\"drawn\"` `\"fixed\"`", protocol.circumstances, read_word::<NuisancesChoice>, unless NuisancesChoice::Drawn),
+    key!("devices", "`\"class\"` `\"one\"`", protocol.devices, read_word::<DevicesChoice>, unless DevicesChoice::Class),
+];
+
+impl ProtocolSection {
+    /// The section of a resolved plan.
+    pub(super) fn of_plan(plan: &Plan) -> Self {
+        let twin = plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX));
+        let twice = twin.map(|name| Placed { at: TextSpan::default(), value: Twice::Named(name.to_owned()) });
+        ProtocolSection { protocol: plan.protocol.clone(), twice }
+    }
+}
+
+pub(super) fn read_protocol(top: &Section<'_>) -> Option<ProtocolSection> {
+    let Some(entry) = top.entry("protocol") else { return Some(ProtocolSection::default()) };
+    let section = Section::new("[protocol]", &entry.node, &key_names(PROTOCOL), top.problems)?;
+    read_keys(PROTOCOL, &section, ProtocolSection::default())
+}
+
+fn read_tie(node: &Node) -> Result<f64, Reason> {
+    match any_number(node)? {
+        tie if (0.0..=0.5).contains(&tie) => number(node),
+        other => Err(Reason::new(
+            format!("it must lie between 0 and 0.5, but is {other}"),
+            "it is a fraction: 3 % is 0.03",
+        )),
+    }
+}
+
+fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
+    let node = &section.entry("blocks")?.node;
+    if matches!(node.value, TomlValue::Table(_)) {
+        let range = Section::new("blocks", node, BLOCKS, section.problems)?;
+        let min = range.need("min", "blocks = { min = 3, max = 30 }", count);
+        let max = range.need("max", "blocks = { min = 3, max = 30 }", count);
+        return section.problems.record_error(node.at, Blocks::new(min?, max?));
+    }
+    section.get("blocks", |node| match node.value {
+        TomlValue::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
+        ref other => Err(Reason::new(
+            match other {
+                TomlValue::Number(number) => {
+                    format!("a whole number or a range is wanted here, not {number}")
+                }
+                other => format!("a whole number or a range is wanted here, not {}", other.type_name()),
+            },
+            "write blocks = 5, or blocks = { min = 3, max = 30 }",
+        )),
+    })
 }

@@ -9,9 +9,11 @@ use super::disturbance;
 use super::environment;
 use super::faults::{self, read_faults};
 use super::folders;
+use super::keys::keys_with_types;
 use super::lab::KernelOwner;
 use super::own_metric;
 use super::protection::assign_protection;
+use super::protocol::{self, ProtocolSection, read_protocol};
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
@@ -19,7 +21,6 @@ use super::read_device::{self, read_device};
 use super::read_goal::{self, read_goal};
 use super::read_phase::{self, read_phases};
 use super::read_phase_data;
-use super::read_protocol::{self, read_protocol};
 use super::read_service::{self, read_services};
 use super::value::read_kernel;
 use super::{FREE_CPU, LabChoice, Plan, Vocabulary, recorded, space};
@@ -47,27 +48,30 @@ const TOP: &[&str] = &[
     "ask",
 ];
 
-/// Every key a plan may hold, by the section it stands in. The reference (docs/reference/plan-format.md) covers them all.
-pub fn keys_by_table() -> Vec<(&'static str, Vec<&'static str>)> {
+/// Every key a plan may hold, by the section it stands in, with its type; without one where the reference alone has it.
+/// The reference (docs/reference/plan-format.md) covers them all.
+pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
+    let untyped = |names: &[&'static str]| names.iter().map(|name| (*name, "")).collect();
     vec![
-        ("", TOP.to_vec()),
-        ("[device]", read_device::DEVICE.to_vec()),
-        ("fails", read_device::FAILS.to_vec()),
-        ("[protocol]", read_protocol::PROTOCOL.to_vec()),
-        ("blocks", read_protocol::BLOCKS.to_vec()),
-        ("disturbed", disturbance::KEYS.to_vec()),
-        ("[faults]", faults::FAULTS.to_vec()),
-        ("[goal]", read_goal::KEYS.to_vec()),
-        ("[dataset.NAME]", read_dataset::KEYS.to_vec()),
-        ("[[candidate]]", read_candidate::candidate_keys()),
-        ("[matrix]", read_candidate::matrix_keys()),
-        ("[[phase]]", read_phase::PHASE.to_vec()),
-        ("verify", read_phase_data::VERIFY.to_vec()),
-        ("[phase.metric.NAME]", own_metric::OWN_METRIC.to_vec()),
-        ("[[service]]", read_service::SERVICE.to_vec()),
-        ("[[published]]", published::PUBLISHED.to_vec()),
-        ("claim", published::CLAIM.to_vec()),
-        ("[ask]", asked_by::ASK.to_vec()),
+        ("", untyped(TOP)),
+        ("[device]", untyped(read_device::DEVICE)),
+        ("fails", untyped(read_device::FAILS)),
+        ("[protocol]", keys_with_types(protocol::PROTOCOL)),
+        ("blocks", untyped(protocol::BLOCKS)),
+        ("disturbed", keys_with_types(disturbance::DISTURBED)),
+        ("[faults]", keys_with_types(faults::FAULTS)),
+        ("[goal]", untyped(read_goal::KEYS)),
+        ("[dataset.NAME]", keys_with_types(read_dataset::TREE)),
+        ("[dataset.NAME]", untyped(&read_dataset::dataset_keys())),
+        ("[[candidate]]", untyped(&read_candidate::candidate_keys())),
+        ("[matrix]", untyped(&read_candidate::matrix_keys())),
+        ("[[phase]]", keys_with_types(read_phase::PHASE)),
+        ("verify", untyped(read_phase_data::VERIFY)),
+        ("[phase.metric.NAME]", untyped(own_metric::OWN_METRIC)),
+        ("[[service]]", keys_with_types(read_service::SERVICE)),
+        ("[[published]]", untyped(published::PUBLISHED)),
+        ("claim", untyped(published::CLAIM)),
+        ("[ask]", keys_with_types(asked_by::ASK)),
     ]
 }
 
@@ -176,7 +180,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let _ = read_ask(&top);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
-    let (protocol, twice) = protocol?;
+    let ProtocolSection { protocol, twice } = protocol?;
     let plan = Plan {
         title: title?,
         lab: lab.unwrap_or(LabChoice::Auto),

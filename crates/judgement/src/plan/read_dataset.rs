@@ -4,30 +4,35 @@ use std::collections::BTreeMap;
 
 use fsverdict_calls::CallTrace;
 
-use super::{Dataset, TreeForm, TreeShape, Vocabulary};
+use super::keys::{Key, PlanValue, fill_keys, key, key_names};
+use super::plan_lines::PlanLines;
+use super::{Dataset, TreeShape, Vocabulary};
 use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
 
-pub(super) const KEYS: &[&str] = &[
-    "profile",
-    "files",
-    "directories",
-    "size",
-    "compressible",
-    "duplicates",
-    "hard_links",
-    "sizes",
-    "depths",
-    "name_lengths",
-    "links",
-    "symlinks",
-    "target_lengths",
-    "path",
-    "file",
-    "flat",
-    "file_size",
-    "calls",
+pub(super) const TREE: &[Key<TreeShape>] = &[
+    key!("profile", "name of a profile", profile, filled_text, needed "profile = \"mixed\""),
+    key!("files", "whole number", files, count, needed "files = 5000"),
+    key!("directories", "whole number", directories, count, needed "directories = 400"),
+    key!("size", "size", size, size, needed "size = \"200MiB\""),
+    key!("compressible", "share", compressible, share),
+    key!("duplicates", "share", duplicates, share),
+    key!("hard_links", "share", hard_links, share),
+    key!("sizes", "list of whole numbers", sizes, read_sizes),
+    key!("depths", "list of whole numbers", form.depths, |node| read_weights(node, DEPTHS)),
+    key!("name_lengths", "list of whole numbers", form.name_lengths, |node| read_weights(node, NAME_TENS)),
+    key!("links", "list of whole numbers", form.links, |node| read_weights(node, LINKS)),
+    key!("symlinks", "share, 0.99 at most", form.symlinks, read_symlinks),
+    key!("target_lengths", "list of whole numbers", form.target_lengths, |node| read_weights(
+        node,
+        TARGET_TENS
+    )),
 ];
+
+/// The keys of all kinds of datasets.
+pub(super) fn dataset_keys() -> Vec<&'static str> {
+    [&key_names(TREE)[..], &["path", "file", "flat", "file_size", "calls"]].concat()
+}
 
 /// Places of a distribution that a plan may give.
 const SIZES: usize = 1001;
@@ -119,7 +124,7 @@ pub fn check_dataset_name(name: &str) -> Result<(), Reason> {
 
 fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {
     let title = format!("[dataset.{}]", entry.key);
-    let section = Section::new(&title, &entry.node, KEYS, problems)?;
+    let section = Section::new(&title, &entry.node, &dataset_keys(), problems)?;
     let has = |key: &str| section.entry(key).is_some();
     if has("path") {
         forbid_other_keys(&section, &["path", "size"], "`path` (a real directory)");
@@ -162,61 +167,59 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
 }
 
 fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Dataset> {
-    let profile = section.need_placed("profile", "profile = \"mixed\"", filled_text);
-    if let Some(profile) = &profile {
-        section.problems.must_be_known(profile.at, "tree profile", &profile.value, vocabulary.profiles);
+    let mut shape = TreeShape::default();
+    let complete = fill_keys(TREE, section, &mut shape);
+    if let Some(entry) = section.entry("profile").filter(|_| !shape.profile.is_empty()) {
+        section.problems.must_be_known(entry.node.at, "tree profile", &shape.profile, vocabulary.profiles);
     }
-    let files = section.need("files", "files = 5000", count);
-    let directories = section.need("directories", "directories = 400", count);
-    let size = section.need("size", "size = \"200MiB\"", size);
-    let duplicates = section.get("duplicates", share);
-    let hard_links = section.get_placed("hard_links", share);
-    if let (Some(duplicates), Some(hard_links)) = (duplicates, &hard_links)
-        && duplicates + hard_links.value > 1.0
+    if let (Some(duplicates), Some(hard_links)) = (shape.duplicates, shape.hard_links)
+        && let Some(entry) = section.entry("hard_links")
+        && duplicates + hard_links > 1.0
     {
         section.problems.add(
-            hard_links.at,
+            entry.node.at,
             "`duplicates` and `hard_links` together are more than all files",
             "both are shares of the files, and their sum may be 1 at most",
         );
     }
-    Some(Dataset::Tree(TreeShape {
-        compressible: section.get("compressible", share),
-        profile: profile?.value,
-        files: files?,
-        directories: directories?,
-        size: size?,
-        duplicates,
-        hard_links: hard_links.map(|share| share.value),
-        sizes: section.get("sizes", read_sizes).unwrap_or_default(),
-        form: read_form(section),
-    }))
-}
-
-fn read_form(section: &Section<'_>) -> TreeForm {
-    let weights = |key, most| section.get(key, |node: &Node| read_weights(node, most)).unwrap_or_default();
-    if section.entry("links").is_some() {
+    if section.has_key("links") {
         section.forbid_keys(&["hard_links"], "`links`", "`links` already sets how many names each file has");
     }
-    if section.entry("symlinks").is_none() {
-        section.forbid_keys(
-            &["target_lengths"],
-            "a tree without `symlinks`",
-            "symlinks = 0.05: how many there are",
-        );
+    if !section.has_key("symlinks") {
+        let hint = "symlinks = 0.05: how many there are";
+        section.forbid_keys(&["target_lengths"], "a tree without `symlinks`", hint);
     }
-    TreeForm {
-        depths: weights("depths", DEPTHS),
-        name_lengths: weights("name_lengths", NAME_TENS),
-        links: weights("links", LINKS),
-        symlinks: section.get("symlinks", |node| match share(node)? {
-            most if most > 0.99 => Err(Reason::new(
-                "a tree has files, too",
-                "the share of symbolic links among them and files is 0.99 at most",
-            )),
-            share => Ok(share),
-        }),
-        target_lengths: weights("target_lengths", TARGET_TENS),
+    complete.map(|()| Dataset::Tree(shape))
+}
+
+fn read_symlinks(node: &Node) -> Result<f64, Reason> {
+    match share(node)? {
+        most if most > 0.99 => Err(Reason::new(
+            "a tree has files, too",
+            "the share of symbolic links among them and files is 0.99 at most",
+        )),
+        share => Ok(share),
+    }
+}
+
+impl Dataset {
+    pub(super) fn write_keys(&self, lines: &mut PlanLines) {
+        match self {
+            Dataset::Tree(shape) => lines.put_keys(TREE, shape),
+            Dataset::Flat { files, file_size } => {
+                lines.put("flat", files);
+                lines.put("file_size", file_size.to_plan());
+            }
+            Dataset::Trace { calls } => lines.line("calls", &format!("'''\n{calls}'''")),
+            Dataset::File { size, compressible } => {
+                lines.put("file", size.to_plan());
+                lines.put("compressible", compressible);
+            }
+            Dataset::Folder { path, size } => {
+                lines.put("path", path);
+                lines.put("size", size.to_plan());
+            }
+        }
     }
 }
 
@@ -269,6 +272,6 @@ fn read_sizes(node: &Node) -> Result<Vec<u64>, Reason> {
 
 /// Notes every key that belongs to another kind of dataset.
 fn forbid_other_keys(section: &Section<'_>, allowed: &[&str], with: &str) {
-    let others: Vec<&str> = KEYS.iter().copied().filter(|key| !allowed.contains(key)).collect();
+    let others: Vec<&str> = dataset_keys().into_iter().filter(|key| !allowed.contains(key)).collect();
     section.forbid_keys(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
 }

@@ -2,52 +2,95 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
+use super::keys::{Key, PlanValue, fill_keys, key, key_names};
 use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
+use super::phase_rules::{check_keys, check_sequences, read_remake};
 use super::preconditions::LeftByPhases;
-use super::read_age::{read_age, read_remake};
 use super::read_dataset::Datasets;
-use super::read_manner::{read_changed, read_pace, read_repeat, read_sequences, read_state, read_to};
 use super::read_phase_data::{
     check_dataset, check_replay, folder_of, one_file_one_thread, read_dataset_name, read_verify,
 };
-use super::read_work::{check_line, check_variables, check_work, forbid_what_is_not_taken, read_work};
-use super::value::{inside_path, name, read_depth, read_piece_bytes, read_sync_interval, read_threads};
-use super::{Needs, Phase, PhaseWork, Vocabulary};
-use fsverdict_text::value::{boolean, filled_text, time};
-use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlValue};
+use super::read_work::{
+    check_line, check_variables, check_work, forbid_what_is_not_taken, operation_of, read_work,
+};
+use super::value::{
+    inside_path, name, read_depth, read_piece_bytes, read_pulls, read_repetitions, read_sync_interval,
+    read_threads, read_word,
+};
+use super::{ArrayState, Needs, Pace, Phase, PhaseWork, Vocabulary};
+use fsverdict_text::value::{boolean, filled_text, share, time};
+use fsverdict_text::{Node, Problems, Section, TextSpan, TomlValue};
 
-pub(super) const PHASE: &[&str] = &[
-    "name",
-    "operation",
-    "command",
-    "adapter",
-    "options",
-    "dataset",
-    "into",
-    "cold",
-    "repeat",
-    "changed",
-    "pulls",
-    "rounds",
-    "remake",
-    "state",
-    "to",
-    "piece",
-    "sync_every",
-    "pause",
-    "threads",
-    "depth",
-    "pace",
-    "steps",
-    "sequences",
-    "network",
-    "before",
-    "beside",
-    "after",
-    "recheck",
-    "verify",
-    "metric",
+pub(super) const PHASE: &[Key<Phase>] = &[
+    key!("name", "name", name, name, needed "name = \"write\""),
+    key!(
+        "operation",
+        "name of an operation",
+        write
+            | phase
+            | match phase.work {
+                PhaseWork::Operation(operation) => json!(operation),
+                _ => Value::Null,
+            }
+    ),
+    key!(
+        "command",
+        "string",
+        write
+            | phase
+            | match &phase.work {
+                PhaseWork::Command(line) => json!(line),
+                _ => Value::Null,
+            }
+    ),
+    key!(
+        "adapter",
+        "name of an adapter",
+        write
+            | phase
+            | match &phase.work {
+                PhaseWork::Adapter { name, .. } => json!(name),
+                _ => Value::Null,
+            }
+    ),
+    key!(
+        "options",
+        "string",
+        write
+            | phase
+            | match &phase.work {
+                PhaseWork::Adapter { options, .. } => json!(options),
+                _ => Value::Null,
+            }
+    ),
+    key!("dataset", "name of a dataset", write | phase | json!(phase.dataset)),
+    key!("into", "folder", into, inside_path),
+    key!("cold", "true or false", cold, boolean),
+    key!("repeat", "1 to 100", repeat, read_repetitions),
+    key!("changed", "share", changed, share),
+    key!("pulls", "1 to 100 000", pulls, read_pulls),
+    key!("rounds", "1 to 100 000", rounds, read_pulls),
+    key!("remake", "`true`, or name of a phase", write | phase | json!(phase.remake)),
+    key!("state", "`\"degraded\"` `\"rebuilding\"` `\"scrubbing\"`", state, read_word::<ArrayState>),
+    key!("to", "share", to, share),
+    key!("piece", "size", piece, read_piece_bytes),
+    key!("sync_every", "whole number", sync_every, read_sync_interval),
+    key!("pause", "time", pause, time),
+    key!("threads", "1 to 64", threads, read_threads),
+    key!("depth", "1 to 1024", depth, read_depth),
+    key!("pace", "`\"unpaced\"` `\"recorded\"`", pace, read_word::<Pace>, unless Pace::Unpaced),
+    key!("steps", "1 to 3", steps, read_sync_interval),
+    key!("sequences", "1 to 200 000", sequences, read_sync_interval),
+    key!("network", "true or false", network, boolean),
+    key!("before", "string", before, filled_text),
+    key!("beside", "string", beside, filled_text),
+    key!("after", "string", after, filled_text),
+    key!("recheck", "string", recheck, filled_text),
+    key!("verify", "table", write | phase | json!(phase.verify)),
+    key!("metric", "tables", write | phase | json!(phase.metrics)),
 ];
 
 /// Names under which a trial reports its own steps; a phase of the same name would be confused with them.
@@ -110,14 +153,13 @@ fn on_bare_device(phase: &Phase) -> bool {
 }
 
 /// No other phase of the plan has the name, and no step that every trial reports.
-fn check_name(name: &Placed<String>, earlier: &[Phase], problems: &Problems) {
-    let Placed { at, value } = name;
-    if earlier.iter().any(|phase| phase.name == *value) {
-        problems.add(*at, format!("there are two phases `{value}`"), "names of phases are unique");
+fn check_name(at: TextSpan, name: &str, earlier: &[Phase], problems: &Problems) {
+    if earlier.iter().any(|phase| phase.name == name) {
+        problems.add(at, format!("there are two phases `{name}`"), "names of phases are unique");
     }
-    if TAKEN.contains(&value.as_str()) {
+    if TAKEN.contains(&name) {
         let hint = "every trial reports a step of that name by itself; choose another";
-        problems.add(*at, format!("a phase may not be called `{value}`"), hint);
+        problems.add(at, format!("a phase may not be called `{name}`"), hint);
     }
 }
 
@@ -128,76 +170,43 @@ fn read_phase(
     vocabulary: &Vocabulary<'_>,
     problems: &Problems,
 ) -> Option<Phase> {
-    let section = Section::new("[[phase]]", node, PHASE, problems)?;
-    let name = section.need_placed("name", "name = \"write\"", name);
-    if let Some(name) = &name {
-        check_name(name, earlier, problems);
+    let section = Section::new("[[phase]]", node, &key_names(PHASE), problems)?;
+    let mut phase = Phase::default();
+    let complete = fill_keys(PHASE, &section, &mut phase);
+    if let Some(entry) = section.entry("name").filter(|_| !phase.name.is_empty()) {
+        check_name(entry.node.at, &phase.name, earlier, problems);
     }
-    let cold = section.get("cold", boolean).unwrap_or(false);
-    let network = section.get("network", boolean).unwrap_or(false);
-    let into = section.get("into", inside_path);
     let dataset = read_dataset_name(&section, datasets);
-    let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
+    phase.verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary);
     check_variables(work.as_ref(), section.entry("options"), datasets, problems);
-    let around = |key| {
-        let line = section.get_placed(key, filled_text)?;
-        check_line(&line.value, line.at, datasets, problems);
-        Some(line.value)
-    };
-    let (before, beside, after) = (around("before"), around("beside"), around("after"));
-    let recheck = around("recheck");
+    let lines = [
+        ("before", &phase.before),
+        ("beside", &phase.beside),
+        ("after", &phase.after),
+        ("recheck", &phase.recheck),
+    ];
+    for (key, line) in lines {
+        if let (Some(line), Some(entry)) = (line, section.entry(key)) {
+            check_line(line, entry.node.at, datasets, problems);
+        }
+    }
     check_work(&section, work.as_ref());
     check_dataset(&section, work.as_ref(), dataset.as_ref(), datasets);
     let metrics = match section.entry("metric") {
         Some(entry) => read_own_metrics(&entry.node, vocabulary.metrics, problems),
         None => Some(BTreeMap::new()),
     };
-    let repeat = read_repeat(&section, work.as_ref());
-    let changed = read_changed(&section, work.as_ref());
-    let piece = section.get("piece", read_piece_bytes);
-    let sync_every = section.get("sync_every", read_sync_interval);
-    let pause = section.get("pause", time);
-    let threads = section.get("threads", read_threads);
-    let depth = section.get("depth", read_depth);
-    let pace = section.get("pace", read_pace).unwrap_or_default();
     forbid_what_is_not_taken(&section, work.as_ref());
-    let (steps, sequences) = read_sequences(&section, work.as_ref());
+    check_keys(&section, work.as_ref());
+    check_sequences(&section, &phase, work.as_ref());
     one_file_one_thread(&section, work.as_ref(), dataset.as_ref(), datasets);
     check_replay(&section, work.as_ref(), dataset.as_ref(), datasets);
-    let state = read_state(&section, work.as_ref());
-    let to = read_to(&section, work.as_ref());
-    let age = read_age(&section, work.as_ref());
-    let dataset = dataset.map(|dataset| dataset.value);
-    let into = folder_of(&section, work.as_ref(), dataset.as_deref(), into);
-    let remake = read_remake(&section, work.as_ref(), earlier, into.as_deref());
-    Some(Phase {
-        name: name?.value,
-        work: work?.value,
-        dataset,
-        into,
-        cold,
-        repeat,
-        changed,
-        pulls: age.pulls,
-        rounds: age.rounds,
-        remake,
-        to,
-        state,
-        piece,
-        sync_every,
-        pause,
-        threads,
-        depth,
-        pace,
-        steps,
-        sequences,
-        network,
-        before,
-        after,
-        beside,
-        recheck,
-        verify,
-        metrics: metrics?,
-    })
+    phase.dataset = dataset.map(|dataset| dataset.value);
+    phase.into = folder_of(&section, work.as_ref(), phase.dataset.as_deref(), phase.into);
+    phase.remake = read_remake(&section, operation_of(work.as_ref()), earlier, phase.into.as_deref());
+    complete?;
+    phase.work = work?.value;
+    phase.metrics = metrics?;
+    Some(phase)
 }

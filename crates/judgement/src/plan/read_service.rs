@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use fsverdict_text::value::{filled_text, time};
 use fsverdict_text::{Node, Section, suggest};
+use serde_json::json;
 
+use super::keys::{Key, PlanValue, fill_keys, key, key_names};
 use super::limits::{SERVICES, check_length};
 use super::read_dataset::Datasets;
 use super::read_phase::Phases;
@@ -12,7 +14,15 @@ use super::read_work::check_line;
 use super::value::name;
 use super::{Needs, Phase, PhaseWork, Service};
 
-pub(super) const SERVICE: &[&str] = &["name", "start", "ready", "stop", "from", "to", "within"];
+pub(super) const SERVICE: &[Key<Service>] = &[
+    key!("name", "name", name, name, needed "name = \"database\""),
+    key!("start", "string", start, filled_text, needed "start = 'exec my-server --folder \"$MOUNT\"'"),
+    key!("ready", "string", ready, filled_text),
+    key!("stop", "string", stop, filled_text),
+    key!("from", "name of a phase", write | service | json!(service.from)),
+    key!("to", "name of a phase", write | service | json!(service.to)),
+    key!("within", "time", within, time),
+];
 
 /// How long a service may take to be ready where the plan does not say.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -39,12 +49,13 @@ pub(super) fn read_services(top: &Section<'_>, phases: &Phases) -> Vec<Service> 
 }
 
 fn read_service(node: &Node, top: &Section<'_>, phases: &Phases) -> Option<Service> {
-    let section = Section::new("[[service]]", node, SERVICE, top.problems)?;
+    let section = Section::new("[[service]]", node, &key_names(SERVICE), top.problems)?;
     let names = phases.names();
-    let name = section.need("name", "name = \"database\"", name);
-    let start = section.need("start", "start = 'exec my-server --folder \"$MOUNT\"'", filled_text);
-    let (ready, stop) = (section.get("ready", filled_text), section.get("stop", filled_text));
-    for (key, line) in [("start", &start), ("ready", &ready), ("stop", &stop)] {
+    let mut service = Service { within: WITHIN, ..Service::default() };
+    let complete = fill_keys(SERVICE, &section, &mut service);
+    let lines =
+        [("start", Some(&service.start)), ("ready", service.ready.as_ref()), ("stop", service.stop.as_ref())];
+    for (key, line) in lines {
         if let (Some(line), Some(entry)) = (line, section.entry(key)) {
             // It may start before a dataset is there as files, so it finds none.
             check_line(line, entry.node.at, &Datasets::new(), top.problems);
@@ -62,8 +73,8 @@ fn read_service(node: &Node, top: &Section<'_>, phases: &Phases) -> Option<Servi
         Some(word.value)
     };
     let (from, to) = (of_phase("from", names.first()), of_phase("to", names.last()));
-    let within = section.get("within", time).unwrap_or(WITHIN);
-    let service = Service { name: name?, start: start?, ready, stop, from: from?, to: to?, within };
+    let service = Service { from: from?, to: to?, ..service };
+    complete?;
     if phases.complete {
         check_place(&service, &phases.list, &section);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fsverdict_text::value::{absolute_path, count, filled_text, size, whole};
+use fsverdict_text::value::{absolute_path, count, filled_text, size, text, whole};
 use fsverdict_text::{Bytes, Node, Reason, is_steering};
 
 use super::limits;
@@ -27,6 +27,11 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
     }
 }
 
+/// Reads one of the words of a choice.
+pub(super) fn read_word<T: std::str::FromStr<Err = Reason>>(node: &Node) -> Result<T, Reason> {
+    text(node)?.parse()
+}
+
 /// Reads the number of repetitions of a phase within a trial, from 1 to [`limits::REPETITIONS`].
 pub(super) fn read_repetitions(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::REPETITIONS)
@@ -46,12 +51,7 @@ fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
 
 /// Reads the number of threads of a phase, from 1 to [`limits::THREADS`].
 pub(super) fn read_threads(node: &Node) -> Result<u32, Reason> {
-    match count(node)? {
-        number if number > limits::THREADS => {
-            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::THREADS), ""))
-        }
-        number => Ok(u32::try_from(number).unwrap_or(1)),
-    }
+    at_most(node, limits::THREADS)
 }
 
 /// Reads the queue depth of a thread, from 1 to [`limits::DEPTH`].

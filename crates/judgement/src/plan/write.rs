@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::faults::FAULTS;
+use super::keys::PlanValue;
 use super::plan_lines::{PlanLines, is_nothing};
 use super::protection::Grouping;
-use super::{
-    AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan,
-};
-use fsverdict_text::{Bytes, duration_text};
+use super::protocol::{PROTOCOL, ProtocolSection};
+use super::read_phase::PHASE;
+use super::read_service::SERVICE;
+use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, Plan};
+use fsverdict_text::duration_text;
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
 /// as they were made.
@@ -16,32 +19,16 @@ pub fn write(plan: &Plan) -> String {
     lines.put("title", &plan.title);
     lines.put("lab", plan.lab);
     lines.put("kernel", &plan.kernel);
-    lines.put("memory", plan.memory.map(size));
+    lines.put("memory", plan.memory.to_plan());
     lines.put("clock", plan.clock);
     lines.put("cpu", &plan.cpu);
     lines.put("reads", &plan.reads);
     write_device(&mut lines, plan);
-    write_protocol(&mut lines, plan);
-    if let Some(faults) = plan.faults {
+    lines.section("[protocol]");
+    lines.put_keys(PROTOCOL, &ProtocolSection::of_plan(plan));
+    if let Some(faults) = &plan.faults {
         lines.section("[faults]");
-        for (key, number) in [("power_cuts", faults.power_cuts), ("rot", faults.rot)] {
-            if number > 0 {
-                lines.put(key, number);
-            }
-        }
-        if faults.trials > 1 {
-            lines.put("trials", faults.trials);
-        }
-        for (key, said) in [
-            ("refuses_writes", faults.refuses_writes),
-            ("keeps_all", faults.keeps_all),
-            ("ignores_flushes", faults.ignores_flushes),
-            ("accept_loss", faults.accept_loss),
-        ] {
-            if said {
-                lines.put(key, true);
-            }
-        }
+        lines.put_keys(FAULTS, faults);
     }
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);
@@ -54,22 +41,19 @@ pub fn write(plan: &Plan) -> String {
     }
     for (name, dataset) in &plan.datasets {
         lines.section(&format!("[dataset.{name}]"));
-        of_dataset(&mut lines, dataset);
+        dataset.write_keys(&mut lines);
     }
     for candidate in plan.candidates.iter().filter(|candidate| !candidate.name.ends_with(CONTROL_SUFFIX)) {
         lines.section("[[candidate]]");
         of_candidate(&mut lines, candidate);
     }
-    write_phases(&mut lines, plan);
+    for phase in &plan.phases {
+        lines.section("[[phase]]");
+        lines.put_keys(PHASE, phase);
+    }
     for service in &plan.services {
         lines.section("[[service]]");
-        lines.put("name", &service.name);
-        lines.put("start", &service.start);
-        lines.put("ready", &service.ready);
-        lines.put("stop", &service.stop);
-        lines.put("from", &service.from);
-        lines.put("to", &service.to);
-        lines.put("within", duration_text(service.within));
+        lines.put_keys(SERVICE, service);
     }
     for found in &plan.published {
         lines.section("[[published]]");
@@ -100,7 +84,7 @@ fn write_device(lines: &mut PlanLines, plan: &Plan) {
         .collect();
     let alike = plan.device.further.iter().all(|other| *other == plan.device.source);
     match &plan.device.source {
-        DeviceSource::Image(bytes) => lines.put("image", size(*bytes)),
+        DeviceSource::Image(bytes) => lines.put("image", bytes.to_plan()),
         DeviceSource::Path(path) if paths.len() == 1 => lines.put("path", path),
         DeviceSource::Path(_) => lines.put("path", paths),
         DeviceSource::Folders => {}
@@ -114,7 +98,7 @@ fn write_device(lines: &mut PlanLines, plan: &Plan) {
                 })
                 .collect();
             lines.put("model", if alike { json!(name) } else { json!(names) });
-            lines.put("size", size(*bytes));
+            lines.put("size", bytes.to_plan());
         }
     }
     if alike && !plan.device.further.is_empty() {
@@ -129,63 +113,6 @@ fn write_device(lines: &mut PlanLines, plan: &Plan) {
     }
 }
 
-fn write_protocol(lines: &mut PlanLines, plan: &Plan) {
-    let protocol = &plan.protocol;
-    lines.section("[protocol]");
-    lines.put("blocks", protocol.blocks);
-    lines.put("until", protocol.until);
-    lines.put("seed", protocol.seed);
-    lines.put("order", protocol.order);
-    lines.put("tie", protocol.tie);
-    lines.put("timeout", duration_text(protocol.timeout));
-    lines.put("for", protocol.budget.map(duration_text));
-    lines.put("aa", plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX)));
-    match protocol.disturbed {
-        Some(limits) => lines.put("disturbed", limits),
-        None => lines.line("disturbed", "false"),
-    }
-    lines.put("legacy", protocol.legacy);
-    if protocol.circumstances != super::NuisancesChoice::Drawn {
-        lines.put("circumstances", protocol.circumstances);
-    }
-    if protocol.devices != super::DevicesChoice::Class {
-        lines.put("devices", protocol.devices);
-    }
-}
-
-fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
-    match dataset {
-        Dataset::Tree(shape) => {
-            lines.put("profile", &shape.profile);
-            lines.put("files", shape.files);
-            lines.put("directories", shape.directories);
-            lines.put("size", size(shape.size));
-            lines.put("compressible", shape.compressible);
-            lines.put("duplicates", shape.duplicates);
-            lines.put("hard_links", shape.hard_links);
-            lines.put("sizes", &shape.sizes);
-            lines.put("depths", &shape.form.depths);
-            lines.put("name_lengths", &shape.form.name_lengths);
-            lines.put("links", &shape.form.links);
-            lines.put("symlinks", shape.form.symlinks);
-            lines.put("target_lengths", &shape.form.target_lengths);
-        }
-        Dataset::Flat { files, file_size } => {
-            lines.put("flat", files);
-            lines.put("file_size", size(*file_size));
-        }
-        Dataset::Trace { calls } => lines.line("calls", &format!("'''\n{calls}'''")),
-        Dataset::File { size: bytes, compressible } => {
-            lines.put("file", size(*bytes));
-            lines.put("compressible", compressible);
-        }
-        Dataset::Folder { path, size: bytes } => {
-            lines.put("path", path);
-            lines.put("size", bytes.map(size));
-        }
-    }
-}
-
 fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
     for axis in &AXES {
@@ -193,56 +120,8 @@ fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
         let key = axis.key_of(&level.text());
         match level {
             AxisLevel::Options(_) => lines.put(key, level.text()),
-            AxisLevel::Size(bytes) => lines.put(key, size(bytes)),
+            AxisLevel::Size(bytes) => lines.put(key, bytes.to_plan()),
             level => lines.put(key, level),
         }
     }
-}
-
-fn write_phases(lines: &mut PlanLines, plan: &Plan) {
-    for phase in &plan.phases {
-        lines.section("[[phase]]");
-        lines.put("name", &phase.name);
-        match &phase.work {
-            PhaseWork::Operation(operation) => lines.put("operation", operation),
-            PhaseWork::Command(line) => lines.put("command", line),
-            PhaseWork::Adapter { name, options } => {
-                lines.put("adapter", name);
-                lines.put("options", options);
-            }
-        }
-        lines.put("dataset", &phase.dataset);
-        lines.put("into", &phase.into);
-        lines.put("cold", phase.cold);
-        lines.put("repeat", phase.repeat);
-        lines.put("changed", phase.changed);
-        lines.put("pulls", phase.pulls);
-        lines.put("rounds", phase.rounds);
-        lines.put("remake", &phase.remake);
-        lines.put("state", phase.state);
-        lines.put("to", phase.to);
-        lines.put("piece", phase.piece.map(size));
-        lines.put("sync_every", phase.sync_every);
-        lines.put("pause", phase.pause.map(duration_text));
-        lines.put("threads", phase.threads);
-        lines.put("depth", phase.depth);
-        if phase.pace != super::Pace::Unpaced {
-            lines.put("pace", phase.pace);
-        }
-        lines.put("steps", phase.steps);
-        lines.put("sequences", phase.sequences);
-        lines.put("network", phase.network);
-        lines.put("before", &phase.before);
-        lines.put("beside", &phase.beside);
-        lines.put("after", &phase.after);
-        lines.put("recheck", &phase.recheck);
-        lines.put("verify", &phase.verify);
-        lines.put("metric", &phase.metrics);
-    }
-}
-
-/// A size so that just as many bytes are read back.
-fn size(bytes: Bytes) -> String {
-    let shown = bytes.to_string();
-    if shown.parse() == Ok(bytes) { shown } else { format!("{}B", bytes.0) }
 }

@@ -1,0 +1,153 @@
+//! The keys of a plan's tables as rows. A row is one key: its name, its type as the reference writes it, how its value
+//! is read and how it is written. The list of known keys, the reader and the writer of a table follow from its rows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::plan_lines::PlanLines;
+use super::{
+    ArrayState, Blocks, ClockChoice, Disturbance, LabChoice, Legacy, OwnMetric, Remake, Until, Verify,
+};
+use fsverdict_text::{Bytes, Section, duration_text};
+
+/// A key of a table, whose value belongs to a `T`.
+pub(super) struct Key<T> {
+    pub(super) name: &'static str,
+    /// The type in the words of docs/reference/plan-format.md.
+    pub(super) kind: &'static str,
+    /// Reads the value into its place; `None` if it is required, and missing or wrong.
+    pub(super) read: fn(&mut T, &Section<'_>) -> Option<()>,
+    /// The value as the plan writes it; null and empty values are left out.
+    pub(super) write: fn(&T) -> Value,
+}
+
+/// A row. The forms:
+/// - `key!("seed", "whole number", seed, whole)`: the field, and the function that reads a value of it. Without the
+///   key, and where its value is wrong, the field keeps its default.
+/// - `key!("pace", "…", pace, read_pace, unless Pace::Unpaced)`: it is not written with this value.
+/// - `key!("start", "string", start, filled_text, needed "start = …")`: it is required; an example for the hint.
+/// - `key!("verify", "table", write |phase| …)`: the reader of the table reads it, since that depends on more than the
+///   value.
+macro_rules! key {
+    ($name:literal, $kind:literal, write $write:expr) => {
+        Key { name: $name, kind: $kind, read: |_, _| Some(()), write: $write }
+    };
+    ($name:literal, $kind:literal, $($field:ident).+, $read:expr) => {
+        key!($name, $kind, $($field).+, $read, write |table| PlanValue::to_plan(&table.$($field).+))
+    };
+    ($name:literal, $kind:literal, $($field:ident).+, $read:expr, unless $default:expr) => {
+        key!($name, $kind, $($field).+, $read, write |table| match table.$($field).+ {
+            default if default == $default => Value::Null,
+            other => json!(other),
+        })
+    };
+    ($name:literal, $kind:literal, $($field:ident).+, $read:expr, write $write:expr) => {
+        Key {
+            name: $name,
+            kind: $kind,
+            read: |table, section| {
+                if let Some(value) = section.get($name, $read) {
+                    table.$($field).+ = value.into();
+                }
+                Some(())
+            },
+            write: $write,
+        }
+    };
+    ($name:literal, $kind:literal, $field:ident, $read:expr, needed $example:literal) => {
+        Key {
+            name: $name,
+            kind: $kind,
+            read: |table, section| {
+                table.$field = section.need($name, $example, $read)?;
+                Some(())
+            },
+            write: |table| PlanValue::to_plan(&table.$field),
+        }
+    };
+}
+pub(super) use key;
+
+/// The names of the keys, in the order of the rows.
+pub(super) fn key_names<T>(keys: &[Key<T>]) -> Vec<&'static str> {
+    keys.iter().map(|key| key.name).collect()
+}
+
+/// The names of the keys with their types, for the reference.
+pub(super) fn keys_with_types<T>(keys: &[Key<T>]) -> Vec<(&'static str, &'static str)> {
+    keys.iter().map(|key| (key.name, key.kind)).collect()
+}
+
+/// Reads every key of a section into a table; `None` if a required one is missing or wrong. The faults of all are
+/// reported.
+pub(super) fn fill_keys<T>(keys: &[Key<T>], section: &Section<'_>, table: &mut T) -> Option<()> {
+    let mut is_complete = true;
+    for key in keys {
+        is_complete &= (key.read)(table, section).is_some();
+    }
+    is_complete.then_some(())
+}
+
+/// As [`fill_keys`], from a table of defaults.
+pub(super) fn read_keys<T>(keys: &[Key<T>], section: &Section<'_>, mut table: T) -> Option<T> {
+    fill_keys(keys, section, &mut table)?;
+    Some(table)
+}
+
+impl PlanLines {
+    /// Writes every key that does not have its default.
+    pub(super) fn put_keys<T>(&mut self, keys: &[Key<T>], table: &T) {
+        for key in keys {
+            self.put(key.name, (key.write)(table));
+        }
+    }
+}
+
+/// A value in the notation of plans.
+pub(super) trait PlanValue {
+    fn to_plan(&self) -> Value;
+}
+
+macro_rules! written_as_json {
+    ($($kind:ty)*) => {
+        $(impl PlanValue for $kind {
+            fn to_plan(&self) -> Value {
+                json!(self)
+            }
+        })*
+    };
+}
+
+written_as_json! {
+    u32 u64 usize f64 String PathBuf Vec<u64> Vec<String> BTreeMap<String, OwnMetric>
+    ArrayState Blocks ClockChoice Disturbance LabChoice Legacy Remake Until Verify
+}
+
+impl PlanValue for bool {
+    fn to_plan(&self) -> Value {
+        if *self { json!(true) } else { Value::Null }
+    }
+}
+
+impl<T: PlanValue> PlanValue for Option<T> {
+    fn to_plan(&self) -> Value {
+        self.as_ref().map_or(Value::Null, PlanValue::to_plan)
+    }
+}
+
+impl PlanValue for Bytes {
+    /// A size so that just as many bytes are read back.
+    fn to_plan(&self) -> Value {
+        let shown = self.to_string();
+        json!(if shown.parse() == Ok(*self) { shown } else { format!("{}B", self.0) })
+    }
+}
+
+impl PlanValue for Duration {
+    fn to_plan(&self) -> Value {
+        json!(duration_text(*self))
+    }
+}
