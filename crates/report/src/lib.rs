@@ -5,6 +5,7 @@ mod across;
 mod against;
 #[cfg(test)]
 mod claims_tests;
+mod clause;
 mod compare;
 mod csv;
 mod device_number;
@@ -15,7 +16,6 @@ mod factors;
 #[cfg(test)]
 mod fixtures;
 mod forms;
-mod from_memory;
 mod goal_words;
 mod groups;
 mod guarantees;
@@ -33,7 +33,6 @@ mod noise;
 mod notes;
 mod number;
 mod page;
-mod plain_groups;
 mod plain_words;
 mod requests;
 mod run;

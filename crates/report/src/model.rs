@@ -7,7 +7,7 @@ use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
 use super::topics::tradeoffs;
-use super::{Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, plain_groups, words};
+use super::{Guarantees, PageNote, Requests, ToUse, groups, guarantees, noise, notes, plain_words, words};
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::{Judgement, SafetyPoint, price_of_safety};
@@ -62,7 +62,7 @@ impl<'a> Report<'a> {
         let outcome = groups::describe_outcome(&judged);
         Self {
             paragraph: words::write_paragraph(&judged, found, &outcome, noise.as_deref()),
-            plain_words: if found.is_some() { None } else { plain_groups::plain_sentences(&judged) },
+            plain_words: if found.is_some() { None } else { plain_words::write_sentences(&judged) },
             notes: notes::gather(&judged),
             picture: Matrix::of(&judged, goal, |phase| judged.is_headline(phase)),
             // Steps that the goal weighs by their time are shown with the phases instead.

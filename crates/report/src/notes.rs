@@ -1,6 +1,6 @@
 //! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
-use super::from_memory;
+use super::clause::{Clause, ClauseKind};
 use super::text::{count, listing};
 use super::topics::TOPICS;
 use fsverdict_judgement::journal::TrialStanding;
@@ -51,10 +51,16 @@ impl PageNote {
 /// Gathers the notes: first the limits of the verdict, then the cautions of the trials, the most frequent first.
 pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
-    let mut notes: Vec<PageNote> =
-        from_memory::write_sentences(judged).into_iter().map(about_the_run).collect();
-    notes.extend(judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())));
-    notes.extend(TOPICS.iter().flat_map(|topic| (topic.write_notes)(judged)).map(about_the_run));
+    let mut clauses: Vec<Clause> = TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)).collect();
+    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(ToString::to_string)));
+    clauses.retain(|clause| clause.is_noted);
+    // The notes of topics stand in the order of their tables.
+    clauses.sort_by_key(|clause| match clause.kind {
+        ClauseKind::FromMemory => 0,
+        ClauseKind::Limit => 1,
+        _ => 2,
+    });
+    let mut notes: Vec<PageNote> = clauses.into_iter().map(|clause| about_the_run(clause.text)).collect();
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {

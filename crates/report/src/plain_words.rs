@@ -1,29 +1,28 @@
 //! The verdict in three sentences for readers without knowledge of confidence intervals: the trials, the result, and
 //! its limits. The paragraph in `words` has every number with its interval.
 
-use super::goal_words;
 use super::number::{is_alike, percent};
 use super::sentence::describe_settling_trials;
 use super::text::{count, listing};
 use super::words;
+use super::{goal_words, groups};
 use fsverdict_judgement::journal::metric;
 use fsverdict_judgement::verdict::{Judgement, Outcome, Rank, TrialBasis};
 
 /// The most candidates that are named after the first.
 const MOST_NAMES: usize = 4;
 
-/// The three sentences; `None` where no candidates are compared with each other.
+/// The three sentences, with an answer for each protection level; `None` where no candidates are compared with each other.
 pub(super) fn write_sentences(judged: &Judgement<'_>) -> Option<String> {
-    with_answer(judged, describe_result(judged))
-}
-
-/// The same with these words for the result.
-pub(super) fn with_answer(judged: &Judgement<'_>, answer: Option<String>) -> Option<String> {
     let verdict = &judged.verdict;
     let is_compared = matches!(judged.basis, TrialBasis::Blocks(_)) && verdict.ranking.len() > 1;
     if !is_compared || verdict.refused.is_some() || judged.against_itself().is_some() {
         return None;
     }
+    let answer = match judged.verdict.groups.as_slice() {
+        [] => describe_result(judged),
+        _ => Some(groups::answer_by_group(judged, describe_result)),
+    };
     let sentences = [Some(describe_trials(judged)), answer, describe_limit(judged)];
     Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
@@ -48,7 +47,7 @@ fn describe_trials(judged: &Judgement<'_>) -> String {
 }
 
 /// The result: the best candidate, and those after it.
-pub(super) fn describe_result(judged: &Judgement<'_>) -> Option<String> {
+fn describe_result(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let (first, rest) = verdict.ranking.split_first()?;
     let with_total = |name: &str| match goal_words::describe_total(judged, name) {

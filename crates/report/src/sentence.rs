@@ -2,12 +2,13 @@
 
 mod no_verdict;
 
+use super::clause::{Clause, ClauseKind};
 use super::goal_words;
 use super::noise;
-use super::number::{alike_within, is_alike, percent, times};
+use super::number::{alike_within, is_alike, percent};
 use super::text::{count, listing};
-use super::topics::{dependence, required};
-use super::unevaluated;
+use super::topics::required;
+use super::{unevaluated, words};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{
@@ -28,16 +29,15 @@ pub(super) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
     }
-    let ruled_out = required::ruled_out(judged);
+    let before = |kind: ClauseKind| -> String {
+        let clauses = words::list_clauses(judged).into_iter().filter(|clause| clause.kind == kind);
+        clauses.map(|clause| clause.text + " ").collect()
+    };
+    let ruled_out = before(ClauseKind::RuledOut);
     if verdict.nobody_is_left() {
         return ruled_out.trim_end().to_owned();
     }
-    let without = format!(
-        "{ruled_out}{}{}{}",
-        describe_failed_leaders(judged),
-        describe_dependence(judged),
-        describe_left_out_phases(judged)
-    );
+    let without = ruled_out + &before(ClauseKind::Premise);
     if let Some(withheld) = unevaluated::write_sentence(judged) {
         return format!("{without}{withheld}");
     }
@@ -120,23 +120,31 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     })
 }
 
-/// The candidates that were ahead of the leader and failed, as the beginning of a sentence.
-fn describe_failed_leaders(judged: &Judgement<'_>) -> String {
+/// What a reader must know before the answer: failed leaders, and phases that are left out.
+pub(super) fn list_premises(judged: &Judgement<'_>) -> Vec<Clause> {
+    let texts = describe_failed_leaders(judged).into_iter().chain(describe_left_out_phases(judged));
+    Clause::list(ClauseKind::Premise, texts)
+}
+
+/// The candidates that were ahead of the leader and failed, a sentence each, or one for many.
+fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
     let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
-        Limit::Lost { candidate, reason, .. } => Some((candidate.as_str(), reason.as_str())),
+        Limit::Lost { candidate, reason, .. } => {
+            Some((candidate.as_str(), shorten_reason(judged, candidate, reason)))
+        }
         _ => None,
     });
     match lost.collect::<Vec<_>>().as_slice() {
         few if few.len() <= MOST_LOST => few
             .iter()
-            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({}). ", in_short(reason)))
+            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({reason})."))
             .collect(),
         many => {
             let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
-            let reasons = once_each(many.iter().map(|(_, reason)| *reason));
+            let reasons = once_each(many.iter().map(|(_, reason)| reason.as_str()));
             // The list of candidates says why each one failed.
-            let why = if let [only] = reasons.as_slice() { in_short(only) } else { "the reasons are below" };
-            format!("{}, which were ahead, are excluded ({why}). ", listing(&names, names.len()))
+            let why = if let [only] = reasons.as_slice() { only } else { "the reasons are below" };
+            vec![format!("{}, which were ahead, are excluded ({why}).", listing(&names, names.len()))]
         }
     }
 }
@@ -151,28 +159,13 @@ pub(super) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
     }
 }
 
-/// A reason without its example, which the list of candidates has.
-fn in_short(reason: &str) -> &str {
-    reason.split(" (first ").next().unwrap_or(reason)
-}
-
-/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.
-fn describe_dependence(judged: &Judgement<'_>) -> String {
-    let turn =
-        judged.sites.as_ref().and_then(|sites| Some((sites, sites.clearest_turn(judged.plan.protocol.tie)?)));
-    let depends = match turn {
-        Some((sites, (candidate, site, ratio))) => Some(format!(
-            "on the device: at {site}, {candidate} takes {} times as long as {}",
-            times(ratio),
-            sites.leader
-        )),
-        None => dependence::turning(judged),
-    };
-    depends.map_or(String::new(), |depends| format!("It depends {depends}. On the whole: "))
+/// Why a candidate is excluded, without the example that the list of candidates has.
+fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> String {
+    judged.run.why_out(candidate).map_or_else(|| reason.to_owned(), |loss| loss.summary)
 }
 
 /// The phases that the comparison had to leave out, as the beginning of a sentence.
-fn describe_left_out_phases(judged: &Judgement<'_>) -> String {
+fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
         let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
         match left.moved {
@@ -183,8 +176,8 @@ fn describe_left_out_phases(judged: &Judgement<'_>) -> String {
         }
     });
     match left_out.collect::<Vec<_>>() {
-        none if none.is_empty() => String::new(),
-        some => format!("Compared without {}: ", some.join(", ")),
+        none if none.is_empty() => None,
+        some => Some(format!("Compared without {}:", some.join(", "))),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
 use super::across::write_headline;
-use super::from_memory;
+use super::clause::{Clause, ClauseKind};
 use super::goal_words::{self, is_of_time};
 use super::number::{alike_within, plain_number, times_within};
-use super::sentence::describe_settling_trials;
+use super::sentence::{self, describe_settling_trials};
 use super::text::{capitalize, count, listing};
-use super::topics::{background, charged, dependence, device_prediction, required, unflushed};
+use super::topics::TOPICS;
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -15,8 +15,6 @@ use fsverdict_judgement::verdict::{
 
 /// The most candidates that are listed by name.
 const MOST_NAMES: usize = 4;
-/// The most filesystems with background work that are listed.
-const MOST_BESIDE: usize = 2;
 /// The most limits that the paragraph lists.
 const MOST_LIMITS: usize = 3;
 
@@ -61,41 +59,46 @@ pub(super) fn write_paragraph(
     Some(sentences.join(" "))
 }
 
-/// Lists the caveats of the verdict, the gravest kind first: phases served from memory, candidates that leave data in
-/// the device's cache, CPU work that costs nothing for only some candidates, and the verdict's own limits.
+/// The statements about a run, ranked: those of the verdict and of all topics.
+pub(super) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
+    let mut clauses = sentence::list_premises(judged);
+    clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
+    clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
+    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
+    clauses.sort_by_key(|clause| clause.kind);
+    clauses
+}
+
+/// The caveats of the verdict among all clauses, the gravest kind first.
 pub(super) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
-    let cautions = judged.run.summarize_cautions();
+    // The first sentence of a recommendation says itself that the models may be wrong.
+    let reversal = judged.verdict.limits.iter().find(|limit| matches!(limit, Limit::ModelsMayReverse { .. }));
+    let stated = reversal.filter(|_| judged.verdict.outcome != Outcome::Undecided).map(Limit::to_string);
+    let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
+    let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
+    let (limits, grave): (Vec<Clause>, Vec<Clause>) =
+        caveats.partition(|clause| clause.kind == ClauseKind::Limit);
+    grave.into_iter().chain(limits.into_iter().take(MOST_LIMITS)).map(|clause| clause.text).collect()
+}
+
+/// The work that computation did for nothing for some of the candidates that are ranked against each other.
+fn list_uneven_free_work(judged: &Judgement<'_>) -> Vec<String> {
     let compared = list_measured(judged);
-    // Candidates of different protection are not ranked against each other.
     let contests: Vec<Vec<&str>> = match judged.verdict.groups.as_slice() {
         [] => vec![compared],
         groups => groups
             .iter()
             .map(|group| {
-                compared
-                    .iter()
-                    .copied()
-                    .filter(|name| group.candidates.iter().any(|own| own == name))
-                    .collect()
+                let is_own = |name: &&str| group.candidates.iter().any(|own| own == name);
+                compared.iter().copied().filter(is_own).collect()
             })
             .collect(),
     };
-    let free_cpu_caveats = cautions.iter().filter_map(|caution| {
+    let cautions = judged.run.summarize_cautions();
+    let uneven = cautions.iter().filter_map(|caution| {
         contests.iter().find_map(|contest| Some(caution.uneven_free_work(contest)?.to_owned()))
     });
-    let unflushed_cache_caveats = unflushed::write_sentences(judged).into_iter().take(MOST_BESIDE);
-    // The first sentence of a recommendation says this itself.
-    let is_stated_already = |limit: &&Limit| {
-        judged.verdict.outcome != Outcome::Undecided && matches!(limit, Limit::ModelsMayReverse { .. })
-    };
-    let limits = judged.verdict.limits.iter().filter(|limit| !is_stated_already(limit));
-    let limits = limits.map(Limit::to_string).take(MOST_LIMITS);
-    from_memory::write_sentences(judged)
-        .into_iter()
-        .chain(unflushed_cache_caveats)
-        .chain(free_cpu_caveats)
-        .chain(limits)
-        .collect()
+    uneven.collect()
 }
 
 /// The candidates that have estimates.
@@ -154,9 +157,9 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     {
         return vec![outcome.to_owned()];
     }
-    let ruled_out = required::ruled_out(judged);
-    let mut sentences: Vec<String> =
-        (!ruled_out.is_empty()).then(|| ruled_out.trim_end().to_owned()).into_iter().collect();
+    let clauses = list_clauses(judged);
+    let ruled_out = clauses.iter().filter(|clause| clause.kind == ClauseKind::RuledOut);
+    let mut sentences: Vec<String> = ruled_out.map(|clause| clause.text.clone()).collect();
     if verdict.outcome == Outcome::Undecided {
         let open = of(ContrastOutcome::Undecided);
         // An interval of one comparison that excludes a tie looks like a decision but is none.
@@ -183,12 +186,11 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             sentences.push(format!("{words}: {}.", describe_ratios(judged, &those, "")));
         }
     }
-    let beside = background::write_sentences(judged).take(MOST_BESIDE);
-    sentences.extend(beside.map(|what| what + "."));
-    sentences.extend(charged::write_sentences(judged).into_iter().map(|what| capitalize(&what) + "."));
-    sentences.extend(dependence::widening(judged).map(|what| capitalize(&what) + "."));
-    sentences.extend(dependence::on_single_devices(judged));
-    sentences.extend(device_prediction::write_sentences(judged));
+    let explains = |clause: &&Clause| matches!(clause.kind, ClauseKind::Detail | ClauseKind::Prediction);
+    sentences.extend(clauses.iter().filter(explains).map(|clause| match clause.begins_with_name {
+        true => format!("{}.", clause.text),
+        false => format!("{}.", capitalize(&clause.text)),
+    }));
     sentences.extend(describe_settling_trials(judged).map(|what| capitalize(&what) + "."));
     sentences
 }

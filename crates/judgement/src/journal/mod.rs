@@ -53,7 +53,8 @@ pub use metric::{
 pub use observation::{FINEST_TIME, Histogram, Measurement, Observation, WorkCourse};
 pub use parallel::map_in_parallel;
 pub use power_cut::{
-    ACKNOWLEDGED, CutOutcome, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls, StateFinding,
+    ACKNOWLEDGED, CutOutcome, LossReason, PowerCuts, ProgramPromise, Save, SequenceBatch, SequenceCalls,
+    StateFinding,
 };
 pub use processor::{CountedComputation, ProcessorModel};
 pub use reader::{Journal, read, read_first_record, read_in_folder, read_open};

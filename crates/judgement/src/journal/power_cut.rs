@@ -2,6 +2,7 @@
 //! lost data.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,23 @@ const fn is_zero(number: &u32) -> bool {
 pub const ACKNOWLEDGED: [&str; 7] =
     ["fsync", "name", "directory", "entry", "attribute", "allocation", "recheck"];
 
+/// Why a candidate is excluded that lost data when faults were tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LossReason {
+    pub summary: String,
+    /// The first case, with what was seen of it.
+    pub example: Option<String>,
+}
+
+impl fmt::Display for LossReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.example {
+            Some(example) => write!(formatter, "{} ({example})", self.summary),
+            None => formatter.write_str(&self.summary),
+        }
+    }
+}
+
 impl PowerCuts {
     /// How many states had this outcome.
     pub fn count(&self, outcome: CutOutcome) -> u32 {
@@ -161,7 +179,7 @@ impl PowerCuts {
     /// Why the candidate is excluded from recommendation: it lost acknowledged data, lost any data silently, or did not
     /// recover. A report by the checker does not bring back data that an fsync made durable, so it does not excuse the
     /// loss; data that were still in flight may be lost. `None` if the candidate is not excluded.
-    pub fn why_out(&self) -> Option<String> {
+    pub fn why_out(&self) -> Option<LossReason> {
         let lost =
             |promise: &String| ACKNOWLEDGED.contains(&promise.as_str()) && !self.unpromised.contains(promise);
         let acknowledged = self.broken.keys().any(lost);
@@ -175,14 +193,16 @@ impl PowerCuts {
         // The sentence prefers an example of a loss that was not reported.
         let untold = self.first.iter().find(|finding| finding.outcome != CutOutcome::LossReported);
         let first = untold.or_else(|| self.first.iter().find(|finding| finding.broken.iter().any(lost)));
-        let first = first.map_or(String::new(), |finding| {
+        let example = first.map(|finding| {
             // The sentence quotes only the first observation; the table lists the rest.
             let seen = finding.seen.split("; ").next().unwrap_or_default();
             let seen = if seen.is_empty() { String::new() } else { format!(": {seen}") };
-            format!(" (first in {}{seen})", finding.state)
+            format!("first in {}{seen}", finding.state)
         });
-        (!each.is_empty() && !self.accepted)
-            .then(|| format!("of {} states after a cut of power: {}{first}", self.states, each.join(", ")))
+        (!each.is_empty() && !self.accepted).then(|| LossReason {
+            summary: format!("of {} states after a cut of power: {}", self.states, each.join(", ")),
+            example,
+        })
     }
 
     /// How many states lost some or all data.
@@ -247,7 +267,13 @@ mod tests {
             ),
         ];
         for (found, wanted) in cases {
-            assert_eq!(found.why_out().as_deref(), wanted, "{:?} {:?}", found.outcomes, found.broken);
+            assert_eq!(
+                found.why_out().map(|reason| reason.to_string()).as_deref(),
+                wanted,
+                "{:?} {:?}",
+                found.outcomes,
+                found.broken
+            );
         }
         let accepted = PowerCuts { accepted: true, ..cuts(&[(LossReported, 50)], &["fsync"], &[]) };
         assert_eq!(accepted.why_out(), None);

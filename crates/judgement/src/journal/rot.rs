@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::labelled::labelled;
+use super::power_cut::LossReason;
 use super::reading::ReadingStopped;
 
 labelled! {
@@ -214,18 +215,20 @@ impl RottenBlocks {
 
     /// Why the candidate is excluded from recommendation: it returned wrong data without an error, or its kernel did
     /// not survive. `None` if it is not excluded.
-    pub fn why_out(&self) -> Option<String> {
+    pub fn why_out(&self) -> Option<LossReason> {
         let each: Vec<String> = RotOutcome::ALL
             .iter()
             .filter(|outcome| outcome.is_grave() && self.count(**outcome) > 0)
             .map(|outcome| format!("{} in {}", outcome.words(), self.count(*outcome)))
             .collect();
-        let first = self.first.first().map_or(String::new(), |PlacedRot { held, finding }| {
+        let example = self.first.first().map(|PlacedRot { held, finding }| {
             // The sentence quotes only the first observation; the table lists the rest.
             let seen = finding.seen.split("; ").next().unwrap_or_default();
-            format!(" (first of {}, {}: {seen})", held.words(), finding.state)
+            format!("first of {}, {}: {seen}", held.words(), finding.state)
         });
-        (!each.is_empty() && !self.accepted)
-            .then(|| format!("of {} rotten blocks: {}{first}", self.looked, each.join(", ")))
+        (!each.is_empty() && !self.accepted).then(|| LossReason {
+            summary: format!("of {} rotten blocks: {}", self.looked, each.join(", ")),
+            example,
+        })
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::BlockSite;
 use super::trial::{Trial, TrialCommands};
-use super::{Beginning, Caution, Ending, Facts, PowerCuts, RottenBlocks, TrialId};
+use super::{Beginning, Caution, Ending, Facts, LossReason, PowerCuts, RottenBlocks, TrialId};
 
 /// A run, reconstructed from its journal up to the last record.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -149,7 +149,7 @@ pub struct Latencies {
 impl Run {
     /// Why the results of power cuts or corrupted blocks exclude a candidate from recommendation; `None` if they do
     /// not.
-    pub fn why_out(&self, candidate: &str) -> Option<String> {
+    pub fn why_out(&self, candidate: &str) -> Option<LossReason> {
         let cuts = self.power_cuts.iter().find(|cuts| cuts.candidate == candidate);
         let rotten = self.rotten.iter().find(|rotten| rotten.candidate == candidate);
         cuts.and_then(PowerCuts::why_out).or_else(|| rotten?.why_out())

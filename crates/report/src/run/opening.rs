@@ -1,7 +1,7 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
 use crate::guarantees::with_drawbacks;
-use crate::page::{Opening, PageBlock, Span, Text, Top, build_gist, in_use, in_words};
+use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_words};
 use crate::text::{one_line, shorten};
 use crate::{PageNote, Report, across, sentence};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
@@ -40,43 +40,17 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
                 format!("{}.{}", sentence::count_candidates(&report.judged), ended.collect::<String>()),
             )),
             sentence: report.across.as_ref().map(|across| across::write_headline(&across.found)),
-            basis: vec![("Goal", goal(report)), ("Stands on", in_short(&header.fidelity))],
+            basis: vec![
+                ("Goal", goal(report)),
+                ("Stands on", shorten(&one_line(&header.fidelity), LONGEST_BASIS, "…").into()),
+            ],
             folds: Some(folds.collect()),
         },
     }
 }
 
-/// The most lines about the basis of a verdict before the page is unfolded.
-const LINES: usize = 3;
-/// The longest of these lines, in columns.
-const LONGEST_LINE: usize = 90;
-
-/// The beginning of a lab's statement about its trials, on a short line: without the text in brackets, and no more than
-/// two of its clauses.
-fn in_short(fidelity: &str) -> Text {
-    let fidelity = one_line(fidelity);
-    let parts = fidelity.split("; ").take(LINES).enumerate();
-    parts.fold(Text::default(), |text, (at, part)| {
-        let clauses: Vec<String> = without_brackets(part).split(", ").take(2).map(str::to_owned).collect();
-        let line = shorten(&clauses.join(", "), LONGEST_LINE, "…");
-        let text = if at > 0 { text.with(Span::Break) } else { text };
-        text.plain(line)
-    })
-}
-
-fn without_brackets(text: &str) -> String {
-    let mut depth = 0_usize;
-    let mut kept = String::new();
-    for character in text.chars() {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => kept.push(character),
-            _ => {}
-        }
-    }
-    one_line(&kept).replace(" ,", ",")
-}
+/// The most of the basis of a verdict that is shown before the page is unfolded, in columns.
+const LONGEST_BASIS: usize = 200;
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     match (report.judged.basis, report.judged.verdict.outcome) {
@@ -150,31 +124,4 @@ fn goal(report: &Report<'_>) -> Text {
 fn device(environment: &Facts) -> Option<String> {
     let model = environment.get("device.model").filter(|model| !model.trim().is_empty())?;
     Some(one_line(model))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_short;
-    use crate::page::Span;
-
-    #[test]
-    fn what_a_verdict_stands_on_is_three_short_lines() {
-        let fidelity = "device time on the model usb-disk-5400 v2, each block on another device of its class \
-                        (cache.delay_ms, cache.flush_us, platter.through drawn); CPU taken as free; Linux 6.12.117 as a \
-                        process, 1070 MiB of memory, drawn within 5 % for each block, as the device's size is; and more";
-        let text = in_short(fidelity);
-        let lines: Vec<String> = text
-            .0
-            .split(|span| *span == Span::Break)
-            .map(|line| crate::page::Text(line.to_vec()).bare(|_| ""))
-            .collect();
-        assert_eq!(
-            lines,
-            [
-                "device time on the model usb-disk-5400 v2, each block on another device of its class",
-                "CPU taken as free",
-                "Linux 6.12.117 as a process, 1070 MiB of memory",
-            ]
-        );
-    }
 }

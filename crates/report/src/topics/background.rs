@@ -2,6 +2,7 @@
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::number::{plain_number, times, times_within};
 use crate::page::{Media, PageBlock};
 use crate::text::{count, listing};
@@ -13,12 +14,23 @@ use fsverdict_judgement::verdict::{Background, Judgement};
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
     build_section,
-    write_notes: |judged| write_sentences(judged).collect(),
+    list_clauses,
     ..ReportTopic::EMPTY
 };
 
+/// The most candidates that explain the standings; the others are noted.
+const MOST_EXPLAINED: usize = 2;
+
+fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
+    let clause = |(at, text): (usize, String)| {
+        let kind = if at < MOST_EXPLAINED { ClauseKind::Detail } else { ClauseKind::Note };
+        Clause { begins_with_name: true, ..Clause::new(kind, text).noted() }
+    };
+    write_sentences(judged).enumerate().map(clause).collect()
+}
+
 /// One of each candidate, in the order of the ranking, without full stops.
-pub(crate) fn write_sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String> + 'a {
+fn write_sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String> + 'a {
     let is_same = |phase: &Background, next: &Background| phase.candidate == next.candidate;
     let candidates = judged.verdict.background.chunk_by(is_same);
     candidates.filter_map(|phases| describe_candidate(judged, phases))

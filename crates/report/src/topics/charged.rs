@@ -2,6 +2,7 @@
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::number::{percent, plain_number, times};
 use crate::page::{Media, PageBlock};
 use crate::text::{capitalize, listing, of_level};
@@ -11,7 +12,10 @@ use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, Charged
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::DETAIL.and(Media::MARKDOWN), build_tables(report)).collect(),
     build_section,
-    write_notes: write_sentences,
+    list_clauses: |judged| {
+        let texts = write_sentences(judged).into_iter();
+        texts.map(|text| Clause::new(ClauseKind::Detail, text).noted()).collect()
+    },
     ..ReportTopic::EMPTY
 };
 
@@ -19,7 +23,7 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
 const MOST_NAMES: usize = 4;
 
 /// The sentences about charged computation, without full stops; none if computation had no price.
-pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
+fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let levels = judged.verdict.by_protection_level().into_iter();
     let charged = levels.filter_map(|(title, verdict)| Some((title, verdict.charged.as_ref()?)));
     charged

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::device_number::{describe_number, describe_value, format_values};
 use crate::number::{times, times_with_ends, times_within};
 use crate::page::{Media, PageBlock};
@@ -15,6 +16,13 @@ use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgeme
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
     build_section,
+    list_clauses: |judged| {
+        let turn = describe_turn(judged).map(|turn| format!("It depends {turn}. On the whole:"));
+        let mut clauses = Clause::list(ClauseKind::Premise, turn);
+        clauses.extend(Clause::list(ClauseKind::Detail, describe_widest(judged)));
+        clauses.extend(Clause::list(ClauseKind::Detail, describe_spreads(judged)));
+        clauses
+    },
     ..ReportTopic::EMPTY
 };
 
@@ -24,23 +32,27 @@ const MOST_ROWS: usize = 8;
 const MOST_SPREADS: usize = 3;
 
 /// The dependence in which a different candidate leads on some devices, without a full stop; `None` where there is
-/// none.
-pub(crate) fn turning(judged: &Judgement<'_>) -> Option<String> {
+/// none, or where sites turn the ranking.
+fn describe_turn(judged: &Judgement<'_>) -> Option<String> {
+    let tie = judged.plan.protocol.tie;
+    if judged.sites.as_ref().is_some_and(|sites| sites.clearest_turn(tie).is_some()) {
+        return None;
+    }
     let first = judged.verdict.depends.first()?;
-    first.changes_leader(judged.plan.protocol.tie).then(|| describe_dependence(first))
+    first.changes_leader(tie).then(|| describe_dependence(first))
 }
 
 /// The widest difference that depends on the device, without a full stop; `None` where there is none, or where
-/// [another candidate leads](turning), which is reported first.
-pub(crate) fn widening(judged: &Judgement<'_>) -> Option<String> {
+/// [another candidate leads](describe_turn), which is reported first.
+fn describe_widest(judged: &Judgement<'_>) -> Option<String> {
     let first = judged.verdict.depends.first()?;
     (!first.changes_leader(judged.plan.protocol.tie))
         .then(|| format!("how much depends {}", describe_dependence(first)))
 }
 
-/// The widest spreads of differences over single devices, as a sentence; `None` where there are none, or where the
+/// The widest spreads of differences over single devices, without a full stop; `None` where there are none, or where the
 /// [results of one device](crate::topics::device_prediction) are predicted.
-pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
+fn describe_spreads(judged: &Judgement<'_>) -> Option<String> {
     let spreads = &judged.verdict.device_spreads;
     if judged.verdict.predictions.iter().any(|prediction| prediction.low.is_some()) {
         return None;
@@ -55,7 +67,7 @@ pub(crate) fn on_single_devices(judged: &Judgement<'_>) -> Option<String> {
         format!("{candidate} takes {least} to {most} times as long as {against} on the {devices} that it met{better}")
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("On single devices of the class it differs: {}.", each.join("; ")))
+    (!each.is_empty()).then(|| format!("On single devices of the class it differs: {}", each.join("; ")))
 }
 
 fn describe_dependence(dependence: &Dependence) -> String {

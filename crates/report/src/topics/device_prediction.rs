@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::device_number::{describe_number, describe_value};
 use crate::number::{percent, times, times_with_ends};
 use crate::page::{Media, PageBlock};
@@ -17,6 +18,7 @@ use fsverdict_judgement::verdict::{DevicePrediction, DeviceStratum, Judgement};
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
     build_section,
+    list_clauses: |judged| Clause::list(ClauseKind::Prediction, write_sentences(judged)),
     ..ReportTopic::EMPTY
 };
 
@@ -26,8 +28,8 @@ const MOST_NAMED: usize = 3;
 /// The two-valued numbers that `fsverdict calibrate` reads off a device.
 const READ_BY_CALIBRATION: [&str; 2] = ["platter.through", "platter.on_arrival"];
 
-/// The predicted results of one device of the class, as sentences; empty if every block had the same device.
-pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
+/// The predicted results of one device of the class, as sentences without full stops; empty if every block had the same device.
+fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let predictions = &judged.verdict.predictions;
     let leaders = once_each(predictions.iter().map(|prediction| prediction.against.as_str()));
     let rivals = |leader: &str| -> Vec<&DevicePrediction> {
@@ -45,7 +47,7 @@ fn describe_rivals(judged: &Judgement<'_>, leader: &str, all: &[&DevicePredictio
     if known.is_empty() {
         let needs = all.iter().map(|rival| rival.needs).min()?;
         return Some(format!(
-            "One device of this class cannot be predicted from so few: {} needed (`fsverdict resume RUN --more {needs}`).",
+            "One device of this class cannot be predicted from so few: {} needed (`fsverdict resume RUN --more {needs}`)",
             if needs == 1 { "1 more block is".to_owned() } else { format!("{needs} more blocks are") }
         ));
     }
@@ -65,7 +67,7 @@ fn describe_rivals(judged: &Judgement<'_>, leader: &str, all: &[&DevicePredictio
         .filter_map(|rival| Some(format!("{} {}", rival.candidate, describe_range(rival.low?, rival.high?))))
         .collect();
     Some(format!(
-        "On nine devices of ten in this class, compared with {leader}: {}{conclusion} (predicted from {}).",
+        "On nine devices of ten in this class, compared with {leader}: {}{conclusion} (predicted from {})",
         each.join("; "),
         count(known.iter().map(|rival| rival.devices).max()?, "device")
     ))
@@ -103,7 +105,7 @@ fn describe_strata(judged: &Judgement<'_>) -> Option<String> {
         false => "no data sheet tells which of them yours is",
     };
     Some(format!(
-        "The answer depends on the device, by {}: {}; {}; {found_out}.",
+        "The answer depends on the device, by {}: {}; {}; {found_out}",
         describe_number(&first.number),
         describe_stratum(first),
         describe_stratum(second)

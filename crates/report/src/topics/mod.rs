@@ -2,10 +2,11 @@
 //! for JSON, sentences, tables, the section of the HTML page with its picture, and notes. A topic is registered here, and
 //! nowhere else.
 
-pub(crate) mod background;
-pub(crate) mod charged;
-pub(crate) mod dependence;
-pub(crate) mod device_prediction;
+mod background;
+mod charged;
+mod dependence;
+mod device_prediction;
+mod from_memory;
 mod power_cuts;
 pub(crate) mod required;
 mod rot;
@@ -14,13 +15,14 @@ mod sites;
 pub(crate) mod then_and_now;
 mod topic;
 pub(crate) mod tradeoffs;
-pub(crate) mod unflushed;
+mod unflushed;
 
 use topic::ReportTopic;
 pub(crate) use topic::TopicData;
 
 /// All topics, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 12] = [
+pub(crate) static TOPICS: [&ReportTopic; 13] = [
+    &from_memory::TOPIC,
     &required::TOPIC,
     &background::TOPIC,
     &unflushed::TOPIC,

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::topic::{ReportTopic, address_tables, list_data};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::number::{percent_of_cases, plain_number};
 use crate::page::{Media, PageBlock};
 use crate::text::one_line;
@@ -21,7 +22,7 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
         text.chain(address_tables(Media::DETAIL.and(Media::MARKDOWN), ages)).collect()
     },
     build_section,
-    write_notes: write_sentences,
+    list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),
     ..ReportTopic::EMPTY
 };
 

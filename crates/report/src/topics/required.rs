@@ -1,6 +1,7 @@
 //! Topic: the requirements of the goal, which candidates meet them, and by how much others miss them.
 
 use super::topic::{ReportTopic, address_tables};
+use crate::clause::{Clause, ClauseKind};
 use crate::number::{NumberScale, plain_number, times_within};
 use crate::page::{Media, PageBlock};
 use crate::text::listing;
@@ -14,15 +15,19 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
         let table = PageBlock::plain_table(build_table(&report.judged)?);
         Some(PageBlock::section("required", "What is required", vec![table]))
     },
-    write_notes: describe_open,
+    list_clauses: |judged| {
+        let mut clauses = Clause::list(ClauseKind::RuledOut, describe_ruled_out(judged));
+        clauses.extend(Clause::list(ClauseKind::Note, describe_open(judged)));
+        clauses
+    },
     ..ReportTopic::EMPTY
 };
 
 /// The most ruled out candidates that are named one by standing.
 const MOST_NAMES: usize = 3;
 
-/// The candidates that are ruled out, as the beginning of a sentence; empty where there are none.
-pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
+/// The candidates that are ruled out, as a sentence; `None` where there are none.
+fn describe_ruled_out(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let missed = |name: &String| {
         let own = verdict.required.iter().filter(|standing| standing.candidate == *name);
@@ -31,7 +36,7 @@ pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
     };
     let mut worst: Vec<&RequirementStanding> = verdict.ruled_out.iter().filter_map(missed).collect();
     if worst.is_empty() {
-        return String::new();
+        return None;
     }
     // The nearest misses come first, because they are the ones that a reader may still be able to fix.
     worst.sort_by(|standing, other| excess(standing).total_cmp(&excess(other)));
@@ -40,7 +45,7 @@ pub(crate) fn ruled_out(judged: &Judgement<'_>) -> String {
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let begin =
         if judged.verdict.nobody_is_left() { "No candidate meets the requirements" } else { "Ruled out" };
-    format!("{begin}: {}{more}. ", misses.join("; "))
+    Some(format!("{begin}: {}{more}.", misses.join("; ")))
 }
 
 /// `xfs misses commit.p99 <= 10ms: 18 ms, 1.8 (1.6 to 2.0) times that`.

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::topic::{ReportTopic, address_tables, list_data};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::number::percent_of_cases;
 use crate::page::{Media, PageBlock};
 use crate::text::one_line;
@@ -18,7 +19,7 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
     data: |report| list_data("rot", report.judged.run.rotten.as_slice()),
     build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
     build_section,
-    write_notes: write_sentences,
+    list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),
     ..ReportTopic::EMPTY
 };
 

@@ -7,8 +7,9 @@ use maud::{Markup, html};
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
+use crate::clause::{Clause, ClauseKind};
 use crate::html::figures::ratio;
-use crate::number::times_with_ends;
+use crate::number::{times, times_with_ends};
 use crate::page::{Media, PageBlock, Text};
 use crate::text::{count, one_line};
 use crate::text_table::TextTable;
@@ -22,6 +23,7 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
         brief.chain(address_tables(Media::DETAIL, build_table(&report.judged, true))).collect()
     },
     build_section,
+    list_clauses: |judged| Clause::list(ClauseKind::Premise, describe_turn(judged)),
     ..ReportTopic::EMPTY
 };
 
@@ -29,6 +31,16 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
 const FEW: usize = 8;
 /// The number of rivals, the closest ones, in the text table; the HTML page and the JSON have all.
 const COLUMNS: usize = 5;
+
+/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree misleads.
+fn describe_turn(judged: &Judgement<'_>) -> Option<String> {
+    let sites = judged.sites.as_ref()?;
+    let (candidate, site, ratio) = sites.clearest_turn(judged.plan.protocol.tie)?;
+    let (times, leader) = (times(ratio), &sites.leader);
+    Some(format!(
+        "It depends on the device: at {site}, {candidate} takes {times} times as long as {leader}. On the whole:"
+    ))
+}
 
 /// The ratio of every rival at one site or over several sites, in the order of the rivals.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 use erased_serde::Serialize;
 
 use crate::Report;
+use crate::clause::Clause;
 use crate::page::{Media, PageBlock};
 use crate::text_table::TextTable;
 use fsverdict_judgement::verdict::Judgement;
@@ -18,8 +19,8 @@ pub(crate) struct ReportTopic {
     pub(crate) build_tables: fn(&Report<'_>) -> Vec<(Media, TextTable)>,
     /// The section of the HTML page, with its picture.
     pub(crate) build_section: for<'a> fn(&'a Report<'a>) -> Option<PageBlock<'a>>,
-    /// Notes for the reader of the numbers, each a sentence without a full stop.
-    pub(crate) write_notes: fn(&Judgement<'_>) -> Vec<String>,
+    /// Statements, from which sentence, paragraph, plain words and notes choose.
+    pub(crate) list_clauses: fn(&Judgement<'_>) -> Vec<Clause>,
 }
 
 impl ReportTopic {
@@ -28,7 +29,7 @@ impl ReportTopic {
         data: |_| None,
         build_tables: |_| Vec::new(),
         build_section: |_| None,
-        write_notes: |_| Vec::new(),
+        list_clauses: |_| Vec::new(),
     };
 }
 

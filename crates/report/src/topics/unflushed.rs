@@ -2,11 +2,20 @@
 //! data that they report as durable may be lost in a power cut.
 
 use super::topic::ReportTopic;
+use crate::clause::{Clause, ClauseKind};
 use crate::text::listing;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
 
-pub(super) static TOPIC: ReportTopic = ReportTopic { write_notes: write_sentences, ..ReportTopic::EMPTY };
+pub(super) static TOPIC: ReportTopic = ReportTopic { list_clauses, ..ReportTopic::EMPTY };
+
+/// The most candidates that are among the caveats; the others are noted.
+const MOST_CAVEATS: usize = 2;
+
+fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
+    let kind = |at: usize| if at < MOST_CAVEATS { ClauseKind::Unflushed } else { ClauseKind::Note };
+    write_sentences(judged).into_iter().enumerate().map(|(at, text)| Clause::new(kind(at), text)).collect()
+}
 
 /// The number of flushes that the one sync at the end of a phase may cause.
 const OF_A_SYNC: f64 = 2.0;
@@ -16,7 +25,7 @@ const MANY: f64 = 20.0;
 /// A sentence for each candidate, without a full stop. Covers only phases with a known number of fsyncs, because
 /// journals also flush without one, and only modelled devices: these have no FUA writes, which can spare a real device
 /// a flush.
-pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
+fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     judged.plan.candidates.iter().filter_map(|candidate| describe_candidate(judged, candidate)).collect()
 }
 

@@ -93,7 +93,7 @@ impl Run {
                 let why = cuts.and_then(PowerCuts::why_out).or(rotten.and_then(RottenBlocks::why_out));
                 if let Some(reason) = why {
                     state.status = CandidateStatus::Failed;
-                    state.reason = reason;
+                    state.reason = reason.to_string();
                     state.hint = "`accept_loss = true` in [faults] keeps it in the comparison".to_owned();
                 }
             }

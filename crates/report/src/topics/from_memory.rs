@@ -1,12 +1,19 @@
-//! Warns of phases that got their data from memory: their rate is above the device's, and the device was not asked for
+//! Topic: phases that got their data from memory: their rate is above the device's, and the device was not asked for
 //! the bytes. Such a phase stays in the ranking, because its time is that of the program, but it says nothing of the
 //! filesystem on the device; therefore the warning is among the first lines of a report.
 
 use std::collections::BTreeMap;
 
-use super::text::listing;
+use super::topic::ReportTopic;
+use crate::clause::{Clause, ClauseKind};
+use crate::text::listing;
 use fsverdict_judgement::journal::{Better, Unit};
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    list_clauses: |judged| Clause::list(ClauseKind::FromMemory, write_sentences(judged)),
+    ..ReportTopic::EMPTY
+};
 
 /// Bytes per second above which a rate is that of memory: four lanes of PCIe 4.0 carry 7.9 GB/s, those of 5.0 15.8 GB/s,
 /// which the second condition lets pass.
@@ -17,7 +24,7 @@ const LEAST_FROM_DEVICE: f64 = 0.1;
 const MOST_NAMES: usize = 3;
 
 /// A sentence for each phase, without a full stop.
-pub(super) fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
+fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     let mut phases: BTreeMap<usize, Vec<(&str, f64)>> = BTreeMap::new();
     for found in judged.estimates.iter().filter(|found| is_from_memory(judged, found)) {
         let place = judged.phases.iter().position(|phase| phase.name == found.phase);
