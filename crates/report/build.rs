@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// What stands in a page as scripts and as styles, below `src/html`; mod.rs puts it there.
+/// What stands in a page as scripts and as styles, below `src/forms/html`; mod.rs puts it there.
 const SCRIPTS: [&str; 4] = ["base.js", "drawing.js", "charts.js", "controls.js"];
 const STYLES: [&str; 1] = ["style.css"];
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn digests(names: &[&str]) -> std::io::Result<String> {
     let mut all = Vec::new();
     for name in names {
-        let file = Path::new("src/html").join(name);
+        let file = Path::new("src/forms/html").join(name);
         println!("cargo::rerun-if-changed={}", file.display());
         all.push(format!("'sha256-{}'", STANDARD.encode(Sha256::digest(std::fs::read(file)?))));
     }

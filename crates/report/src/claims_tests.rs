@@ -1,8 +1,9 @@
 //! Sentences that claimed more than was known, each with the run in which it did.
 
-use super::examples::{one, ranked, run_of, undecided};
-use super::fixtures::{PLAIN, Story, id, normals, page_of};
-use super::{Format, Report, TerminalLook, sentence};
+use crate::conclusion::sentence;
+use crate::examples::{one, ranked, run_of, undecided};
+use crate::fixtures::{PLAIN, Story, id, normals, page_of};
+use crate::{Format, Report, TerminalLook};
 use fsverdict_judgement::verdict::{ContrastOutcome, RunNoise};
 
 /// Blocks of one phase, by the seconds of each candidate; `None`: its trial failed.

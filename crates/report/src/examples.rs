@@ -1,6 +1,6 @@
 //! Test runs with a known verdict (recommended, ranked, undecided and others), for tests of the reports.
 
-use super::fixtures::{Story, id};
+use crate::fixtures::{Story, id};
 use fsverdict_judgement::journal::{Ending, Event};
 use fsverdict_judgement::plan::{Blocks, Environment, ProtectionFeature, Until};
 

@@ -1,9 +1,9 @@
 //! The guide to reading a report shows pages as they are: the terminal's, the beginning of one in Markdown, and a verdict
 //! in JSON.
 
-use super::Format;
-use super::examples::{ranked, recommended, undecided};
-use super::fixtures::{PLAIN, data_of, page_of};
+use crate::Format;
+use crate::examples::{ranked, recommended, undecided};
+use crate::fixtures::{PLAIN, data_of, page_of};
 
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/reading-a-report.md");
 

@@ -1,78 +1,64 @@
 //! Reports of a run: turns its judgement into words and tables on a page of blocks, which one writer per format lays
 //! out.
 
-mod across;
+// The layers, the lowest first: a module imports only from those above it here.
+
+mod wording;
+
+mod model;
+
+mod page;
+
+mod topics;
+
+mod conclusion;
+
+mod forms;
+
+mod run;
+
 mod against;
+mod compare;
+mod devices;
+mod sizes;
+
 #[cfg(test)]
 mod claims_tests;
-mod clause;
-mod compare;
-mod csv;
-mod device_number;
-mod devices;
 #[cfg(test)]
 mod examples;
-mod factors;
 #[cfg(test)]
 mod fixtures;
-mod forms;
-mod goal_words;
-mod groups;
-mod guarantees;
 #[cfg(test)]
 mod guide_tests;
-mod harness;
-mod html;
-mod index;
-mod json;
-mod kernels;
-mod markdown;
-mod matrix;
-mod model;
-mod noise;
-mod notes;
-mod number;
-mod page;
-mod plain_words;
-mod requests;
-mod run;
-mod sentence;
-mod sizes;
 #[cfg(test)]
 mod study_tests;
-mod terminal;
 #[cfg(test)]
 mod tests;
-mod text;
-mod text_table;
-mod to_use;
-mod topics;
-mod unevaluated;
 #[cfg(test)]
 mod verdict_tests;
-mod words;
 
 use std::io;
 
+use crate::forms::{CsvRows, Forms};
+use crate::page::ReportPage;
+use crate::run::page_of_run;
 use erased_serde::Serialize;
-use forms::{CsvRows, Forms};
-use page::ReportPage;
-use run::page_of_run;
 
-pub use against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
-pub use compare::{ComparisonReport, write_comparison};
-pub use device_number::describe_number;
-pub use devices::{DeviceReport, write_devices};
-pub use guarantees::Guarantees;
-pub use html::{EmbeddedPlanError, LONGEST_PAGE, packed_rows, plan_in_page};
-pub use json::SCHEMA as JSON_SCHEMA;
-pub use model::Report;
-pub use notes::PageNote;
-pub use requests::Requests;
-pub use sizes::{SizeReport, write_sizes};
-pub use terminal::TerminalLook;
-pub use text::{count, in_lines, listing, wrap};
-pub use to_use::{ToUse, shell_word};
+pub use crate::against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
+pub use crate::compare::{ComparisonReport, write_comparison};
+pub use crate::conclusion::notes::PageNote;
+pub use crate::devices::{DeviceReport, write_devices};
+pub use crate::forms::html::packed_rows;
+pub use crate::forms::json::SCHEMA as JSON_SCHEMA;
+pub use crate::forms::terminal::TerminalLook;
+pub use crate::model::report::Report;
+pub use crate::model::to_use::{ToUse, shell_word};
+pub use crate::page::embedded_plan::{EmbeddedPlanError, LONGEST_PAGE, plan_in_page};
+pub use crate::sizes::{SizeReport, write_sizes};
+pub use crate::topics::guarantees::Guarantees;
+pub use crate::topics::requests::Requests;
+pub use crate::wording::device_number::describe_number;
+pub use crate::wording::text::{count, in_lines, listing, wrap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -110,14 +96,14 @@ impl Forms for Report<'_> {
     }
 
     fn render_html(&self) -> Result<String, ReportError> {
-        html::render(self, &self.build_page())
+        forms::html::render(self, &self.build_page())
     }
 
     fn build_document(&self) -> Box<dyn Serialize + '_> {
-        Box::new(json::build_document(self))
+        Box::new(forms::json::build_document(self))
     }
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-        csv::write_rows(self, rows)
+        forms::csv::write_rows(self, rows)
     }
 }

@@ -4,14 +4,13 @@ use std::io;
 
 use serde::Serialize;
 
-use super::csv::{cell, estimate_cells};
-use super::forms::{self, CsvRows, Forms};
-use super::groups::list_recommended;
-use super::number::{percent, times_with_ends};
-use super::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use super::text::{count, listing};
-use super::text_table::TextTable;
-use super::{Format, ReportError};
+use crate::conclusion::levels::list_recommended;
+use crate::forms::csv::{cell, estimate_cells};
+use crate::forms::{self, CsvRows, Forms};
+use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
+use crate::wording::number::{percent, times_with_ends};
+use crate::wording::text::{TextTable, count, listing};
+use crate::{Format, ReportError};
 use fsverdict_judgement::verdict::{AtSize, SizeTable, Slice};
 use fsverdict_text::Bytes;
 

@@ -1,9 +1,9 @@
 //! What the user sees, reviewed as text: `snapshots/` holds each page.
 
-use super::examples::{disturbed, ranked, recommended, under_kernels, with_a_twin, with_tradeoffs};
-use super::fixtures::{PLAIN, Story, data_of, demo, id, page_of, shape};
-use super::study_tests::study;
-use super::{Format, Report, TerminalLook, write};
+use crate::examples::{disturbed, ranked, recommended, under_kernels, with_a_twin, with_tradeoffs};
+use crate::fixtures::{PLAIN, Story, data_of, demo, id, page_of, shape};
+use crate::study_tests::study;
+use crate::{Format, Report, TerminalLook, write};
 use fsverdict_judgement::journal::Spent;
 
 fn page(story: &Story, format: Format) -> String {
@@ -205,7 +205,9 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     run.trials[0].learnt.device_seconds = Some(2460.04);
     run.worked = 118.2;
     assert_eq!(
-        super::harness::write_sentence(&fsverdict_judgement::verdict::Harness::from_run(&run).unwrap()),
+        super::wording::harness::write_sentence(
+            &fsverdict_judgement::verdict::Harness::from_run(&run).unwrap()
+        ),
         "41m of disk time in 1m58s"
     );
 }

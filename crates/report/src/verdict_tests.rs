@@ -1,11 +1,11 @@
 //! Verdicts as the user sees them: recommended, ranked, undecided and A/A, in every form that people read.
 
-use super::examples::{
+use crate::examples::{
     against_itself, disturbed, disturbed_till_its_time_was_up, one, ranked, recommended, repeated, run_of,
     set_aside, undecided, with_a_twin, with_tradeoffs,
 };
-use super::fixtures::{PLAIN, Story, data_of, id, page_of};
-use super::{Format, Report, TerminalLook};
+use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+use crate::{Format, Report, TerminalLook};
 use fsverdict_judgement::journal::{BlockSite, Ending, Unit};
 use fsverdict_judgement::plan::Blocks;
 use fsverdict_judgement::verdict::{Outcome, estimate_all};

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::{AgainstReport, FittedNumber, KindShares, TracePart};
-use crate::csv::cell;
+use crate::against::{AgainstReport, FittedNumber, KindShares, TracePart};
 use crate::forms::CsvRows;
+use crate::forms::csv::cell;
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;

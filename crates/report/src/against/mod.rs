@@ -8,12 +8,11 @@ use std::io;
 
 use serde::Serialize;
 
-use super::forms::{self, CsvRows, Forms};
-use super::number::{fine_percent, signed_percent};
-use super::page::ReportPage;
-use super::text::listing;
-use super::text_table::TextTable;
-use super::{Format, ReportError};
+use crate::forms::{self, CsvRows, Forms};
+use crate::page::ReportPage;
+use crate::wording::number::{fine_percent, signed_percent};
+use crate::wording::text::{TextTable, listing};
+use crate::{Format, ReportError};
 use fsverdict_judgement::statistics::quantile;
 
 /// A model's predictions for the requests of a trace, or of a part of it.

@@ -1,9 +1,9 @@
 //! A model against a trace as a page.
 
-use super::AgainstReport;
-use super::picture::draw_picture;
+use crate::against::AgainstReport;
+use crate::against::picture::draw_picture;
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use crate::text::{count, one_line};
+use crate::wording::text::{count, one_line};
 
 /// Columns of words, which are set left.
 const WORDS: [&str; 3] = ["kind", "number", "ms"];
@@ -38,7 +38,7 @@ const MEANING: &str = "demerit: root mean square of the horizontal distance betw
                        Wilkes 1994). by request: the mean absolute error of each request; a constant: that of the median, \
                        for somebody who knows nothing of a request. Shares are of the measured mean of their row.";
 
-fn build_table(of: crate::text_table::TextTable) -> PageTable {
+fn build_table(of: crate::wording::text::TextTable) -> PageTable {
     PageTable { words: &WORDS, ..PageTable::plain(of) }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::text::one_line;
+use crate::wording::text::one_line;
 use fsverdict_judgement::statistics::quantile;
 
 const WIDTH: f64 = 480.0;

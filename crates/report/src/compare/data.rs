@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::{ComparisonReport, word};
-use crate::csv::{cell, estimate_cells, or_empty};
+use crate::compare::{ComparisonReport, word};
 use crate::forms::CsvRows;
+use crate::forms::csv::{cell, estimate_cells, or_empty};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::RunComparison;
 

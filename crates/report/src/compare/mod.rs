@@ -12,16 +12,14 @@ use std::io;
 
 use erased_serde::Serialize;
 
-use super::forms::{self, CsvRows, Forms};
-use super::page::ReportPage;
-use super::text::{count, listing};
-use super::text_table::TextTable;
-use super::{Format, ReportError};
+use crate::compare::row::{CompareRow, build_row};
+use crate::compare::trend::Trend;
+use crate::forms::{self, CsvRows, Forms};
+use crate::page::ReportPage;
+use crate::wording::text::{TextTable, count, listing};
+use crate::{Format, ReportError};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::{ALPHA, ContrastOutcome, History, MetricChange, RunComparison};
-
-use row::{CompareRow, build_row};
-use trend::Trend;
 
 /// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["phase", "outcome", "trend", "last step"];

@@ -1,13 +1,12 @@
 //! The comparison as a page: the results of each candidate in each phase, run by run.
 
-use super::picture::draw_picture;
-use super::{ComparisonReport, WORDS, differences, outcome, row};
+use crate::compare::picture::draw_picture;
+use crate::compare::{ComparisonReport, WORDS, differences, outcome, row};
 use crate::page::{
     FoldedPart, Keys, Media, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
     build_gist,
 };
-use crate::text::{count, one_line};
-use crate::text_table::TextTable;
+use crate::wording::text::{TextTable, count, one_line};
 use fsverdict_judgement::journal::{Run, metric};
 use fsverdict_judgement::verdict::ContrastOutcome;
 

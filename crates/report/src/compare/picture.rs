@@ -5,10 +5,10 @@ use std::fmt::Write;
 use libm::log;
 use maud::{Markup, PreEscaped, html};
 
-use super::trend::Trend;
-use super::{ComparisonReport, row, word};
-use crate::html::place;
-use crate::text::one_line;
+use crate::compare::trend::Trend;
+use crate::compare::{ComparisonReport, row, word};
+use crate::page::figures::place;
+use crate::wording::text::one_line;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 

@@ -1,7 +1,7 @@
 //! A change as the cells of a table: numbers with no more digits than they carry.
 
-use crate::matrix::is_too_wide;
-use crate::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
+use crate::model::matrix::is_too_wide;
+use crate::wording::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
 use fsverdict_judgement::statistics::Estimate;
 use fsverdict_judgement::verdict::MetricChange;
 

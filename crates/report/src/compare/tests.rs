@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{ComparisonReport, write_comparison};
-use crate::fixtures::{Story, id, shape};
-use crate::{Format, TerminalLook, fixtures};
+use crate::compare::{ComparisonReport, write_comparison};
+use crate::fixtures::{self, Story, id, shape};
+use crate::{Format, TerminalLook};
 use fsverdict_judgement::journal::{Event, Run};
 use fsverdict_judgement::verdict::{Slice, compare_runs};
 

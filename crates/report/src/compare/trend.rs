@@ -2,7 +2,7 @@
 
 use libm::log;
 
-use super::ComparisonReport;
+use crate::compare::ComparisonReport;
 use fsverdict_judgement::statistics::Estimate;
 use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::DeviceReport;
-use crate::csv::{cell, estimate_cells};
+use crate::devices::DeviceReport;
 use crate::forms::CsvRows;
+use crate::forms::csv::{cell, estimate_cells};
 use fsverdict_judgement::verdict::{Estimate, OnDevice, Outcome, SiteRatios};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.

@@ -7,14 +7,13 @@ use std::io;
 
 use erased_serde::Serialize;
 
-use super::across::write_headline;
-use super::forms::{self, CsvRows, Forms};
-use super::groups::{describe_outcome, list_recommended};
-use super::number::{percent, times, times_with_ends};
-use super::page::ReportPage;
-use super::text::{count, listing};
-use super::text_table::TextTable;
-use super::{Format, ReportError};
+use crate::conclusion::levels::{describe_outcome, list_recommended};
+use crate::forms::{self, CsvRows, Forms};
+use crate::page::ReportPage;
+use crate::topics::across::write_headline;
+use crate::wording::number::{percent, times, times_with_ends};
+use crate::wording::text::{TextTable, count, listing};
+use crate::{Format, ReportError};
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{
     DeviceTable, Judgement, OnDevice, SimilarDevices, Slice, slice_by_device,

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::DeviceReport;
-use crate::groups::list_recommended;
-use crate::html::ratio;
+use crate::conclusion::levels::list_recommended;
+use crate::devices::DeviceReport;
+use crate::page::figures::ratio;
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use crate::text::{count, one_line};
+use crate::wording::text::{count, one_line};
 use fsverdict_judgement::verdict::Estimate;
 
 /// Columns of words, which are aligned to the left.

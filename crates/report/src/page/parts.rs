@@ -1,9 +1,9 @@
 //! Page parts that are used in several places or on several pages.
 
-use super::{FoldedPart, PageBlock, Remark, Text};
 use crate::PageNote;
-use crate::text::count;
-use crate::to_use::{LEAD, ToUse};
+use crate::model::to_use::{LEAD, ToUse};
+use crate::page::{FoldedPart, PageBlock, Remark, Text};
+use crate::wording::text::count;
 
 /// The verdict in sentences, under a title and an anchor of the page.
 pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -> PageBlock<'static> {

@@ -2,12 +2,12 @@
 
 use maud::html as markup;
 
-use super::{
+use crate::fixtures::PLAIN;
+use crate::forms::{html, markdown, terminal};
+use crate::page::{
     CandidateWithoutResult, FoldedPart, Media, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top,
 };
-use crate::fixtures::PLAIN;
-use crate::text_table::TextTable;
-use crate::{html, markdown, terminal};
+use crate::wording::text::TextTable;
 
 const EVERYBODY: Media = Media::TEXT.and(Media::HTML);
 

@@ -1,8 +1,10 @@
 //! The foot of a run's page: the basis of the verdict, and the next steps.
 
+use crate::Report;
 use crate::page::{Media, PageBlock, ReportPage, Text, build_remarks};
-use crate::text::count;
-use crate::{Report, factors, harness, sentence};
+use crate::topics::factors;
+use crate::wording::text::count;
+use crate::wording::{candidates, harness};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
@@ -15,7 +17,7 @@ pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
         page.add(shown, PageBlock::Labelled(label, text));
     };
     line(Media::TERMINAL, "Trials", trials(report));
-    line(Media::MARKDOWN, "Trials", sentence::count_candidates(&report.judged));
+    line(Media::MARKDOWN, "Trials", candidates::count_candidates(&report.judged));
     line(Media::MARKDOWN, "Lab", header.lab.clone());
     line(Media::MARKDOWN, "Fidelity", header.fidelity.clone());
     let factors = factors::write_sentence(&report.judged);
@@ -48,8 +50,8 @@ fn trials(report: &Report<'_>) -> String {
     let trials = report.judged.run.trials.iter();
     let used = trials.clone().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut text = match report.judged.basis {
-        TrialBasis::Nothing => format!("{used}; {}", sentence::count_candidates(&report.judged)),
-        _ => format!("{used} in {}", sentence::count_candidates(&report.judged)),
+        TrialBasis::Nothing => format!("{used}; {}", candidates::count_candidates(&report.judged)),
+        _ => format!("{used} in {}", candidates::count_candidates(&report.judged)),
     };
     match trials.count() - used {
         0 => {}

@@ -1,10 +1,10 @@
 //! The legend of a run's first table: the meaning of its signs and numbers.
 
 use crate::Report;
-use crate::matrix::{Matrix, Spread, WIDEST_INTERVAL};
-use crate::number::percent;
+use crate::model::matrix::{Matrix, Spread, WIDEST_INTERVAL};
 use crate::page::{Sign, Text};
-use crate::text::{count, listing};
+use crate::wording::number::percent;
+use crate::wording::text::{count, listing};
 use fsverdict_judgement::journal::metric;
 
 pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {

@@ -5,19 +5,17 @@ mod foot;
 mod legend;
 mod opening;
 
-use std::rc::Rc;
-
-use crate::html::build_sections;
-use crate::index::Index;
+use crate::Report;
+use crate::model::index::Index;
 use crate::page::{
     CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_words,
 };
-use crate::text_table::TextTable;
+use crate::run::opening::build_opening;
 use crate::topics::{SECTIONS, TOPICS, then_and_now};
-use crate::{Report, across, groups, guarantees, sentence};
+use crate::wording::candidates;
+use crate::wording::text::TextTable;
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
-use opening::build_opening;
 
 pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     let mut page = ReportPage::new(build_opening(report));
@@ -35,13 +33,9 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     }
     add_tables(report, &mut page);
     foot::add_foot(report, &mut page);
-    let index = Rc::new(Index::of(report));
-    let of_topics = SECTIONS.iter().map(|topic| (topic.build_section)(report));
-    build_sections(report, &index, of_topics)
-        .into_iter()
-        .flatten()
-        .for_each(|section| page.add(Media::HTML, section));
-    page.index = Some(index);
+    let sections = SECTIONS.iter().filter_map(|topic| (topic.build_section)(report));
+    sections.for_each(|section| page.add(Media::HTML, section));
+    page.index = Some(Index::of(report));
     page
 }
 
@@ -50,8 +44,8 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let missing = missing.map(|entry| CandidateWithoutResult {
         name: entry.name,
-        status: sentence::describe_status(entry),
-        reason: sentence::explain_missing_result(entry),
+        status: candidates::describe_status(entry),
+        reason: candidates::explain_missing_result(entry),
         hint: entry.hint,
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
@@ -77,12 +71,6 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
 /// measured.
 fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let mut add = |shown, table: &TextTable| page.add(shown, PageBlock::plain_table(table.clone()));
-    let across = report.across.iter().flat_map(|across| across::build_tables(&across.found));
-    across.for_each(|table| add(Media::TEXT, &table));
-    groups::build_table(&report.judged).iter().for_each(|table| add(Media::TEXT, table));
-    guarantees::build_table(&report.guarantees)
-        .iter()
-        .for_each(|table| add(Media::DETAIL.and(Media::MARKDOWN), table));
     for (shown, table) in TOPICS.iter().flat_map(|topic| (topic.build_tables)(report)) {
         add(shown, &table);
     }

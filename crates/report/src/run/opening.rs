@@ -1,9 +1,11 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
-use crate::guarantees::with_drawbacks;
 use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_words};
-use crate::text::{one_line, shorten};
-use crate::{PageNote, Report, across, sentence};
+use crate::topics::across;
+use crate::topics::guarantees::with_drawbacks;
+use crate::wording::candidates;
+use crate::wording::text::{one_line, shorten};
+use crate::{PageNote, Report};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
 
@@ -37,7 +39,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
             class,
             tally: Some((
                 badge,
-                format!("{}.{}", sentence::count_candidates(&report.judged), ended.collect::<String>()),
+                format!("{}.{}", candidates::count_candidates(&report.judged), ended.collect::<String>()),
             )),
             sentence: report.across.as_ref().map(|across| across::write_headline(&across.found)),
             basis: vec![

@@ -1,12 +1,11 @@
 //! Topic: the filesystems' own work beside the phases: its amount for each mount, and for each byte.
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::number::{plain_number, times, times_within};
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::{count, listing};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{plain_number, times, times_within};
+use crate::wording::text::{TextTable, count, listing};
 use fsverdict_judgement::journal::BackgroundWork;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Background, Judgement};

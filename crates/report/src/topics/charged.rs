@@ -1,12 +1,11 @@
 //! Topic: how much of the times is computation, where a processor model prices it.
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::number::{percent, plain_number, times};
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::{capitalize, listing, of_level};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{percent, plain_number, times};
+use crate::wording::text::{TextTable, capitalize, listing, of_level};
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {

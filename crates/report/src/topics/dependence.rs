@@ -3,14 +3,13 @@
 
 use maud::{Markup, html};
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::device_number::{describe_number, describe_value, format_values};
-use crate::number::{times, times_with_ends, times_within};
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::{listing, one_line};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::device_number::{describe_number, describe_value, format_values};
+use crate::wording::number::{times, times_with_ends, times_within};
+use crate::wording::text::{TextTable, listing, one_line};
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {

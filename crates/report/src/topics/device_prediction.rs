@@ -4,14 +4,13 @@
 
 use maud::{Markup, html};
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::device_number::{describe_number, describe_value};
-use crate::number::{percent, times, times_with_ends};
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::{count, listing, one_line};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::device_number::{describe_number, describe_value};
+use crate::wording::number::{percent, times, times_with_ends};
+use crate::wording::text::{TextTable, count, listing, one_line};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{DevicePrediction, DeviceStratum, Judgement};
 

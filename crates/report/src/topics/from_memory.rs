@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::topic::ReportTopic;
-use crate::clause::{Clause, ClauseKind};
-use crate::text::listing;
+use crate::model::clause::{Clause, ClauseKind};
+use crate::topics::topic::ReportTopic;
+use crate::wording::text::listing;
 use fsverdict_judgement::journal::{Better, Unit};
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
 

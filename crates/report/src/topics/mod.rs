@@ -1,13 +1,25 @@
-//! The topics of the report of a run. The file of a topic holds everything that this crate says about it: data
-//! for JSON, sentences, tables, the section of the HTML page with its picture, and notes. A topic is registered here, and
-//! nowhere else.
+//! The topics of the report of a run. The file of a topic holds everything that this crate says about it: data for JSON,
+//! statements, tables, and the section of the HTML page with its picture. A topic is registered here, and nowhere else.
 
+pub(crate) mod across;
 mod background;
+mod certainty;
 mod charged;
+mod costs;
 mod dependence;
 mod device_prediction;
+mod effects;
+mod evidence;
+pub(crate) mod factors;
 mod from_memory;
+pub(crate) mod guarantees;
+mod kernels;
+mod latency;
+mod phases;
+mod picture;
 mod power_cuts;
+pub(crate) mod protection_costs;
+pub(crate) mod requests;
 pub(crate) mod required;
 mod rot;
 mod safety;
@@ -17,12 +29,14 @@ mod topic;
 pub(crate) mod tradeoffs;
 mod unflushed;
 
-use topic::ReportTopic;
-pub(crate) use topic::TopicData;
+pub(crate) use topic::{ReportTopic, TopicData};
 
-/// All topics, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 13] = [
+/// All topics with statements or tables, in the order of their tables and notes.
+pub(crate) static TOPICS: [&ReportTopic; 16] = [
     &from_memory::TOPIC,
+    &across::TOPIC,
+    &protection_costs::TOPIC,
+    &guarantees::TOPIC,
     &required::TOPIC,
     &background::TOPIC,
     &unflushed::TOPIC,
@@ -37,9 +51,12 @@ pub(crate) static TOPICS: [&ReportTopic; 13] = [
     &then_and_now::TOPIC,
 ];
 
-/// The topics with a section on the HTML page, in the order of the sections and of their data in JSON: those on devices come early, beside the
-/// picture of the result.
-pub(crate) static SECTIONS: [&ReportTopic; 9] = [
+/// The topics with a section on the HTML page, in the order of the sections and of their data in JSON: those on devices
+/// come early, beside the picture of the result.
+pub(crate) static SECTIONS: [&ReportTopic; 23] = [
+    &across::TOPIC,
+    &picture::TOPIC,
+    &protection_costs::TOPIC,
     &required::TOPIC,
     &sites::TOPIC,
     &device_prediction::TOPIC,
@@ -49,4 +66,15 @@ pub(crate) static SECTIONS: [&ReportTopic; 9] = [
     &rot::TOPIC,
     &safety::TOPIC,
     &charged::TOPIC,
+    &phases::TOPIC,
+    &requests::TOPIC,
+    &costs::TOPIC,
+    &effects::FACTORS,
+    &effects::TOPIC,
+    &phases::STEPS,
+    &latency::TOPIC,
+    &then_and_now::TOPIC,
+    &phases::DRIFT,
+    &guarantees::TOPIC,
+    &evidence::TOPIC,
 ];

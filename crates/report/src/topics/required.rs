@@ -1,11 +1,10 @@
 //! Topic: the requirements of the goal, which candidates meet them, and by how much others miss them.
 
-use super::topic::{ReportTopic, address_tables};
-use crate::clause::{Clause, ClauseKind};
-use crate::number::{NumberScale, plain_number, times_within};
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::listing;
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{NumberScale, plain_number, times_within};
+use crate::wording::text::{TextTable, listing};
 use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 

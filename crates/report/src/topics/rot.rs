@@ -3,13 +3,12 @@
 
 use maud::{Markup, html};
 
-use super::topic::{ReportTopic, address_tables, list_data};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::number::percent_of_cases;
+use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::text::one_line;
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables, list_data};
+use crate::wording::number::percent_of_cases;
+use crate::wording::text::{TextTable, one_line};
 use fsverdict_judgement::journal::{
     BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
 };

@@ -3,12 +3,11 @@
 
 use maud::{Markup, html};
 
-use super::topic::{ReportTopic, address_tables, list_data};
 use crate::Report;
-use crate::number::{plain_number, times, times_with_ends};
 use crate::page::{Media, PageBlock, PageTable};
-use crate::text::one_line;
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables, list_data};
+use crate::wording::number::{plain_number, times, times_with_ends};
+use crate::wording::text::{TextTable, one_line};
 use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {

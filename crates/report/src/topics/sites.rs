@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::clause::{Clause, ClauseKind};
-use crate::html::figures::ratio;
-use crate::number::{times, times_with_ends};
+use crate::model::clause::{Clause, ClauseKind};
+use crate::page::figures::ratio;
 use crate::page::{Media, PageBlock, Text};
-use crate::text::{count, one_line};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{times, times_with_ends};
+use crate::wording::text::{TextTable, count, one_line};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
 

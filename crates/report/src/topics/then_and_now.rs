@@ -1,18 +1,17 @@
 //! Topic: the findings of a published study, then and now, and the study's own way to combine runs.
 
-use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::number::{NumberScale, decimals, fixed, percent, times};
 use crate::page::{Finding, Media, PageBlock, Text};
-use crate::text::{count, listing};
-use crate::text_table::TextTable;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{NumberScale, decimals, fixed, percent, times};
+use crate::wording::text::{TextTable, count, listing};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Published, once_each};
 use fsverdict_judgement::verdict::{
     FindingReason, FindingStatus, Judgement, PhaseEstimate, ThenAndNow, legacy_name, same_quantity,
 };
 
-pub(crate) static TOPIC: ReportTopic = ReportTopic {
+pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
     build_section,
     ..ReportTopic::EMPTY
@@ -144,6 +143,9 @@ pub(crate) fn build_folded_findings<'a>(report: &Report<'_>) -> Option<PageBlock
 
 /// The section; `None` where the plan repeats no study.
 fn build_section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    if !report.has_results() {
+        return None;
+    }
     let findings = list_findings(&report.judged);
     let mut blocks = Vec::new();
     if !findings.is_empty() {

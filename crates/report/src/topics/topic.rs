@@ -3,9 +3,9 @@
 use erased_serde::Serialize;
 
 use crate::Report;
-use crate::clause::Clause;
+use crate::model::clause::Clause;
 use crate::page::{Media, PageBlock};
-use crate::text_table::TextTable;
+use crate::wording::text::TextTable;
 use fsverdict_judgement::verdict::Judgement;
 
 /// A key of the report's JSON, and what it has.

@@ -1,10 +1,10 @@
 //! Topic: time beside the other costs with the Pareto set, and how far the goal's weights may move.
 
-use super::topic::{ReportTopic, address_tables};
-use crate::factors;
-use crate::number::{NumberScale, decimals, fixed, plain_number, times};
 use crate::page::Media;
-use crate::text_table::TextTable;
+use crate::topics::factors;
+use crate::topics::topic::{ReportTopic, address_tables};
+use crate::wording::number::{NumberScale, decimals, fixed, plain_number, times};
+use crate::wording::text::TextTable;
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{COSTS, Cost, Judgement, Tradeoff, WeightTurn};
 

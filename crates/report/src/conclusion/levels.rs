@@ -1,0 +1,148 @@
+//! The verdicts of the protection levels in words.
+
+use crate::conclusion::sentence;
+use crate::topics::protection_costs;
+use crate::wording::difference;
+use crate::wording::text::capitalize;
+use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_protection};
+
+/// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels.
+pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
+    if judged.verdict.groups.is_empty() {
+        return sentence::describe_outcome(judged);
+    }
+    answer_by_group(judged, |group| Some(sentence::describe_outcome(group)))
+}
+
+/// The answer for each protection level, by `answer` where it has several candidates, and then the costs of the levels.
+pub(crate) fn answer_by_group(
+    judged: &Judgement<'_>,
+    answer: impl Fn(&Judgement<'_>) -> Option<String>,
+) -> String {
+    let runs = slice_by_protection(judged.plan, judged.run);
+    let answers = judged.verdict.groups.iter().zip(&runs).filter_map(|(group, run)| {
+        let of_level = run.judge();
+        let text = describe_sole_candidate(judged, group, &of_level).or_else(|| answer(&of_level))?;
+        Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
+    });
+    answers.chain(protection_costs::describe_costs(judged)).collect::<Vec<_>>().join(" ")
+}
+
+/// The recommended candidates, or `undecided`.
+pub(crate) fn list_recommended(verdict: &Verdict) -> String {
+    match verdict.recommended_names().as_slice() {
+        [] => "undecided".to_owned(),
+        some => some.join(" or "),
+    }
+}
+
+/// The sentence on a candidate that has no rival of its protection level, or none that is left.
+fn describe_sole_candidate(
+    judged: &Judgement<'_>,
+    group: &GroupVerdict,
+    of_level: &Judgement<'_>,
+) -> Option<String> {
+    let only = &group.sole_candidate()?.candidate;
+    let total = difference::describe_total(judged, only)
+        .map_or(String::new(), |total| format!(", {total} {}", difference::of_what(judged)));
+    Some(match sentence::describe_excluded(of_level) {
+        Some(excluded) => format!("{only} alone is left{total}; {excluded}."),
+        None => format!("{only}{total}; nothing else with this protection was tried."),
+    })
+}
+
+/// A sentence that begins with a verb or an outcome, to stand behind a colon.
+fn lower_verb(text: &str) -> String {
+    match ["Take ", "Undecided", "No ", "Ruled out", "Compared "].iter().any(|begin| text.starts_with(begin))
+    {
+        true => text[..1].to_lowercase() + &text[1..],
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower_verb;
+    use crate::examples::protected;
+    use crate::fixtures::{PLAIN, data_of, page_of};
+    use crate::topics::protection_costs::build_table;
+    use crate::{Format, Guarantees, Report, write};
+
+    #[test]
+    fn each_level_has_a_sentence_and_the_cost_of_a_level_one_of_its_own() {
+        let story = protected();
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        let sentence = &report.sentence;
+        for part in [
+            "Unencrypted, crash-safe: take ext4: ",
+            "the next, xfs, takes ",
+            "Encrypted, crash-safe: take xfs+luks2: ",
+            "Unencrypted, not crash-safe: ext2, ",
+            "Encryption costs xfs 4% here (+3% to +5%)",
+            "; it costs ext4 23% here",
+        ] {
+            assert!(sentence.contains(part), "{part}: {sentence}");
+        }
+        let rows = build_table(&report.judged).unwrap().rows;
+        assert_eq!((rows.len(), rows[0][5].as_str()), (2, "costs"));
+        let words = report.plain_words.unwrap();
+        assert!(words.contains("Encrypted, crash-safe: xfs+luks2 is the fastest"), "{words}");
+        assert!(report.paragraph.unwrap().contains("not ranked against each other"));
+    }
+
+    #[test]
+    fn a_page_names_what_the_recommended_lack() {
+        let story = protected();
+        let run = story.run();
+        let mut report = Report::new(&story.plan, &run, None);
+        let guarantees = |name: &str, has: &[&'static str], lacks: &[&'static str]| Guarantees {
+            candidate: name.to_owned(),
+            has: has.to_vec(),
+            lacks: lacks.to_vec(),
+            grave: vec![("a checker", "no program can look for damage")],
+            status: "In the kernel.",
+            status_source: "MAINTAINERS of Linux 6.12, November 2024",
+            ..Guarantees::default()
+        };
+        report.guarantees = vec![
+            guarantees("ext4", &["a checker"], &["snapshots", "checksums of data"]),
+            guarantees("xfs", &["snapshots", "a checker"], &["checksums of data"]),
+            guarantees("ext4+luks2", &["a checker", "encryption"], &["snapshots"]),
+            guarantees("xfs+luks2", &["snapshots", "encryption"], &["a checker"]),
+            guarantees("ext2", &["a checker"], &["a journal"]),
+        ];
+        let shown = |format| {
+            let mut out = Vec::new();
+            write(&report, format, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let drawbacks = report.drawbacks().unwrap();
+        assert!(drawbacks.contains("Drawbacks of ext4: no snapshots (xfs has that, +9.7%"), "{drawbacks}");
+        assert!(drawbacks.contains("Drawbacks of xfs+luks2: no checker, so that no program"), "{drawbacks}");
+        // What no candidate has is no drawback of the one that is taken.
+        assert!(!drawbacks.contains("checksums of data"), "{drawbacks}");
+        insta::assert_snapshot!("protected_terminal", shown(Format::Terminal(PLAIN)));
+        assert!(shown(Format::Markdown).contains("MAINTAINERS of Linux 6.12"));
+        assert!(shown(Format::Html).contains("id=\"guarantees\""));
+        let data: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
+        assert_eq!(data["guarantees"][4]["lacks"][0], "a journal");
+        assert_eq!(data["drawbacks"], drawbacks.as_str());
+    }
+
+    #[test]
+    fn the_data_have_each_level_with_its_verdict() {
+        let data = data_of(&protected());
+        let groups = data["verdict"]["groups"].as_array().unwrap();
+        assert_eq!(groups.len(), 3);
+        assert_eq!(
+            (&groups[0]["recommended"], &groups[1]["recommended"]),
+            (&"ext4".into(), &"xfs+luks2".into())
+        );
+        assert_eq!(groups[1]["protection"][0], "encrypted");
+        assert_eq!(data["verdict"]["protection_costs"][0]["feature"], "encrypted");
+        assert!(page_of(&protected(), None, Format::Csv).lines().count() > 5);
+        assert_eq!(lower_verb("Take ext4."), "take ext4.");
+        assert_eq!(lower_verb("It depends."), "It depends.");
+    }
+}

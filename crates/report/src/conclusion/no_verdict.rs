@@ -1,0 +1,106 @@
+//! States why a run has no verdict, or none yet: nothing was measured, one candidate is left, or the leaders are too close.
+
+use fsverdict_judgement::journal::{CandidateStatus, Ending};
+use fsverdict_judgement::verdict::{Judgement, Rank, TrialBasis};
+
+use crate::conclusion::sentence::{describe_excluded, describe_settling_trials, with_total};
+use crate::topics::required;
+use crate::wording::difference;
+use crate::wording::number::percent;
+use crate::wording::text::{count, listing};
+
+pub(crate) fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
+}
+
+pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
+    let skipped = judged.with_status(CandidateStatus::Skipped).count();
+    if skipped > 0 && skipped == judged.candidates.len() {
+        return "No result: none of the candidates can be tried here.".to_owned();
+    }
+    if judged.basis == TrialBasis::Nothing {
+        return match judged.run.trials.len() {
+            0 => "No result yet: no trial has ended.".to_owned(),
+            ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
+        };
+    }
+    let up = if judged.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
+    let after = match judged.verdict.blocks {
+        0 => up.trim_end_matches(',').to_owned(),
+        blocks => format!("{up} after {}", count(blocks, "block")),
+    };
+    match judged.verdict.ranking.as_slice() {
+        [] => match describe_excluded(judged) {
+            Some(excluded) => format!("No candidate is left{after}: {excluded}."),
+            None => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
+        },
+        [only] if judged.verdict.ruled_out.is_empty() => {
+            format!("{} alone was measured: there is nothing to compare it with.", only.candidate)
+        }
+        [only] => {
+            let left = format!("Undecided{after}: {} alone is left", only.candidate);
+            match required::open_of(judged, &only.candidate).as_slice() {
+                [] => format!("{left}."),
+                open => format!("{left}, and {}.", open.join(", and ")),
+            }
+        }
+        [leader, rest @ ..] => {
+            let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
+            let shown = |rank: &Rank| {
+                rank.behind.map_or("has no result beside it".to_owned(), |behind| {
+                    difference::compare_with_leader(judged, &rank.candidate, &behind)
+                })
+            };
+            let near = judged.plan.protocol.tie;
+            let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
+            // The point estimates are close, which may be chance; candidates are within a tie only where the whole
+            // interval is.
+            let all_within = close
+                .iter()
+                .all(|rank| rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near)));
+            let names: Vec<&str> = std::iter::once(leader.candidate.as_str())
+                .chain(close.iter().map(|rank| rank.candidate.as_str()))
+                .collect();
+            let mut text = match close.len() {
+                all if all == rest.len() && all_within => format!(
+                    "Undecided{after}: no difference can be told yet; {} within {} of {}",
+                    names_are(&names[1..]),
+                    percent(near),
+                    leader.candidate
+                ),
+                all if all == rest.len() => {
+                    format!("Undecided{after}: no difference can be told yet between {}", listing(&names, 4))
+                }
+                0 => format!(
+                    "Undecided{after}: {} leads so far{}",
+                    leader.candidate,
+                    with_total(judged, leader)
+                ),
+                _ => {
+                    let within = || format!("within {}", percent(near));
+                    let how = if all_within { within() } else { "too close to tell".to_owned() };
+                    format!("Undecided{after}: {} lead so far, {how}", listing(&names, 4))
+                }
+            };
+            match &rest[close.len()..] {
+                [] => {}
+                [next] => text.push_str(&format!("; {} {}", next.candidate, shown(next))),
+                [next, .., last] => text.push_str(&format!(
+                    "; {} {}, and {}, the last, {}",
+                    next.candidate,
+                    shown(next),
+                    last.candidate,
+                    shown(last)
+                )),
+            }
+            if !judged.verdict.behind.is_empty() {
+                text.push_str(&format!("; {} behind", names_are(&judged.verdict.behind)));
+            }
+            match describe_settling_trials(judged) {
+                Some(what) => format!("{text}; {what}."),
+                None => text + ".",
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
+
+use crate::model::clause::{Clause, ClauseKind};
+use crate::topics::TOPICS;
+use crate::wording::text::{count, listing};
+use fsverdict_judgement::journal::TrialStanding;
+use fsverdict_judgement::plan::group_by_key;
+use fsverdict_judgement::statistics::FEWEST;
+use fsverdict_judgement::verdict::{Judgement, TrialBasis};
+
+/// A note, with how much of the run it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageNote {
+    /// A sentence without a full stop.
+    pub text: String,
+    /// The phases it concerns; empty for all.
+    pub phases: Vec<String>,
+    /// The number of trials it concerns; 0 when it is about the whole run.
+    pub trials: usize,
+    /// The total that `trials` is a part of.
+    pub of: usize,
+    /// The candidates it concerns, where they are not all.
+    pub candidates: Vec<String>,
+    /// Whether it is about details; then a terminal shows it only with all tables.
+    pub detail: bool,
+}
+
+impl PageNote {
+    /// The whole note on one line.
+    pub fn line(&self) -> String {
+        let names = |names: &[String], at_most| {
+            listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), at_most)
+        };
+        let mut line = match self.phases.as_slice() {
+            [] => self.text.clone(),
+            _ => format!("{}: {}", names(&self.phases, 6), self.text),
+        };
+        match (self.trials, self.candidates.as_slice()) {
+            (0, _) => {}
+            (all, _) if all == self.of => line.push_str(" (all trials)"),
+            (some, []) => line.push_str(&format!(" ({some} of {})", count(self.of, "trial"))),
+            (some, _) => {
+                let of = count(self.of, "trial");
+                line.push_str(&format!(" ({some} of {of}: {})", names(&self.candidates, 3)));
+            }
+        }
+        line
+    }
+}
+
+/// Gathers the notes: first the limits of the verdict, then the cautions of the trials, the most frequent first.
+pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
+    let run = judged.run;
+    let mut clauses: Vec<Clause> = TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)).collect();
+    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(ToString::to_string)));
+    clauses.retain(|clause| clause.is_noted);
+    // The notes of topics stand in the order of their tables.
+    clauses.sort_by_key(|clause| match clause.kind {
+        ClauseKind::FromMemory => 0,
+        ClauseKind::Limit => 1,
+        _ => 2,
+    });
+    let mut notes: Vec<PageNote> = clauses.into_iter().map(|clause| about_the_run(clause.text)).collect();
+    notes.extend(sample_notes(judged).into_iter().map(about_the_run));
+    let invalid: Vec<_> = run.invalid_blocks().collect();
+    for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {
+        let text = match attempts {
+            [] => continue,
+            [(block, rule)] => {
+                format!("block {} (attempt {}) was thrown out: {rule}", block.block, block.attempt)
+            }
+            [.., (block, rule)] => {
+                format!(
+                    "block {} was thrown out {} times, the last time: {rule}",
+                    block.block,
+                    attempts.len()
+                )
+            }
+        };
+        notes.push(about_the_run(text));
+    }
+    if run.torn {
+        notes.push(about_the_run(
+            "the last line of the journal was torn by a crash and is left out".to_owned(),
+        ));
+    }
+    let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
+    let mut cautions = run.summarize_cautions();
+    cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
+    notes.extend(cautions.into_iter().map(|known| PageNote {
+        text: known.write_sentence(),
+        phases: known.phases,
+        trials: known.trials,
+        of,
+        candidates: if known.candidates.len() == run.candidates.len() {
+            Vec::new()
+        } else {
+            known.candidates
+        },
+        detail: false,
+    }));
+    notes.extend(set_aside(judged));
+    notes
+}
+
+/// Candidates with numbers in the goal's table that leave out trials as outliers, and so differ from the mean of all.
+fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
+    let metric = &judged.plan.goal.metric;
+    let of_goal =
+        |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
+    let found = judged.estimates.iter().filter(|one| one.metric == *metric && of_goal(&one.phase));
+    // Candidates with the same note share it.
+    let said = found.filter(|one| one.set_aside > 0).map(|one| {
+        let what = (one.phase.as_str(), one.set_aside, one.estimate.n);
+        (what, one.candidate.as_str())
+    });
+    let note = |((phase, aside, of), names): ((&str, usize, usize), Vec<&str>)| {
+        let each = if names.len() > 1 { " each" } else { "" };
+        let (trials, names) = (count(of, "trial"), listing(&names, 4));
+        PageNote {
+            phases: vec![phase.to_owned()],
+            detail: true,
+            ..about_the_run(format!(
+                "{aside} of {trials} of {names}{each} set aside, too far from the others to count in the mean"
+            ))
+        }
+    };
+    group_by_key(said).into_iter().map(note).collect()
+}
+
+fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let TrialBasis::OpenBlock(block) = judged.basis {
+        notes.push(format!(
+            "block {block} is not complete: its numbers are provisional and may be thrown out with it"
+        ));
+    }
+    match judged.sample_sizes() {
+        Some((_, 1)) => {
+            notes.push("one trial each: how far a repetition would differ is not known".to_owned());
+        }
+        Some((few, _)) if few < FEWEST as usize => {
+            notes.push(format!("as few as {}: below {FEWEST} there is no interval", count(few, "trial")));
+        }
+        _ => {}
+    }
+    if judged.run.finished.is_none() {
+        notes.push("the run has not ended".to_owned());
+    }
+    notes
+}
+
+fn about_the_run(text: String) -> PageNote {
+    PageNote { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::{PLAIN, Story, id, page_of};
+    use crate::{Format, TerminalLook};
+
+    /// Five blocks of two candidates; in the third one of them takes four times as long to search.
+    fn strayed(by: f64) -> Story {
+        let mut story = Story::new(&["ext4", "xfs"], &["search"]);
+        for block in 1..=5 {
+            story.open_block(block, 1, &["ext4", "xfs"]);
+            let wobble = 1.0 + 0.01 * f64::from(block * 2 % 5);
+            let wild = if block == 3 { by } else { 1.0 };
+            story.trial(&id(block, "ext4"), &[("search", 0.09 * wobble)]);
+            story.trial(&id(block, "xfs"), &[("search", 0.1 * wild * (2.02 - wobble))]);
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        story
+    }
+
+    #[test]
+    fn a_trial_that_a_number_leaves_out_is_said_wherever_every_table_is() {
+        let page = |story: &Story, format: Format| {
+            page_of(story, None, format).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let said = "search: 1 of 5 trials of xfs set aside, too far from the others to count in the mean";
+        let (story, calm) = (strayed(4.0), strayed(1.0));
+        let all = Format::Terminal(TerminalLook { detail: true, ..PLAIN });
+        for format in [all, Format::Markdown, Format::Html, Format::Json] {
+            assert!(page(&story, format).contains(said), "{}", page(&story, format));
+            assert!(!page(&calm, format).contains("set aside, too far"), "{}", page(&calm, format));
+        }
+        assert!(!page(&story, Format::Terminal(PLAIN)).contains(said));
+    }
+}

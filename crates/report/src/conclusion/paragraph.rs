@@ -1,0 +1,320 @@
+//! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
+
+use crate::conclusion::sentence::{self, describe_settling_trials};
+use crate::model::clause::{Clause, ClauseKind};
+use crate::topics::TOPICS;
+use crate::topics::across::write_headline;
+use crate::wording::difference::{self, is_of_time};
+use crate::wording::number::{alike_within, plain_number, times_within};
+use crate::wording::text::{capitalize, count, listing};
+use fsverdict_judgement::journal::{Ending, metric};
+use fsverdict_judgement::plan::DeviceSource;
+use fsverdict_judgement::verdict::{
+    Across, COSTS, Contrast, ContrastOutcome, Cost, CostLead, Judgement, Limit, Outcome, TrialBasis,
+};
+
+/// The most candidates that are listed by name.
+const MOST_NAMES: usize = 4;
+/// The most limits that the paragraph lists.
+const MOST_LIMITS: usize = 3;
+
+/// The paragraph about the verdict, without the outcome and the noise, which are shown separately; `None` where there
+/// is nothing to compare, or not yet.
+pub(crate) fn write_paragraph(
+    judged: &Judgement<'_>,
+    across: Option<&Across>,
+    outcome: &str,
+    noise: Option<&str>,
+) -> Option<String> {
+    let verdict = &judged.verdict;
+    let TrialBasis::Blocks(_) = judged.basis else { return None };
+    if verdict.refused.is_none() && verdict.ranking.len() < 2 {
+        return None;
+    }
+    let mut sentences = vec![describe_comparison(judged)];
+    if let Some(across) = across {
+        sentences.push(write_headline(across));
+        sentences.push("Candidates on different ones are not compared with each other.".to_owned());
+    } else if verdict.refused.is_some() || judged.against_itself().is_some() {
+        sentences.push(outcome.to_owned());
+    } else if !verdict.groups.is_empty() {
+        sentences.push("Candidates of different protection are not ranked against each other.".to_owned());
+        sentences.push(outcome.to_owned());
+        sentences.extend(noise.map(|noise| capitalize(noise) + "."));
+    } else {
+        sentences.extend(describe_standings(judged, outcome));
+        sentences.extend(noise.map(|noise| capitalize(noise) + "."));
+        sentences.extend(describe_cost_leads(judged));
+        sentences.extend(describe_weight_range(judged));
+    }
+    if judged.run.ending == Some(Ending::Budget)
+        && let Some(reason) = &judged.run.finished
+    {
+        sentences.push(format!("The run ended early: {reason}."));
+    }
+    let caveats = list_caveats(judged);
+    if !caveats.is_empty() {
+        sentences.push(format!("Limits: {}.", caveats.join("; ")));
+    }
+    Some(sentences.join(" "))
+}
+
+/// The statements about a run, ranked: those of the verdict and of all topics.
+pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
+    let mut clauses = sentence::list_premises(judged);
+    clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
+    clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
+    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
+    clauses.sort_by_key(|clause| clause.kind);
+    clauses
+}
+
+/// The caveats of the verdict among all clauses, the gravest kind first.
+pub(crate) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
+    // The first sentence of a recommendation says itself that the models may be wrong.
+    let reversal = judged.verdict.limits.iter().find(|limit| matches!(limit, Limit::ModelsMayReverse { .. }));
+    let stated = reversal.filter(|_| judged.verdict.outcome != Outcome::Undecided).map(Limit::to_string);
+    let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
+    let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
+    let (limits, grave): (Vec<Clause>, Vec<Clause>) =
+        caveats.partition(|clause| clause.kind == ClauseKind::Limit);
+    grave.into_iter().chain(limits.into_iter().take(MOST_LIMITS)).map(|clause| clause.text).collect()
+}
+
+/// The work that computation did for nothing for some of the candidates that are ranked against each other.
+fn list_uneven_free_work(judged: &Judgement<'_>) -> Vec<String> {
+    let compared = list_measured(judged);
+    let contests: Vec<Vec<&str>> = match judged.verdict.groups.as_slice() {
+        [] => vec![compared],
+        groups => groups
+            .iter()
+            .map(|group| {
+                let is_own = |name: &&str| group.candidates.iter().any(|own| own == name);
+                compared.iter().copied().filter(is_own).collect()
+            })
+            .collect(),
+    };
+    let cautions = judged.run.summarize_cautions();
+    let uneven = cautions.iter().filter_map(|caution| {
+        contests.iter().find_map(|contest| Some(caution.uneven_free_work(contest)?.to_owned()))
+    });
+    uneven.collect()
+}
+
+/// The candidates that have estimates.
+fn list_measured<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
+    let names = judged.run.candidates.iter().map(|state| state.name.as_str());
+    names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
+}
+
+/// The comparison: the candidates, the metric and the amount of data.
+fn describe_comparison(judged: &Judgement<'_>) -> String {
+    let compared = list_measured(judged);
+    let goal = &judged.plan.goal.metric;
+    let measure = match goal.as_str() {
+        "durable" => "the time until the data were durable".to_owned(),
+        name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
+    };
+    let weights = &judged.objective.weights;
+    let even = weights.values().all(|weight| *weight == 1.0);
+    // Phases have the order of the plan; steps that it does not name come last.
+    let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
+    weights.sort_by_key(|(phase, _)| place(phase));
+    let phases: Vec<String> = weights
+        .into_iter()
+        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (×{weight})") })
+        .collect();
+    let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
+    let put_together = match (judged.objective.is_total(), phases.len()) {
+        (_, 0 | 1) => "",
+        (true, _) => ", added up over the whole job",
+        (false, _) => ", as a score: the mean of the phases' ratios",
+    };
+    let blocks = count(judged.verdict.blocks, "block");
+    let invalid = match judged.run.invalid_blocks().count() {
+        0 => String::new(),
+        some => format!(", and {some} more that did not count"),
+    };
+    let fresh =
+        if judged.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
+    format!(
+        "{} {} compared by {measure} in {}{put_together}, in {blocks} of {fresh} in random order{invalid}.",
+        listing(&compared, 2 * MOST_NAMES),
+        if compared.len() == 1 { "was" } else { "were" },
+        listing(&phases, 2 * MOST_NAMES),
+    )
+}
+
+fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let of = |relation: ContrastOutcome| -> Vec<&Contrast> {
+        verdict.standings.iter().filter(|standing| standing.outcome == relation).collect()
+    };
+    let leader = leader_name(judged);
+    if verdict.standings.is_empty()
+        || verdict.outcome == Outcome::Undecided && of(ContrastOutcome::Undecided).is_empty()
+    {
+        return vec![outcome.to_owned()];
+    }
+    let clauses = list_clauses(judged);
+    let ruled_out = clauses.iter().filter(|clause| clause.kind == ClauseKind::RuledOut);
+    let mut sentences: Vec<String> = ruled_out.map(|clause| clause.text.clone()).collect();
+    if verdict.outcome == Outcome::Undecided {
+        let open = of(ContrastOutcome::Undecided);
+        // An interval of one comparison that excludes a tie looks like a decision but is none.
+        let clear =
+            |standing: &&Contrast| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
+        let alone = match open.iter().any(clear) {
+            true => ", by the interval of one comparison alone; all taken together are not yet certain",
+            false => "",
+        };
+        sentences.push(format!(
+            "Which to take is not decided: {}{alone}.",
+            describe_ratios(judged, &open, leader)
+        ));
+    } else {
+        sentences.push(difference::recommend_leader(judged, leader) + ".");
+    }
+    for (relation, words) in [
+        (ContrastOutcome::NotBetter, "Not better by more than that, but not placed for certain yet"),
+        (ContrastOutcome::Tied, "Tied with it, closer than matters"),
+        (ContrastOutcome::Behind, "Certainly behind"),
+    ] {
+        let those = of(relation);
+        if !those.is_empty() {
+            sentences.push(format!("{words}: {}.", describe_ratios(judged, &those, "")));
+        }
+    }
+    let explains = |clause: &&Clause| matches!(clause.kind, ClauseKind::Detail | ClauseKind::Prediction);
+    sentences.extend(clauses.iter().filter(explains).map(|clause| match clause.begins_with_name {
+        true => format!("{}.", clause.text),
+        false => format!("{}.", capitalize(&clause.text)),
+    }));
+    sentences.extend(describe_settling_trials(judged).map(|what| capitalize(&what) + "."));
+    sentences
+}
+
+/// The best candidate; where nothing is decided, the first in the sample.
+fn leader_name<'a>(judged: &'a Judgement<'_>) -> &'a str {
+    judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
+}
+
+/// `against btrfs, ext4 takes 17.1 s (+5%, +2% to +8%), xfs 19.4 s (+20%, +15% to +24%)`.
+fn describe_ratios(judged: &Judgement<'_>, standings: &[&Contrast], leader: &str) -> String {
+    // Only the first number names its metric.
+    let mut is_first = true;
+    let ratios: Vec<String> = standings
+        .iter()
+        .take(MOST_NAMES)
+        .map(|standing| {
+            let (name, ratio) = (&standing.of, &standing.ratio);
+            if let Some(within) = alike_within(ratio) {
+                return match leader {
+                    "" => format!("{name} is the same within {within}"),
+                    leader => format!("{name} is the same as {leader} within {within}"),
+                };
+            }
+            match std::mem::take(&mut is_first) {
+                true if leader.is_empty() => {
+                    format!("{name} {}", difference::compare_with_leader(judged, name, ratio))
+                }
+                true => format!(
+                    "against {leader}, {name} {}",
+                    difference::compare_with_leader(judged, name, ratio)
+                ),
+                false => format!("{name} {}", difference::compares_too(judged, name, ratio)),
+            }
+        })
+        .collect();
+    let more = standings.len().saturating_sub(MOST_NAMES);
+    let mut text = ratios.join(", ");
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
+/// Which candidates cost less than the leader, and in which costs no candidate does.
+fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let leader = leader_name(judged);
+    let (mut less, mut least) = (Vec::new(), Vec::new());
+    for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
+        match lead {
+            CostLead::Less(candidate, ratio) => {
+                less.push(format!("{candidate} {} times its {}", times_within(&ratio), name(cost)));
+            }
+            CostLead::Least => least.push(name(cost)),
+        }
+    }
+    let mut sentences = Vec::new();
+    if !less.is_empty() {
+        sentences.push(format!("Others take less than {leader}: {}.", less.join("; ")));
+    }
+    if !least.is_empty() {
+        sentences.push(format!(
+            "No candidate takes noticeably less {} than {leader}.",
+            listing(&least, least.len())
+        ));
+    }
+    let beaten: Vec<&str> = verdict
+        .tradeoffs
+        .iter()
+        .filter(|one| one.beaten_by.is_some() && verdict.behind.contains(&one.candidate))
+        .map(|one| one.candidate.as_str())
+        .collect();
+    if !beaten.is_empty() {
+        let known = COSTS.into_iter().filter(|cost| {
+            verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0))
+        });
+        let compared: Vec<&str> = std::iter::once(if is_of_time(judged) { "time" } else { "the goal" })
+            .chain(known.map(name))
+            .collect();
+        sentences.push(format!(
+            "As the phases are counted here nothing speaks for {}: another is as good or better in {}.",
+            listing(&beaten, MOST_NAMES),
+            listing(&compared, compared.len())
+        ));
+    }
+    sentences
+}
+
+fn name(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Cpu => "CPU time",
+        Cost::Space => "space",
+        Cost::Lost => "lost space",
+        Cost::Written => "device writes",
+    }
+}
+
+/// How far the weights can move before another candidate leads.
+fn describe_weight_range(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {
+        return None;
+    }
+    Some(match verdict.nearest_turn() {
+        Some((range, turn)) if judged.objective.is_total() => format!(
+            "{} would lead if {} happened {} often than {} times for each job (now {}), going by the estimates.",
+            turn.winner,
+            range.phase,
+            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
+            plain_number(turn.weight),
+            range.weight
+        ),
+        Some((range, turn)) => format!(
+            "{} would lead if {} weighed {} than {} (now {}), going by the estimates.",
+            turn.winner,
+            range.phase,
+            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
+            plain_number(turn.weight),
+            range.weight
+        ),
+        None => {
+            "No other candidate would lead if a phase counted for up to 20 times more or less, going by the estimates."
+                .to_owned()
+        }
+    })
+}

@@ -1,0 +1,218 @@
+//! The outcome of a run in one sentence, as one would write it in a mail.
+
+use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
+use crate::conclusion::{noise, paragraph, unevaluated};
+use crate::model::clause::{Clause, ClauseKind};
+use crate::topics::required;
+use crate::wording::difference;
+use crate::wording::number::{alike_within, is_alike, percent};
+use crate::wording::text::{count, listing};
+use fsverdict_judgement::journal::CandidateStatus;
+use fsverdict_judgement::plan::once_each;
+use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement, Limit, Outcome, Rank};
+use fsverdict_text::{join_names, rough_duration_text};
+
+/// The most candidates that led and failed which get a sentence of their own.
+const MOST_LOST: usize = 2;
+
+/// The outcome as a sentence. Its names come from the plan and are not yet safe for a terminal.
+pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
+    let verdict = &judged.verdict;
+    if let Some(reason) = &verdict.refused {
+        return format!("No verdict: {reason}.");
+    }
+    if let Some(sentence) = noise::against_itself(judged) {
+        return sentence;
+    }
+    let before = |kind: ClauseKind| -> String {
+        let clauses = paragraph::list_clauses(judged).into_iter().filter(|clause| clause.kind == kind);
+        clauses.map(|clause| clause.text + " ").collect()
+    };
+    let ruled_out = before(ClauseKind::RuledOut);
+    if verdict.nobody_is_left() {
+        return ruled_out.trim_end().to_owned();
+    }
+    let without = ruled_out + &before(ClauseKind::Premise);
+    if let Some(withheld) = unevaluated::write_sentence(judged) {
+        return format!("{without}{withheld}");
+    }
+    if verdict.outcome == Outcome::Undecided {
+        let unshown = if verdict.ranking.len() > 1 { required::unshown(judged) } else { String::new() };
+        return format!(
+            "{without}{}{unshown}{}",
+            explain_no_verdict(judged),
+            unevaluated::describe_coverage(judged)
+        );
+    }
+    if let Some(alone) = required::alone(judged) {
+        return format!("{without}{alone}");
+    }
+    let leader = verdict.recommended.as_deref().unwrap_or_default();
+    let tied = match verdict.tied.as_slice() {
+        [] => String::new(),
+        tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(judged)),
+    };
+    let next = verdict.standings.iter().find(|standing| standing.outcome != ContrastOutcome::Tied);
+    let next = next.map_or(String::new(), |next| {
+        let (name, ratio) = (&next.of, &next.ratio);
+        if let Some(total) = difference::describe_total(judged, name)
+            && is_alike(ratio, judged.plan.protocol.tie)
+        {
+            let as_good = if difference::is_of_time(judged) { "as fast" } else { "as good" };
+            let difference = difference::describe_difference(judged, ratio);
+            return format!("; the next, {name}, is {as_good}: {total} ({difference})");
+        }
+        match (is_ahead(ratio), alike_within(ratio)) {
+            (true, _) => {
+                let compares = difference::compare_with_leader(judged, name, ratio);
+                format!("; by the estimates {name} is ahead, by no more than that: it {compares}")
+            }
+            (false, Some(within)) => format!("; the next, {name}, is the same within {within}"),
+            (false, None) => {
+                format!("; the next, {name}, {}", difference::compare_with_leader(judged, name, ratio))
+            }
+        }
+    });
+    let reversed = describe_reversal(judged);
+    format!("{without}{}{tied}{next}.{reversed}", difference::recommend_leader(judged, leader))
+}
+
+/// The candidates that a real device may put first, as a sentence after others; empty if the models' errors are too small for that.
+fn describe_reversal(judged: &Judgement<'_>) -> String {
+    let reversed = judged.verdict.limits.iter().find_map(|limit| match limit {
+        Limit::ModelsMayReverse { others, factor, .. } => Some((others, factor)),
+        _ => None,
+    });
+    reversed.map_or(String::new(), |(others, factor)| write_reversal(others, *factor))
+}
+
+/// The sentence on candidates, each with how many times as long it took, in whose ratios the models may be wrong by this factor.
+fn write_reversal(others: &[(String, f64)], factor: f64) -> String {
+    let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
+    format!(
+        " On real hardware {} may win: {} uncertain by {}.",
+        join_names(&names, 3, "or"),
+        if names.len() == 1 { "this ratio is" } else { "these ratios are" },
+        percent(factor - 1.0)
+    )
+}
+
+/// Whether the table beside the sentence shows the ratio as less than the leader's 1.00.
+fn is_ahead(ratio: &Estimate) -> bool {
+    ratio.point < 0.995
+}
+
+/// The candidate tied with the leader that has the best estimate, if that is ahead of the leader; empty otherwise.
+fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
+    let tied = judged.verdict.standings.iter().filter(|standing| standing.outcome == ContrastOutcome::Tied);
+    let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
+        let (name, ratio) = (&standing.of, &standing.ratio);
+        format!(
+            " ({name} {}: less, by no more than matters)",
+            difference::compare_with_leader(judged, name, ratio)
+        )
+    })
+}
+
+/// What a reader must know before the answer: failed leaders, and phases that are left out.
+pub(crate) fn list_premises(judged: &Judgement<'_>) -> Vec<Clause> {
+    let texts = describe_failed_leaders(judged).into_iter().chain(describe_left_out_phases(judged));
+    Clause::list(ClauseKind::Premise, texts)
+}
+
+/// The candidates that were ahead of the leader and failed, a sentence each, or one for many.
+fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
+    let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
+        Limit::Lost { candidate, reason, .. } => {
+            Some((candidate.as_str(), shorten_reason(judged, candidate, reason)))
+        }
+        _ => None,
+    });
+    match lost.collect::<Vec<_>>().as_slice() {
+        few if few.len() <= MOST_LOST => few
+            .iter()
+            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({reason})."))
+            .collect(),
+        many => {
+            let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
+            let reasons = once_each(many.iter().map(|(_, reason)| reason.as_str()));
+            // The list of candidates says why each one failed.
+            let why = if let [only] = reasons.as_slice() { only } else { "the reasons are below" };
+            vec![format!("{}, which were ahead, are excluded ({why}).", listing(&names, names.len()))]
+        }
+    }
+}
+
+/// The candidates that failed, and are excluded for that; `None` if there are none.
+pub(crate) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
+    let names: Vec<&str> = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name).collect();
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(format!("{only} is excluded (the reason is below)")),
+        _ => Some(format!("{} are excluded (the reasons are below)", listing(&names, names.len()))),
+    }
+}
+
+/// Why a candidate is excluded, without the example that the list of candidates has.
+fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> String {
+    judged.run.why_out(candidate).map_or_else(|| reason.to_owned(), |loss| loss.summary)
+}
+
+/// The phases that the comparison had to leave out, as the beginning of a sentence.
+fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
+    let left_out = judged.verdict.left_out_phases.iter().map(|left| {
+        let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+        match left.moved {
+            Some(moved) => {
+                format!("{} (it moved {} of its data with {lacking})", left.phase, percent(moved))
+            }
+            None => format!("{} (nothing of {lacking})", left.phase),
+        }
+    });
+    match left_out.collect::<Vec<_>>() {
+        none if none.is_empty() => None,
+        some => Some(format!("Compared without {}:", some.join(", "))),
+    }
+}
+
+/// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
+pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String> {
+    let pair = judged.verdict.first_to_settle()?;
+    if let Some(alike) = judged.verdict.inseparable_candidates(judged.plan.protocol.tie) {
+        return Some(format!(
+            "differences between {} are too small to see here: take any of these",
+            listing(&alike, 4)
+        ));
+    }
+    let (one, other) = (&pair.candidate, &pair.against);
+    let Some(more) = pair.more_blocks else {
+        return Some(format!("no number of blocks worth promising would settle {one} against {other}"));
+    };
+    let blocks = count(more as usize, "more block");
+    let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
+    Some(match pair.not_better {
+        true => format!("about {blocks}{time} would tell whether {one} is behind {other} or tied with it"),
+        false => format!("about {blocks}{time} would settle {one} against {other}"),
+    })
+}
+
+/// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
+pub(crate) fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
+    let total = difference::describe_total(judged, &rank.candidate);
+    total.map_or(String::new(), |total| format!(" with {total} {}", difference::of_what(judged)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_reversal;
+
+    #[test]
+    fn candidates_that_a_real_device_may_put_first_are_named() {
+        let others = [("ext4".to_owned(), 1.43), ("btrfs".to_owned(), 1.45)];
+        assert_eq!(
+            write_reversal(&others, 1.47),
+            " On real hardware ext4 or btrfs may win: these ratios are uncertain by 47%."
+        );
+    }
+}

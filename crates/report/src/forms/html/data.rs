@@ -1,0 +1,255 @@
+//! The data embedded in the HTML page: the JSON report, the CSV of the trials, latencies and blocks. The charts are
+//! drawn from it, and the page can save it as CSV and JSON.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use fsverdict_text::make_json_displayable;
+use serde::Serialize;
+
+use crate::forms::json::{self, RunDocument};
+use crate::forms::{CsvRows, csv};
+use crate::model::thinning;
+use crate::{Report, ReportError, Requests};
+use fsverdict_judgement::journal::{Run, Trial, WorkCourse, metric};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
+
+/// Percentiles of the latency curves, as "one call in N took longer": roughly equal steps on the chart's axis.
+const ONE_IN: [f64; 22] = [
+    1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 35.0, 50.0, 100.0, 200.0, 350.0, 500.0, 1e3, 2e3,
+    5e3, 1e4, 1e5, 1e6,
+];
+
+/// The data as text that is safe within a script element.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    pub(crate) json: String,
+    /// The rows of `--format csv`, compressed.
+    pub(crate) csv: String,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    report: RunDocument<'a>,
+    goal: &'a str,
+    candidates: Vec<CandidateChartData<'a>>,
+    phases: Vec<PhasePart<'a>>,
+    metrics: Vec<MetricPart<'a>>,
+    trials: Vec<TrialPart>,
+    latency: Vec<LatencyPart<'a>>,
+    courses: Vec<CoursePart>,
+}
+
+#[derive(Serialize)]
+struct CandidateChartData<'a> {
+    name: &'a str,
+    measured: bool,
+}
+
+#[derive(Serialize)]
+struct PhasePart<'a> {
+    name: &'a str,
+    /// Its name in the CSV rows.
+    cell: String,
+    headline: bool,
+}
+
+#[derive(Serialize)]
+struct MetricPart<'a> {
+    name: &'a str,
+    cell: String,
+    unit: &'static str,
+    better: &'static str,
+    meaning: &'static str,
+}
+
+/// Candidate, block, attempt, seconds since the run began, rows of the CSV.
+type TrialPart = (Option<usize>, u32, u32, f64, usize);
+
+/// The time course of a phase in one trial of a candidate: pairs of seconds since the phase began and a value.
+#[derive(Serialize)]
+struct CoursePart {
+    phase: usize,
+    candidate: usize,
+    /// Bytes that had not reached the device.
+    unwritten: Vec<(f64, f64)>,
+    /// Bytes per second that a modelled device read and wrote; `queue` has the number of requests inside it.
+    rate: Vec<(f64, f64)>,
+    queue: Vec<(f64, f64)>,
+    /// Work per second, as the operation or program counted it itself; `work_unit` is its unit.
+    work: Vec<(f64, f64)>,
+    work_unit: &'static str,
+}
+
+#[derive(Serialize)]
+struct LatencyPart<'a> {
+    phase: usize,
+    call: &'a str,
+    candidate: usize,
+    calls: u64,
+    /// Pairs of N and seconds: one call in N took longer than that many seconds.
+    curve: Vec<(f64, f64)>,
+}
+
+pub(crate) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
+    let (trials, _) = thinning::choose(report.judged.run);
+    let csv = match &report.rows {
+        Some(packed) => packed.clone(),
+        None => packed_rows(report.judged.plan, report.judged.run)?,
+    };
+    Ok(Embedded { json: json_of(report, &trials)?, csv })
+}
+
+/// The CSV rows of a run for its page, compressed. This is the slowest part of a page and needs no judgement. Stronger
+/// compression takes twice the time and saves one per cent.
+pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    let mut rows = CsvRows::from_writer(&mut packed);
+    csv::write_trials(plan, run, &thinning::choose(run).0, &mut rows).map_err(csv::unwrapped)?;
+    rows.flush()?;
+    drop(rows);
+    Ok(STANDARD.encode(packed.finish()?))
+}
+
+fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError> {
+    let data = Data {
+        report: json::build_document(report),
+        goal: &report.judged.plan.goal.metric,
+        candidates: report
+            .judged
+            .candidates
+            .iter()
+            .map(|entry| CandidateChartData {
+                name: entry.name,
+                measured: entry.status == fsverdict_judgement::journal::CandidateStatus::Ok,
+            })
+            .collect(),
+        phases: report
+            .judged
+            .phases
+            .iter()
+            .map(|phase| PhasePart {
+                name: &phase.name,
+                cell: csv::cell(&phase.name),
+                headline: report.judged.is_headline(phase),
+            })
+            .collect(),
+        trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
+        metrics: metrics(trials),
+        latency: latency_parts(report),
+        courses: course_parts(report),
+    };
+    Ok(harmless(&serde_json::to_string(&data)?))
+}
+
+/// Escapes JSON so that it can neither end its script element nor hide characters.
+fn harmless(json: &str) -> String {
+    make_json_displayable(json).replace('<', "\\u003c")
+}
+
+/// Every metric that the trials have, in the order of first appearance.
+fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
+    let mut metrics: Vec<MetricPart<'a>> = Vec::new();
+    for found in trials.iter().flat_map(|trial| &trial.observations).flat_map(|found| &found.measurements) {
+        if !metrics.iter().any(|known| known.name == found.metric) {
+            metrics.push(MetricPart {
+                name: &found.metric,
+                cell: csv::cell(&found.metric),
+                unit: found.unit.sign(),
+                better: match better_of(&found.metric, found.unit, found.better) {
+                    fsverdict_judgement::journal::Better::Lower => "lower",
+                    fsverdict_judgement::journal::Better::Higher => "higher",
+                    fsverdict_judgement::journal::Better::Neither => "neither",
+                },
+                meaning: metric(&found.metric).map_or("", |known| known.meaning),
+            });
+        }
+    }
+    metrics
+}
+
+fn trial_part(report: &Report<'_>, trial: &Trial) -> TrialPart {
+    let candidate = report.judged.candidates.iter().position(|entry| entry.name == trial.id.candidate);
+    let since = trial.started.duration_since(report.judged.run.header.started).as_secs_f64();
+    let rows = trial.observations.iter().map(|observation| observation.measurements.len()).sum();
+    (candidate, trial.id.block, trial.id.attempt, since, rows)
+}
+
+fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
+    latencies(&report.judged)
+        .into_iter()
+        .map(|((phase, call, candidate), counts)| {
+            let calls: u64 = counts.values().sum();
+            // Leaves out percentiles that are finer than the number of calls can show.
+            let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
+            let curve =
+                shown.filter_map(|one_in| Some((one_in, latency_at(&counts, 1.0 - 1.0 / one_in)?))).collect();
+            LatencyPart { phase, call, candidate, calls, curve }
+        })
+        .collect()
+}
+
+/// The time courses of the trial that is shown with its requests, or else of the first trial.
+fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
+    let mut parts = Vec::new();
+    for (candidate, entry) in report.judged.candidates.iter().enumerate() {
+        let asked = report.requests.iter().find(|one| one.candidate == entry.name);
+        let own = |trial: &&&Trial| {
+            trial.id.candidate == entry.name && asked.is_none_or(|one| one.block == trial.id.block)
+        };
+        let Some(trial) = report.judged.trials.iter().find(own) else { continue };
+        for observation in &trial.observations {
+            let phase = report.judged.phases.iter().position(|phase| phase.name == observation.phase);
+            let Some(phase) = phase.filter(|at| report.judged.phases[*at].planned) else { continue };
+            let span =
+                trial.value(&observation.phase, "began").zip(trial.value(&observation.phase, "durable"));
+            let within = |values: Vec<f64>| match (asked, span) {
+                (Some(one), Some((began, durable))) => {
+                    let wide = (one.to - one.from) / values.len().max(1) as f64;
+                    let places = values.into_iter().enumerate();
+                    let placed =
+                        places.map(|(at, value)| (one.from + (at as f64 + 0.5) * wide - began, value));
+                    placed
+                        .filter(|(at, _)| (0.0..=durable).contains(at))
+                        .map(|(at, value)| rounded(at, value))
+                        .collect()
+                }
+                _ => Vec::new(),
+            };
+            let both = |one: &Requests| {
+                one.rates[0].iter().zip(&one.rates[1]).map(|(read, written)| read + written).collect()
+            };
+            let part = CoursePart {
+                phase,
+                candidate,
+                unwritten: observation
+                    .unwritten
+                    .iter()
+                    .map(|(at, bytes)| (*at as f64 / 1e3, *bytes as f64))
+                    .collect(),
+                rate: within(asked.map(both).unwrap_or_default()),
+                queue: within(asked.map(|one| one.depth.clone()).unwrap_or_default()),
+                work: observation.course.as_ref().map(work_points).unwrap_or_default(),
+                work_unit: observation.course.as_ref().map_or("", |course| course.unit.sign()),
+            };
+            if [&part.unwritten, &part.rate, &part.queue, &part.work].iter().any(|course| course.len() > 1) {
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+/// Each rate at the middle of its interval of time.
+fn work_points(course: &WorkCourse) -> Vec<(f64, f64)> {
+    let place = |(at, rate): (usize, &f64)| rounded((at as f64 + 0.5) * course.every, *rate);
+    course.rates.iter().enumerate().map(place).collect()
+}
+
+/// Rounds a point to the precision of the drawing.
+fn rounded(at: f64, value: f64) -> (f64, f64) {
+    let fine = |value: f64, parts: f64| libm::round(value * parts) / parts;
+    (fine(at, 1e4), if value > 100.0 { fine(value, 1.0) } else { fine(value, 100.0) })
+}

@@ -1,0 +1,60 @@
+//! The formats of a report: formats for people are made from its page, formats for programs from its data.
+
+pub(crate) mod csv;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod terminal;
+
+use std::io;
+
+use erased_serde::Serialize;
+use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable};
+
+use crate::page::ReportPage;
+use crate::{Format, ReportError};
+
+/// Rows of CSV, below a header.
+pub(crate) type CsvRows<'a> = ::csv::Writer<&'a mut dyn io::Write>;
+
+/// What the writers of the formats ask of a report.
+pub(crate) trait Forms {
+    /// The page for people.
+    fn build_page(&self) -> ReportPage<'_>;
+
+    /// The HTML page; without data of its own it needs no script.
+    fn render_html(&self) -> Result<String, ReportError> {
+        Ok(html::written(&self.build_page()))
+    }
+
+    /// The document that JSON has.
+    fn build_document(&self) -> Box<dyn Serialize + '_>;
+
+    /// Writes the header and the rows that CSV has.
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error>;
+}
+
+/// Writes the report. All text leaves the program here, so control characters that steer a terminal or hide something
+/// are removed here, in every format.
+pub(crate) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    let text = match format {
+        // Styles are added last, after all text has been made safe.
+        Format::Terminal(look) => {
+            return Ok(out.write_all(terminal::written(&report.build_page(), look).as_bytes())?);
+        }
+        Format::Markdown => markdown::written(&report.build_page()),
+        Format::Html => report.render_html()?,
+        Format::Json => {
+            let mut out = DisplayWriter::new(out, DisplayForm::Json);
+            serde_json::to_writer_pretty(&mut out, &report.build_document())?;
+            return Ok(io::Write::write_all(&mut out, b"\n")?);
+        }
+        Format::Csv => {
+            let mut out = DisplayWriter::new(out, DisplayForm::Plain);
+            let mut rows = CsvRows::from_writer(&mut out);
+            report.write_csv(&mut rows).map_err(csv::unwrapped)?;
+            return Ok(rows.flush()?);
+        }
+    };
+    Ok(out.write_all(make_displayable(&text).as_bytes())?)
+}

@@ -1,0 +1,168 @@
+//! Costs: CPU, device traffic, flushes, space and memory, for the whole workload of each candidate and, folded, phase
+//! by phase.
+
+use maud::{Markup, html};
+
+use super::topic::ReportTopic;
+use crate::Report;
+use crate::model::index::Index;
+use crate::model::matrix::{Matrix, MatrixCell, MatrixRow};
+use crate::model::report::Detail;
+use crate::page::figures::{chart, draw_bar, in_scale};
+use crate::page::{PageBlock, PageTable, Text};
+use crate::wording::number::{NumberScale, fixed};
+use crate::wording::text::{TextTable, one_line};
+use fsverdict_judgement::journal::Group;
+use fsverdict_judgement::verdict::{COSTS, ContrastOutcome, Cost, CostColumn};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic { build_section, ..ReportTopic::EMPTY };
+
+fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
+    if !report.has_results() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    if report.judged.costs.is_empty() {
+        blocks.push(PageBlock::Lead("No costs were measured.".into()));
+    } else {
+        if report.judged.verdict.tradeoffs.len() > 1 {
+            blocks.extend(tradeoffs(report));
+        }
+        let lead = "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better.";
+        blocks.push(PageBlock::Lead(lead.into()));
+        blocks.push(PageBlock::picture(
+            move || html! { div.scroll { (build_table(&Index::of(report), &list_columns(report))) } },
+        ));
+        blocks.extend(by_phase(report));
+    }
+    Some(PageBlock::section("costs", "What it cost", blocks))
+}
+
+fn list_columns<'a>(report: &'a Report<'_>) -> Vec<CostsColumn<'a>> {
+    let costs = &report.judged.costs;
+    let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
+    // Tool and kernel stand side by side to be added up.
+    let is_cpu = |found: &CostColumn| ["cpu", "cpu_kernel"].contains(&found.metric.name);
+    let of_cpu = costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
+    let column = |found: &'a CostColumn| {
+        let most = if is_cpu(found) { of_cpu } else { most(found) };
+        CostsColumn { found, scale: NumberScale::suited(found.metric.unit, std::iter::once(most)), most }
+    };
+    costs.iter().map(column).collect()
+}
+
+/// Time against each cost.
+fn tradeoffs<'a>(report: &'a Report<'_>) -> [PageBlock<'a>; 2] {
+    let lead = Text::ours("Left and low is best. Full: the ").strong("Pareto set").plain(
+        ", of which each is the best for somebody. Hollow: another is shown to be as good in \
+         time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals.",
+    );
+    let tradeoffs = &report.judged.verdict.tradeoffs;
+    let words = |cost| match cost {
+        Cost::Cpu => ("cpu", "CPU"),
+        Cost::Space => ("space", "space"),
+        Cost::Lost => ("lost", "space lost to the user"),
+        Cost::Written => ("written", "bytes written"),
+    };
+    let drawn = move || {
+        let shown = COSTS
+            .into_iter()
+            .filter(|cost| tradeoffs.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+        html! {
+            div.phases.three { @for (call, title) in shown.map(words) {
+                article.phase {
+                    div.head { h3 { "Time against " (title) } }
+                    (chart("tradeoff", None, call, &format!("Time for the goal against {title}, by candidate; the table below has the numbers")))
+                }
+            } }
+        }
+    };
+    [PageBlock::Lead(lead), PageBlock::picture(drawn)]
+}
+
+struct CostsColumn<'a> {
+    found: &'a CostColumn,
+    scale: NumberScale,
+    most: f64,
+}
+
+fn build_table(index: &Index<'_>, columns: &[CostsColumn<'_>]) -> Markup {
+    html! {
+        table.costs {
+            caption.unseen { "Costs of the workload by candidate" }
+            thead { tr {
+                th scope="col" { "candidate" }
+                @for column in columns {
+                    th scope="col" title=(column.found.metric.meaning) {
+                        (column.found.metric.title) @if !column.scale.label.is_empty() { small { (column.scale.label) } }
+                    }
+                }
+            } }
+            tbody {
+                @for (at, candidate) in index.measured.iter().enumerate() {
+                    tr data-candidate=[index.number(candidate)] {
+                        th scope="row" { (one_line(candidate)) }
+                        @for column in columns { td { (cell(column, at)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(column: &CostsColumn<'_>, at: usize) -> Markup {
+    html! {
+        @match column.found.values[at] {
+            Some(value) => { (beside_the_most(value, column)) (draw_bar(value / column.most)) }
+            None => { "–" }
+        }
+    }
+}
+
+/// The value as text; `0` if it is negligible next to the largest of its column, because CPU time less a baseline is
+/// never exactly 0.
+fn beside_the_most(value: f64, column: &CostsColumn<'_>) -> String {
+    if value.abs() < column.most / 2000.0 {
+        return "0".to_owned();
+    }
+    in_scale(value, column.scale, Some(if value < column.most / 10.0 { 0.1 } else { 0.02 }))
+}
+
+fn by_phase<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    let costs = report.details.iter().filter(|detail| detail.group == Group::Cost);
+    let table = |detail: &Detail| {
+        [
+            PageBlock::Heading(Text::default().code(&detail.metric).plain(" ").small(detail.meaning)),
+            PageBlock::Table(PageTable {
+                by_candidate: true,
+                ..PageTable::plain(phase_table(&detail.matrix))
+            }),
+        ]
+    };
+    let tables: Vec<PageBlock<'a>> = costs.flat_map(table).collect();
+    (!tables.is_empty()).then(|| PageBlock::fold(None, "The same, phase by phase", tables))
+}
+
+fn phase_table(matrix: &Matrix) -> TextTable {
+    let titles = matrix.columns.iter().map(|column| match column.unit {
+        "" => column.phase.clone(),
+        unit => format!("{}, {unit}", column.phase),
+    });
+    let cell = |cell: &Option<MatrixCell>| match cell {
+        Some(cell) => {
+            format!(
+                "{}{}",
+                if cell.mark == Some(ContrastOutcome::Better) { "► " } else { "" },
+                fixed(cell.value, cell.decimals)
+            )
+        }
+        None => "–".to_owned(),
+    };
+    let row =
+        |row: &MatrixRow| std::iter::once(row.candidate.clone()).chain(row.cells.iter().map(cell)).collect();
+    TextTable {
+        title: String::new(),
+        header: std::iter::once("candidate".to_owned()).chain(titles).collect(),
+        rows: matrix.rows.iter().map(row).collect(),
+    }
+}

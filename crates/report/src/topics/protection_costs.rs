@@ -1,0 +1,119 @@
+//! Topic: the cost of each protection.
+
+use super::topic::{ReportTopic, address_tables};
+use crate::page::{Media, PageBlock};
+use crate::wording::difference;
+use crate::wording::number::{percent, signed_percent, times};
+use crate::wording::text::{TextTable, capitalize, count};
+use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, ProtectionCost};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_section: |report| {
+        let table = PageBlock::plain_table(build_table(&report.judged)?);
+        Some(PageBlock::section("protection", "What protection costs", vec![table]))
+    },
+    ..ReportTopic::EMPTY
+};
+
+/// The most candidates for which a sentence gives the cost of a protection.
+const MOST_COSTS: usize = 3;
+
+/// The cost of each protection, a sentence for each; for the recommended candidates first.
+pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let taken = verdict.recommended_names();
+    let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
+    features.dedup();
+    let is_known =
+        |cost: &ProtectionCost| cost.outcome(judged.plan.protocol.tie) != ContrastOutcome::Undecided;
+    let sentence = |feature| {
+        let mut own: Vec<&ProtectionCost> =
+            verdict.protection_costs.iter().filter(|cost| cost.feature == feature).collect();
+        let place = |name: &str| verdict.ranking.iter().position(|rank| rank.candidate == name);
+        let is_taken = |name: &String| taken.contains(&name.as_str());
+        own.sort_by_key(|cost| {
+            let is_of_taken = is_taken(&cost.protected) || is_taken(&cost.other);
+            (!is_known(cost), !is_of_taken, place(&cost.protected))
+        });
+        let known = own.iter().filter(|cost| is_known(cost)).count();
+        if known == 0 {
+            let blocks = own.iter().map(|cost| cost.ratio.n).max().unwrap_or_default();
+            return format!("What {} costs cannot be told from {}.", feature.noun(), count(blocks, "block"));
+        }
+        let more = own.len().saturating_sub(MOST_COSTS);
+        let clauses: Vec<String> =
+            own.iter().take(MOST_COSTS).map(|cost| describe_protection_cost(judged, cost)).collect();
+        let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
+        let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
+        format!("{} {}{more}.", capitalize(feature.noun()), clauses.join(next))
+    };
+    features.into_iter().map(sentence).collect()
+}
+
+/// `costs ext4 4% here (+2% to +6%)`.
+fn describe_protection_cost(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+    // A protection that is added is said of the candidate without it, one that is taken away of the usual candidate.
+    let subject = match (cost.same_otherwise, cost.feature.is_weaker()) {
+        (false, _) => return describe_substitution(judged, cost),
+        (true, true) => &cost.protected,
+        (true, false) => &cost.other,
+    };
+    let share = |value: f64| percent(libm::fabs(value - 1.0));
+    let ends = describe_interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
+    match cost.outcome(judged.plan.protocol.tie) {
+        ContrastOutcome::Behind if cost.ratio.point >= 2.0 => {
+            format!("makes it {} times as much for {subject} here{ends}", times(cost.ratio.point))
+        }
+        ContrastOutcome::Behind => format!("costs {subject} {} here{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Better => format!("saves {subject} {} here{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Tied => format!("costs {subject} too little to matter here"),
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => {
+            let trials = count(cost.ratio.n, "block");
+            format!("has a cost for {subject} that cannot be told from {trials}{ends}")
+        }
+    }
+}
+
+/// The words for two candidates that differ in more than the protection.
+fn describe_substitution(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+    let difference = difference::cannot_be_told(&cost.ratio)
+        .unwrap_or_else(|| difference::describe_difference(judged, &cost.ratio));
+    format!("with {} instead of {}: {difference}", cost.protected, cost.other)
+}
+
+fn describe_interval(cost: &ProtectionCost) -> Option<String> {
+    let (low, high) = cost.ratio.low.zip(cost.ratio.high)?;
+    Some(format!("{} to {}", describe_ratio(low), describe_ratio(high)))
+}
+
+/// `+4%`, or `2.3 times`.
+fn describe_ratio(ratio: f64) -> String {
+    if ratio >= 2.0 { format!("{} times", times(ratio)) } else { signed_percent(ratio - 1.0, 0) }
+}
+
+/// The cost of each protection, for every pair of candidates; `None` if the run shows none.
+pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
+    let costs = &judged.verdict.protection_costs;
+    let tie = judged.plan.protocol.tie;
+    let row = |cost: &ProtectionCost| {
+        let word = match cost.outcome(tie) {
+            ContrastOutcome::Behind => "costs",
+            ContrastOutcome::Better => "saves",
+            ContrastOutcome::Tied => "too little to matter",
+            ContrastOutcome::Undecided | ContrastOutcome::NotBetter => "cannot be told",
+        };
+        [
+            cost.feature.noun().to_owned(),
+            cost.protected.clone(),
+            cost.other.clone(),
+            describe_ratio(cost.ratio.point),
+            describe_interval(cost).unwrap_or_else(|| "–".to_owned()),
+            word.to_owned(),
+        ]
+        .into()
+    };
+    let title = "What protection costs: the goal with it against the goal without it, within blocks";
+    let header = ["protection", "with", "without", "difference", "95%", "so it"];
+    (!costs.is_empty()).then(|| TextTable::new(title, &header, costs.iter().map(row).collect()))
+}

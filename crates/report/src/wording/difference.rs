@@ -1,0 +1,132 @@
+//! Words for how a candidate compares with the leader: seconds and percent where the goal is a total time, a ratio
+//! where it is one phase, and a score where it is the mean of several phases' ratios.
+
+use crate::wording::number::{NumberScale, decimals, fixed, percent, signed_percent, times, times_within};
+use crate::wording::text::listing;
+use fsverdict_judgement::journal::Unit;
+use fsverdict_judgement::verdict::{Estimate, Judgement};
+
+/// The width, as a factor, from which an interval only tells on which side of the leader a candidate is.
+const WIDE: f64 = 2.0;
+
+/// Whether the goal's metric is a time; words such as "takes" do not suit a rate.
+pub(crate) fn is_of_time(judged: &Judgement<'_>) -> bool {
+    goal_unit(judged).is_none_or(|unit| unit == Unit::Seconds)
+}
+
+fn goal_unit(judged: &Judgement<'_>) -> Option<Unit> {
+    let metric = &judged.plan.goal.metric;
+    judged.estimates.iter().find(|estimate| estimate.metric == *metric).map(|estimate| estimate.unit)
+}
+
+/// Whether the goal as a whole is a duration: a sum of times or the time of one phase, and not a mean of ratios.
+fn is_duration(judged: &Judgement<'_>) -> bool {
+    is_of_time(judged) && (judged.objective.is_total() || judged.objective.weights.len() < 2)
+}
+
+/// The goal of a candidate in its unit, such as `17.1 s`; `None` where the goal is a score.
+pub(crate) fn describe_total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
+    let ranking = &judged.verdict.ranking;
+    let total = ranking.iter().find(|rank| rank.candidate == candidate)?.total?;
+    let scale = NumberScale::suited(goal_unit(judged)?, ranking.iter().filter_map(|rank| rank.total));
+    let value = total / scale.divisor;
+    Some(format!("{} {}", fixed(value, decimals(value, Some(0.01))), scale.label).trim_end().to_owned())
+}
+
+/// The phases that the leader's total covers, such as `for the whole job (write, read and remove)`.
+pub(crate) fn of_what(judged: &Judgement<'_>) -> String {
+    match judged.goal_phases().as_slice() {
+        [only] => format!("for {only}"),
+        some => format!("for the whole job ({})", listing(some, 4)),
+    }
+}
+
+/// `Take btrfs: 16.2 s for the whole job (write and read). No other candidate is more than 3% faster`.
+pub(crate) fn recommend_leader(judged: &Judgement<'_>, leader: &str) -> String {
+    let within = percent(judged.plan.protocol.tie);
+    match describe_total(judged, leader) {
+        Some(total) => {
+            let better = if is_of_time(judged) { "faster" } else { "better" };
+            let of_what = of_what(judged);
+            format!("Take {leader}: {total} {of_what}. No other candidate is more than {within} {better}")
+        }
+        None => format!("Take {leader}: no other candidate is more than {within} better"),
+    }
+}
+
+/// How a candidate compares, as a verb and its object: `takes 17.1 s (+5%, +2% to +8%)`.
+pub(crate) fn compare_with_leader(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
+    let total = describe_total(judged, candidate);
+    if let Some(why) = cannot_be_told(ratio) {
+        return match total {
+            Some(total) => format!("{} about {total} ({why})", cost_verb(judged)),
+            None => format!("is not placed: the difference {why}"),
+        };
+    }
+    match total {
+        Some(total) => format!("{} {total} ({})", cost_verb(judged), describe_difference(judged, ratio)),
+        None if is_duration(judged) => format!("takes {} times as long", bounded_times(ratio)),
+        None if judged.objective.weights.len() > 1 => {
+            format!("scores worse by a factor of {}", bounded_times(ratio))
+        }
+        None => format!("is worse by a factor of {}", bounded_times(ratio)),
+    }
+}
+
+/// The words of [`compare_with_leader`] without the verb, for later entries of a list.
+pub(crate) fn compares_too(judged: &Judgement<'_>, candidate: &str, ratio: &Estimate) -> String {
+    if let Some(why) = cannot_be_told(ratio) {
+        return why;
+    }
+    match describe_total(judged, candidate) {
+        Some(total) => format!("{total} ({})", describe_difference(judged, ratio)),
+        None => format!("{} times", bounded_times(ratio)),
+    }
+}
+
+fn cost_verb(judged: &Judgement<'_>) -> &'static str {
+    if is_of_time(judged) { "takes" } else { "comes to" }
+}
+
+/// `+5%, +2% to +8%`, or a multiple where the ratio is two or more.
+pub(crate) fn describe_difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
+    let as_much = if is_of_time(judged) { "as long" } else { "as much" };
+    let is_far = |value: f64| !(0.5..WIDE).contains(&value);
+    let (low, high) = match ratio.low.zip(ratio.high) {
+        None if is_far(ratio.point) => return format!("{} times {as_much}", times(ratio.point)),
+        None => return signed_percent(ratio.point - 1.0, 0),
+        Some((low, high)) if low > 1.0 && high / low > WIDE => {
+            return format!("at least {} times {as_much}", times(low));
+        }
+        Some(ends) => ends,
+    };
+    if is_far(ratio.point) || is_far(low) || is_far(high) {
+        return format!("{} times {as_much}, {} to {}", times(ratio.point), times(low), times(high));
+    }
+    // The last digit is no finer than a tenth of half the interval.
+    let digits = match (high - low) / 2.0 {
+        wide if wide >= 0.01 => 0,
+        middle if middle >= 0.001 => 1,
+        _ => 2,
+    };
+    let signed = |value: f64| signed_percent(value - 1.0, digits);
+    match (signed(low), signed(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{}, {low} to {high}", signed(ratio.point)),
+    }
+}
+
+/// A ratio with its interval, or only its lower bound where the interval is wide.
+fn bounded_times(ratio: &Estimate) -> String {
+    match ratio.low.zip(ratio.high) {
+        Some((low, high)) if low > 1.0 && high / low > WIDE => format!("at least {}", times(low)),
+        _ => times_within(ratio),
+    }
+}
+
+/// `cannot be told from 3 trials`, where the interval is wider than a factor of 2 and includes 1.
+pub(crate) fn cannot_be_told(ratio: &Estimate) -> Option<String> {
+    let (low, high) = ratio.low.zip(ratio.high)?;
+    let is_wide = high / low.max(f64::MIN_POSITIVE) > WIDE && (low..=high).contains(&1.0);
+    is_wide.then(|| format!("cannot be told from {} trials", ratio.n))
+}
