@@ -9,9 +9,10 @@ use fsverdict_disk::calibrate::{
     Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read_recording, replay_trace,
 };
 use fsverdict_disk::device::Model;
-use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_folders::read_regular;
+use fsverdict_folders::{Existing, write_output};
 use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
-use fsverdict_text::{Bytes, Hinted, Reason, read_regular};
+use fsverdict_text::{Bytes, Hinted, Reason};
 
 use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};

@@ -46,8 +46,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
+use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::plan::{DeviceSource, Plan, write};
-use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 

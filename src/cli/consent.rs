@@ -5,9 +5,9 @@ use std::io::{BufRead, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 
 use crate::study::OpenedRun;
+use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_lab::lab::hidden_from;
-use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::talk;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{count, in_lines};

@@ -10,13 +10,14 @@ use clap::Args;
 
 use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
+use fsverdict_folders::FolderFile;
+use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_linux::host::output_file::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
-use fsverdict_text::{FolderFile, Hinted, Reason, quoted};
+use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::fleet::print_settled;
 use super::guarantees::guarantees;

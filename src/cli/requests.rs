@@ -1,10 +1,10 @@
 //! For the page: the requests to a modelled device, from the traces in a run's folder.
 
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::TraceFile;
 use fsverdict_report::Requests;
-use fsverdict_text::FolderHandle;
 
 use super::reckoned::reckon;
 

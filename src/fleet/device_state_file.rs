@@ -14,8 +14,9 @@ use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::study::SessionError;
+use fsverdict_folders::{FolderHandle, Links, open_regular};
 use fsverdict_linux::guard::LeftDevice;
-use fsverdict_text::{FolderHandle, Links, Reason, open_regular};
+use fsverdict_text::Reason;
 
 use super::FleetError;
 use super::site::Site;

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::{
-    LONGEST, Node, Reason, Section, parse_duration, quoted, read_regular, read_strictly, value,
-};
+use fsverdict_folders::read_regular;
+use fsverdict_text::{LONGEST, Node, Reason, Section, parse_duration, quoted, read_strictly, value};
 
 use super::FleetError;
 use super::site::Site;

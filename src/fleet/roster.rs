@@ -6,7 +6,7 @@ use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 
-use fsverdict_text::FolderHandle;
+use fsverdict_folders::FolderHandle;
 
 use super::FleetError;
 use super::inventory::Fleet;

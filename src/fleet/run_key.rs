@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
-use fsverdict_text::FolderHandle;
+use fsverdict_folders::FolderHandle;
 
 use super::FleetError;
 
@@ -82,7 +82,8 @@ mod tests {
     use std::fs;
 
     use super::{FILE, RunKey};
-    use fsverdict_text::{FolderHandle, Hinted};
+    use fsverdict_folders::FolderHandle;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_run_has_one_key_that_is_kept_and_plain() {

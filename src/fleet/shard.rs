@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use fsverdict_folders::{FolderFile, FolderHandle};
 use fsverdict_judgement::journal::{
     Event, Facts, Journal, JournalError, Writer, map_in_parallel, read_first_record, read_open,
 };
 use fsverdict_judgement::plan::Plan;
-use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::FleetError;
 use super::copies::KnownTimes;

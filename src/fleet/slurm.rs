@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fsverdict_folders::FolderHandle;
 use fsverdict_linux::sandbox::program::{Program, require_success};
-use fsverdict_text::{FolderHandle, Hinted};
+use fsverdict_text::Hinted;
 
 use super::FleetError;
 use super::engine::{BlockRequest, FleetEngine};

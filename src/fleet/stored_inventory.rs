@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::study::RunFolder;
-use fsverdict_text::FolderHandle;
+use fsverdict_folders::FolderHandle;
 
 use super::FleetError;
 use super::inventory::Fleet;

@@ -3,13 +3,13 @@
 
 use crate::study::{FaultTime, Permission, RunFolder, SessionError};
 use fsverdict_faults::{CutProgress, FaultError, PowerCutting};
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{
     CandidateStatus, Event, JournalError, OpenJournal, PowerCuts, RottenBlocks, Run,
 };
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_judgement::verdict::Judgement;
 use fsverdict_lab::lab::choose_lab;
-use fsverdict_text::FolderHandle;
 
 /// The faults that are examined after the trials, each on every candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

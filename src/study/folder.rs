@@ -5,9 +5,10 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use fsverdict_folders::{FolderFile, FolderHandle};
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Writer};
 use fsverdict_judgement::plan::{Plan, digest};
-use fsverdict_text::{FolderFile, FolderHandle, Hinted};
+use fsverdict_text::Hinted;
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";

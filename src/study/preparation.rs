@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fsverdict_folders::{FolderFile, FolderHandle};
 use fsverdict_judgement::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, SCHEMA};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, list_missing_content};
@@ -14,7 +15,7 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::program::Program;
 use fsverdict_stack::filesystem::{Filesystem, Tool, find_filesystem};
 use fsverdict_stack::layer::layers_of;
-use fsverdict_text::{FolderFile, FolderHandle, Reason};
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::clocks::JumpWatch;

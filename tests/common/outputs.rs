@@ -5,8 +5,8 @@ use std::path::Path;
 
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_folders::FolderHandle;
 use fsverdict_lab::lab::TraceFile;
-use fsverdict_text::FolderHandle;
 
 use super::Place;
 use super::carried::exported;

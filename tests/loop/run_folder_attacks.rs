@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fsverdict_text::{FolderHandle, Hinted};
+use fsverdict_folders::FolderHandle;
+use fsverdict_text::Hinted;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::common::attacks::Victim;

@@ -18,7 +18,8 @@ struct RoomCrate {
 }
 
 /// Ground floor first.
-const CRATES: [RoomCrate; 12] = [
+const CRATES: [RoomCrate; 13] = [
+    RoomCrate { folder: "crates/folders/src", name: "fsverdict_folders", room: Some("folders") },
     RoomCrate { folder: "crates/text/src", name: "fsverdict_text", room: Some("text") },
     RoomCrate { folder: "crates/calls/src", name: "fsverdict_calls", room: Some("calls") },
     RoomCrate { folder: "crates/disk/src", name: "fsverdict_disk", room: None },

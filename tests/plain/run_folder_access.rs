@@ -152,5 +152,5 @@ fn nothing_in_the_folder_of_a_run_is_used_by_its_path() {
         uses("fn f() {\n    std::fs::write(folder.path().join(\"x\"), \"\")\n}\n"),
         ["fs::write(", ".path().join("]
     );
-    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/linux/src/host/output_file.rs").exists());
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/folders/src/output_file.rs").exists());
 }

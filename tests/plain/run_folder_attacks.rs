@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fsverdict::cli::RunFile;
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_folders::FolderHandle;
 use fsverdict_lab::lab::TraceFile;
-use fsverdict_text::FolderHandle;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::common::attacks::{ATTACKS, Attack, Victim, content, copy_of_run, files, remove_any, to_its_end};

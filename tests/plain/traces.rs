@@ -2,8 +2,8 @@
 
 use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
 use fsverdict_disk::device::{Action, Completion, Request};
+use fsverdict_folders::FolderHandle;
 use fsverdict_lab::lab::TraceFile;
-use fsverdict_text::FolderHandle;
 
 use crate::common::Place;
 

@@ -21,7 +21,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use fsverdict_calls::CallTrace;
-use fsverdict_text::{Links, Reason, open_regular, read_beginning, read_regular};
+use fsverdict_folders::{Links, open_regular, read_beginning, read_regular};
+use fsverdict_text::Reason;
 use rustix::fs::{CWD, OFlags};
 
 pub use account::{Account, CallOutcome, CallWeight, NotKept, REFUSAL_SHARE, WARNING_SHARE};

@@ -7,12 +7,10 @@
 mod bounded;
 mod display;
 mod error;
-mod folder;
 mod layout;
 pub mod limits;
 mod member;
 mod reason;
-mod regular;
 mod section;
 mod source;
 mod suggest;
@@ -25,15 +23,10 @@ pub use display::{
     DisplayForm, DisplayWriter, is_hidden, is_steering, make_displayable, make_json_displayable,
 };
 pub use error::{Fault, TextError};
-pub use folder::{
-    FolderFile, FolderHandle, LISTED_FOLDER, NewFile, PRIVATE, SHARED, empty_folder, list_folder, open_below,
-    remove_folder, remove_tree,
-};
 pub use layout::{display_width, screen_lines, wrap_command, wrap_hanging};
 pub use limits::LONGEST;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use reason::{Hinted, Reason, ReasonLine};
-pub use regular::{Links, name_file_type, open_regular, read_beginning, read_regular};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 pub use suggest::{find_suggestions, is_one_slip, join_alternatives, join_names, nearest_word, suggest};

@@ -135,9 +135,7 @@ plain!(str, String, serde_json::Error);
 impl Hinted for std::io::Error {
     fn hint(&self) -> Option<String> {
         use std::io::ErrorKind;
-        if let Some(refusal) =
-            self.get_ref().and_then(|inner| inner.downcast_ref::<crate::folder::FolderRefusal>())
-        {
+        if let Some(refusal) = fsverdict_folders::FolderRefusal::find_in(self) {
             return Some(refusal.hint.clone()).filter(|hint| !hint.is_empty());
         }
         let hint = match self.kind() {
@@ -176,5 +174,7 @@ mod tests {
         assert_eq!(both.parts(), parts);
         assert_eq!(full.reason(), full);
         assert_eq!("plain".reason(), Reason::plain("plain"));
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert!(full.hint().is_some_and(|hint| hint.contains("make room")));
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use roff::{Roff, bold, roman};
 
-use fsverdict_linux::host::output_file::{Existing, write_output};
+use fsverdict_folders::{Existing, write_output};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_text::{Hinted, Reason, suggest};
 

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use fsverdict::study::{JumpWatch, Silent, Study};
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{
     Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read,
 };
 use fsverdict_judgement::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict_lab::lab::{Attachment, Lab};
 use fsverdict_report::{Format, Report, write};
-use fsverdict_text::{Bytes, FolderHandle};
+use fsverdict_text::Bytes;
 use player::{Machine, Player, RECORDED, Tale, lock};
 
 fn plan(candidates: &[&str]) -> Plan {

@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread, pwrite};
 
 use crate::device::random::mix_bits;
 use crate::device::{Action, Device, Model, ModelError, Request};
-use fsverdict_text::name_file_type;
+use fsverdict_folders::name_file_type;
 
 /// Buffers, offsets and lengths are multiples of this, in bytes, which is a multiple of any device's block.
 const ALIGNMENT: usize = 4096;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fsverdict_disk::crash::{LogError, StateImage, export_log};
 use fsverdict_disk::device::Store;
+use fsverdict_folders::{Existing, OutputFile};
 use fsverdict_judgement::plan::Candidate;
-use fsverdict_linux::host::output_file::{Existing, OutputFile};
 use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::dataset::{Prepared, prepare_with_names};
 

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::error::FaultError;
+use fsverdict_folders::FolderFile;
 use fsverdict_judgement::journal::StateFinding;
-use fsverdict_text::FolderFile;
 
 use super::{CutName, file_error, remove_file, to_fault_error};
 
@@ -162,8 +162,8 @@ fn read_lines(path: &Path, file: &File) -> Result<(Vec<KeptLine>, u64), FaultErr
 #[cfg(test)]
 mod tests {
     use super::KeptFindings;
+    use fsverdict_folders::FolderHandle;
     use fsverdict_judgement::journal::{CutOutcome, LossAges, StateFinding};
-    use fsverdict_text::FolderHandle;
 
     /// A guest that reports megabytes of each state.
     #[test]

@@ -21,11 +21,12 @@ use std::sync::Arc;
 
 use fsverdict_disk::crash::LossRule;
 use fsverdict_disk::device::Model;
+use fsverdict_folders::{FolderFile, FolderHandle};
 use fsverdict_judgement::journal::{PowerCuts, StateFinding};
 use fsverdict_judgement::plan::{Candidate, Faults, Operation, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{Attachments, ChosenLab};
 use fsverdict_lab::trial::{Drawn, are_drawn, draw_circumstances, sequence_bounds};
-use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::workload::SequenceWork;
 
 use crate::error::FaultError;

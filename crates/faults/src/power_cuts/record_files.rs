@@ -1,8 +1,9 @@
 //! The files of a candidate's recorded trial: their names, and how they are read and removed.
 
 use fsverdict_disk::crash::WriteLog;
+use fsverdict_folders::FolderFile;
 use fsverdict_judgement::plan::Candidate;
-use fsverdict_text::{FolderFile, Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::record::CutRecord;
 use super::{PowerCutting, file_error, remove_file};

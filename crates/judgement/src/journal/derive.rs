@@ -21,7 +21,7 @@ use super::{
     Caution, CommandRecord, DeviceEvent, Event, Journal, JournalError, Observation, Record, Status, TrialId,
 };
 use crate::plan::Plan;
-use fsverdict_text::FolderFile;
+use fsverdict_folders::FolderFile;
 use open_trial::{OpenTrial, OpenTrials, find_open};
 
 /// The index of the latencies of each candidate, phase and call among those of the run.

@@ -7,7 +7,7 @@ use std::fs::File;
 use super::reader::{Scanned, opened_in_folder, scan_file};
 use super::{Fold, JournalError, Run, UnderwayTrial};
 use crate::plan::Plan;
-use fsverdict_text::FolderFile;
+use fsverdict_folders::FolderFile;
 
 /// An open journal, and the run as far as it was read.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ mod tests {
     use super::JournalFollower;
     use crate::journal::{JournalError, Run};
     use crate::plan::Plan;
-    use fsverdict_text::FolderHandle;
+    use fsverdict_folders::FolderHandle;
 
     fn append(path: &Path, bytes: &[u8]) {
         OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(bytes).unwrap();

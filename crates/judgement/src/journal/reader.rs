@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::parallel::map_in_parallel;
 use super::{Event, JournalBounds, JournalError, Record, SCHEMA, TrialId};
-use fsverdict_text::{FolderFile, Links, open_regular};
+use fsverdict_folders::{FolderFile, Links, open_regular};
 
 /// The maximum length of a line in bytes: the longest contains the output of a benchmark program, of which half a
 /// mebibyte is kept.

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{BoundError, Event, Fold, JournalBounds, JournalError, Record, Run, TrialId, reader};
 use crate::plan::Plan;
-use fsverdict_text::FolderFile;
+use fsverdict_folders::FolderFile;
 
 /// The only writer of a journal. It holds an exclusive lock on the file until it is dropped.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ mod tests {
     use super::Writer;
     use crate::journal::made::{ended, measured};
     use crate::journal::{Event, Histogram, JournalError, Observation, Record, TrialId, Unit, read};
-    use fsverdict_text::{FolderFile, FolderHandle};
+    use fsverdict_folders::{FolderFile, FolderHandle};
 
     fn place() -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use crate::kernel::CPU_CLASSES;
 use fsverdict_disk::device::Draw;
+use fsverdict_folders::read_regular;
 use fsverdict_judgement::journal::ProcessorModel;
 use fsverdict_judgement::plan::FREE_CPU;
-use fsverdict_text::{Bytes, Hinted, LONGEST, Reason, TextError, read_regular, suggest};
+use fsverdict_text::{Bytes, Hinted, LONGEST, Reason, TextError, suggest};
 
 /// Largest deviation of a price from the model's in a block, as a share of it.
 const REACH: f64 = 0.2;

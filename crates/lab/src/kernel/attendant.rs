@@ -8,7 +8,7 @@ use super::compile::Progress;
 use super::error::{KernelBuildError, file_error};
 use super::lacks::MissingOption;
 use super::outcome::{KernelTrial, Subject};
-use fsverdict_linux::host::beneath::open_own;
+use fsverdict_folders::open_own;
 use fsverdict_linux::host::foreign::neutralise;
 
 /// Lines of a record that an error shows, and letters of a line.

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::error::{KernelBuildError, file_error};
 use super::outcome::KernelTrial;
 use super::scratch::lock_build;
-use fsverdict_linux::host::beneath::remove_tree;
+use fsverdict_folders::read_regular;
+use fsverdict_folders::remove_tree;
 use fsverdict_linux::host::root::names_in;
-use fsverdict_text::read_regular;
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use fsverdict_linux::host::beneath::open_own;
+use fsverdict_folders::open_own;
 use fsverdict_linux::host::foreign::neutralise;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::{ProgramError, find_program};

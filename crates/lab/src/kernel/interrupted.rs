@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
 
 /// Largest command file; it names all headers of a source file. Linux 6.12 has some of 100 KiB.
 const LARGEST: u64 = 16 << 20;
@@ -12,11 +12,11 @@ const DEEPEST: usize = 16;
 
 /// Removes the command files that were cut short, so that what they describe is compiled again; returns how many there were.
 pub(super) fn remove_cut_command_files(objects: &Path) -> std::io::Result<usize> {
-    let opened = Beneath::open(objects)?;
+    let opened = FolderHandle::open_untrusted(objects)?;
     let mut removed = 0;
     let mut folders = vec![PathBuf::from(".")];
     while let Some(folder) = folders.pop() {
-        for name in opened.list_names(&folder) {
+        for name in opened.list_names_in(&folder) {
             let path = folder.join(&name);
             if name.starts_with('.') && name.ends_with(".cmd") {
                 if !is_whole(&opened, &path) {
@@ -32,7 +32,7 @@ pub(super) fn remove_cut_command_files(objects: &Path) -> std::io::Result<usize>
 }
 
 /// Whether the file ends with a line's end, as each that was written completely.
-fn is_whole(opened: &Beneath, path: &Path) -> bool {
+fn is_whole(opened: &FolderHandle, path: &Path) -> bool {
     opened.read_file(path, LARGEST).is_ok_and(|bytes| bytes.last() == Some(&b'\n'))
 }
 

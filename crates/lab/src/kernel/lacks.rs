@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::fragment;
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
 
 /// Bytes of one Kconfig file, and of all of them; Linux 6.12 has 4 MiB of them.
 const LARGEST: u64 = 4 << 20;
@@ -34,7 +34,7 @@ pub(super) fn find_missing_options(tree: &Path) -> std::io::Result<Vec<MissingOp
 /// Every symbol that a Kconfig file of a tree defines. The tree is a stranger's: no link is followed, and no file of his is
 /// read that is larger than such files are.
 fn read_kconfig_symbols(tree: &Path) -> std::io::Result<BTreeSet<String>> {
-    let opened = Beneath::open(tree)?;
+    let opened = FolderHandle::open_untrusted(tree)?;
     let mut symbols = BTreeSet::new();
     let (mut looked, mut bytes) = (0, 0);
     let mut folders = vec![PathBuf::from(".")];
@@ -43,7 +43,7 @@ fn read_kconfig_symbols(tree: &Path) -> std::io::Result<BTreeSet<String>> {
         if looked > MOST_FOLDERS {
             break;
         }
-        for name in opened.list_names(&folder) {
+        for name in opened.list_names_in(&folder) {
             let path = folder.join(&name);
             if name.starts_with("Kconfig") && bytes < ALL {
                 let Ok(text) = opened.read_file(&path, LARGEST) else { continue };

@@ -23,9 +23,9 @@ use super::error::{KernelBuildError, PackageFault, file_error, read_free_bytes};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
+use fsverdict_folders::{Existing, OutputFile};
+use fsverdict_folders::{Links, open_regular};
 use fsverdict_linux::host::foreign::neutralise;
-use fsverdict_linux::host::output_file::{Existing, OutputFile};
-use fsverdict_text::{Links, open_regular};
 
 /// The first member of a package.
 const LABEL: &str = "kernel.json";

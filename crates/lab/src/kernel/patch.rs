@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use fsverdict_folders::read_regular;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::Program;
-use fsverdict_text::read_regular;
 
 use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};

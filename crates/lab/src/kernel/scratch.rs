@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::error::{KernelBuildError, ROOM, file_error, read_free_bytes};
 use super::fragment::{self, KernelParts};
-use fsverdict_linux::host::beneath::{open_own, remove_tree};
+use fsverdict_folders::{open_own, remove_tree};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";

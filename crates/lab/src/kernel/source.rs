@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 
 use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
 use super::source_digest::{digest_tarball, digest_tree};
-use fsverdict_text::name_file_type;
+use fsverdict_folders::name_file_type;
 
 /// Bytes of a makefile or a Kconfig file of a kernel's.
 const LARGEST: u64 = 4 << 20;
@@ -143,7 +143,10 @@ fn require_kernel_sources(folder: &Path) -> Result<(), KernelBuildError> {
     if read_release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
-    if Beneath::open(folder).and_then(|folder| folder.open_file("arch/um/Kconfig", LARGEST)).is_err() {
+    if FolderHandle::open_untrusted(folder)
+        .and_then(|folder| folder.open_file("arch/um/Kconfig", LARGEST))
+        .is_err()
+    {
         return lacks("it has no arch/um, which is User-Mode Linux");
     }
     Ok(())
@@ -151,7 +154,8 @@ fn require_kernel_sources(folder: &Path) -> Result<(), KernelBuildError> {
 
 /// The release a tree's Makefile names, e.g. `6.12.117`.
 pub(super) fn read_release(tree: &Path) -> Option<String> {
-    let makefile = Beneath::open(tree).and_then(|tree| tree.read_file("Makefile", LARGEST)).ok()?;
+    let makefile =
+        FolderHandle::open_untrusted(tree).and_then(|tree| tree.read_file("Makefile", LARGEST)).ok()?;
     let makefile = String::from_utf8_lossy(&makefile);
     let value = |key: &str| {
         makefile.lines().take(20).find_map(|line| {

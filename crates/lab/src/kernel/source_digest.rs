@@ -9,7 +9,8 @@ use rustix::fs::{CWD, OFlags};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::error::{KernelBuildError, file_error};
-use fsverdict_text::{Bytes, Links, open_regular};
+use fsverdict_folders::{Links, open_regular};
+use fsverdict_text::Bytes;
 
 /// Bytes of a tarball: that of Linux 7.2 has 1.7 GiB where it is not compressed.
 const LARGEST_TARBALL: u64 = 4 << 30;

@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, NEW, PROGRAMS};
 use super::error::{KernelBuildError, file_error};
-use fsverdict_linux::host::beneath::{Beneath, remove_tree};
+use fsverdict_folders::{FolderHandle, remove_tree};
 use fsverdict_linux::host::root::names_in;
 
 /// The programs of ZFS, and where packages have programs.
@@ -77,7 +77,7 @@ impl StagedSources {
     pub(super) fn put_programs(&self, unpacked: &Path) -> Result<(), KernelBuildError> {
         let folder = self.folder.join(PROGRAMS);
         let put = || -> std::io::Result<()> {
-            let from = Beneath::open(unpacked)?;
+            let from = FolderHandle::open_untrusted(unpacked)?;
             for name in ["bin", "sbin", "lib"] {
                 std::fs::create_dir_all(folder.join(name))?;
             }
@@ -91,7 +91,7 @@ impl StagedSources {
             }
             let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
             for place in ["lib", "usr/lib"].map(|place| Path::new(place).join(&triplet)) {
-                for name in from.list_names(&place) {
+                for name in from.list_names_in(&place) {
                     // Links are not followed: `libzfs.so.6` becomes a link to `libzfs.so.6.0.0` again.
                     let Ok(library) = from.open_file(place.join(&name), LARGEST_PROGRAM) else { continue };
                     let Some(called) = library_name(&name) else { continue };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use fsverdict_linux::host::beneath::{Beneath, open_own, remove_tree};
+use fsverdict_folders::{FolderHandle, open_own, remove_tree};
 use fsverdict_linux::host::root::names_in;
 use fsverdict_linux::sandbox::Sandbox;
 use fsverdict_linux::sandbox::program::find_program;
@@ -22,7 +22,7 @@ use super::patch::{apply_zfs_patches, list_zfs_patches};
 use super::scratch::Scratch;
 use super::source::{KernelSource, file_type};
 use super::zfs_packages::{download_packages, unpack_package};
-use fsverdict_text::name_file_type;
+use fsverdict_folders::name_file_type;
 
 /// Where the package zfs-dkms puts ZFS's sources.
 const PACKAGED: &str = "/usr/src";
@@ -244,13 +244,15 @@ pub(super) fn join_sources(
 
 /// Whether the makefile of the filesystems knows ZFS already.
 fn is_joined(tree: &Path) -> bool {
-    let makefile = Beneath::open(tree).and_then(|tree| tree.read_file("fs/Makefile", LARGEST_MAKEFILE));
+    let makefile =
+        FolderHandle::open_untrusted(tree).and_then(|tree| tree.read_file("fs/Makefile", LARGEST_MAKEFILE));
     makefile.is_ok_and(|text| String::from_utf8_lossy(&text).lines().any(|line| line == JOINED))
 }
 
 /// What the sources in this folder say they are.
 pub(super) fn read_zfs_release(folder: &Path) -> Option<ZfsRelease> {
-    let meta = Beneath::open(folder).and_then(|folder| folder.read_file(META, LARGEST_META)).ok()?;
+    let meta =
+        FolderHandle::open_untrusted(folder).and_then(|folder| folder.read_file(META, LARGEST_META)).ok()?;
     let meta = String::from_utf8_lossy(&meta).into_owned();
     let value = |key: &str| {
         let line = meta.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::lab::TraceFile;
 use crate::trial::TrialDevice;
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{Caution, Facts, TrialId};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_linux::guard::{ClaimedLease, HeldLease, LeaseTicket, Refusal};
@@ -16,7 +17,7 @@ use fsverdict_linux::host::image::ImageError;
 use fsverdict_linux::host::own_folder::OwnFolder;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::make_inheritable;
-use fsverdict_text::{FolderHandle, Hinted};
+use fsverdict_text::Hinted;
 
 use super::LabError;
 

@@ -8,11 +8,11 @@ use super::LabError;
 use super::attachment::{AttachmentError, ClaimedDisk, LentDevice};
 use super::trace_file::TraceFile;
 use super::write_log::{OpenLog, WriteLogFile};
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{Caution, DeviceEvent, Facts, TrialId};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_linux::guard::{ForeignWrite, HeldLease, LeftDevice};
 use fsverdict_linux::host::root::Root;
-use fsverdict_text::FolderHandle;
 
 /// In the order in which the plan has them; the first is there always.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 
+use fsverdict_folders::{open_through_links_of, own_users};
 use fsverdict_judgement::plan::{Candidate, Dataset, DeviceSource, LabChoice, Plan};
-use fsverdict_linux::host::named_path::{open_through_links_of, own_users};
 use fsverdict_text::Reason;
 
 use super::native::{self, Native};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
+use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::StagingChoice;
 use fsverdict_linux::host::image;
-use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::procfs::read_memory;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;

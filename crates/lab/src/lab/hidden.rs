@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::{Dataset, Plan};
-use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
 

@@ -13,7 +13,8 @@ use std::path::Path;
 use rustix::fs::{CWD, OFlags};
 
 use crate::kernel::{LARGEST_CONFIG, LARGEST_KERNEL, is_release};
-use fsverdict_text::{Bytes, Links, open_regular};
+use fsverdict_folders::{Links, open_regular};
+use fsverdict_text::Bytes;
 
 /// The banner begins with this, and goes on with the release and ` (`.
 const BANNER: &[u8] = b"Linux version ";

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
+use fsverdict_folders::own_users;
 use fsverdict_judgement::journal::{Caution, Event};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
 use fsverdict_linux::host::borrowed_scheduler;
-use fsverdict_linux::host::named_path::own_users;
 use fsverdict_linux::host::own_folder::check_usable;
 use fsverdict_linux::host::procfs::known_filesystems;
 use fsverdict_linux::host::root::Root;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader};
 
 use fsverdict_disk::device::trace::{TraceReader, Traced};
-use fsverdict_text::{FolderFile, FolderHandle, Hinted, Reason};
+use fsverdict_folders::{FolderFile, FolderHandle};
+use fsverdict_text::{Hinted, Reason};
 
 /// The folder of the traces within a run's.
 pub const FOLDER: &str = "traces";
@@ -122,7 +123,7 @@ mod tests {
     use std::path::Path;
 
     use super::{FOLDER, TraceFile, parse_name};
-    use fsverdict_text::FolderHandle;
+    use fsverdict_folders::FolderHandle;
 
     #[test]
     fn a_trace_is_written_and_read_through_no_link() {

@@ -212,8 +212,8 @@ mod tests {
     use super::{Spans, TraceFile, TracedDevice};
     use fsverdict_disk::device::trace::{Flags, TraceWriter, Traced};
     use fsverdict_disk::device::{AccessKind, Action, Completion, Device, Model, Request};
+    use fsverdict_folders::FolderHandle;
     use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit, busy_metric};
-    use fsverdict_text::FolderHandle;
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
         let seconds = |metric: &'static str, value| Measurement::new(metric, Unit::Seconds, value);

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use fsverdict_text::FolderFile;
+use fsverdict_folders::FolderFile;
 
 use super::backend::{DeviceLog, LogPurpose};
 

@@ -17,8 +17,8 @@ use super::lease_ticket::{ClaimedLease, LeaseTicket};
 use super::refusal::{ForeignWrite, Refusal};
 use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
-use crate::host::named_path::path_by_number;
 use crate::host::root::Root;
+use fsverdict_folders::path_by_number;
 
 /// How long the mount of a trial that was killed may take to go away.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(30);

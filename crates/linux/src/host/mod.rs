@@ -1,7 +1,6 @@
 //! Access to the machine: devices, images, mounts, system calls, and the kernel's information about itself. Independent
 //! of filesystem types.
 
-pub mod beneath;
 pub mod blank;
 pub mod block_device;
 pub mod borrowed_scheduler;
@@ -14,8 +13,6 @@ pub mod kernel_log;
 pub mod limits;
 pub mod loop_device;
 pub mod mounts;
-pub mod named_path;
-pub mod output_file;
 pub mod own_folder;
 pub mod placement;
 pub mod process_key;

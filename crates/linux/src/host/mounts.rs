@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
-use super::named_path::path_by_number;
 use super::procfs::{Mount, read_mounts};
 use super::root::Root;
 use super::syscall::{self, set_flags_of_all_mounts};
+use fsverdict_folders::path_by_number;
 
 /// A mount could not be made or changed.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,8 @@ use super::image::{ImageError, scratch_folder};
 use super::process_key::ProcessKey;
 use super::procfs::{THIS_PROGRAM, read_mounts};
 use super::root::Root;
-use fsverdict_text::{Bytes, Hinted, empty_folder};
+use fsverdict_folders::empty_folder;
+use fsverdict_text::{Bytes, Hinted};
 
 /// How the names of notes begin; the owner's process key and a number follow.
 pub const NOTE_PREFIX: &str = "folder-";

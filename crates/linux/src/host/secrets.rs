@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::named_path::{open_through_links_of, real_path};
 use super::root::{Root, names_in};
+use fsverdict_folders::{open_through_links_of, real_path};
 
 /// Folders that are somebody's, or tell of everybody.
 const WHOLE: [&str; 7] = ["/root", "/home", "/var/log", "/var/spool", "/var/mail", "/var/backups", "/var/db"];
@@ -99,7 +99,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::{Root, Secrets};
-    use crate::host::named_path::own_users;
+    use fsverdict_folders::own_users;
 
     /// A machine with some of everything: each file or folder with its mode.
     fn machine() -> (tempfile::TempDir, Root) {

@@ -8,8 +8,8 @@ use rustix::io::Errno;
 
 use super::{SandboxError, system};
 use crate::host::mounts;
-use crate::host::named_path::{open_through_links_of, path_by_number};
 use crate::host::secrets::Secrets;
+use fsverdict_folders::{open_through_links_of, path_by_number};
 
 /// Two things of which every cover is another sight, so that a cover costs one mount.
 pub(super) struct Covers<'a> {

@@ -10,8 +10,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, stat};
 use super::{SandboxError, system};
 use crate::host::mounts;
 use crate::host::mounts::DEVICES;
-use crate::host::named_path::path_by_number;
 use crate::host::root::names_in;
+use fsverdict_folders::path_by_number;
 
 /// Where programs share memory. Without it nilfs_cleanerd says that it runs, and dies.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";

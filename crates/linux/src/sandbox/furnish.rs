@@ -9,8 +9,8 @@ use super::devices::{SHARED_MEMORY, bare_devices};
 use super::{Devices, Isolation, Sandbox, SandboxError, system};
 use crate::host::mounts;
 use crate::host::mounts::DEVICES;
-use crate::host::named_path::{open_through_links_of, path_by_number, real_path};
 use crate::host::syscall::own_descriptor;
+use fsverdict_folders::{open_through_links_of, path_by_number, real_path};
 
 /// Folders with sockets of services: the container runtime or the init system would execute root's requests. Read-only
 /// mounts do not prevent connecting.

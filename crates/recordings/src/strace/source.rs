@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use fsverdict_text::{Links, open_regular};
+use fsverdict_folders::{Links, open_regular};
 use rustix::fs::{CWD, OFlags};
 
 use super::clock::{RecordingClock, TimeForm};

@@ -15,7 +15,7 @@ use super::image_reader::ImageReader;
 use super::layout::{ImageLayout, has_reader};
 use super::layout_lines::ReceivedLayout;
 use super::layout_step::{COMMAND, LayoutTask};
-use fsverdict_linux::host::named_path::path_by_number;
+use fsverdict_folders::path_by_number;
 use fsverdict_linux::host::procfs::THIS_PROGRAM;
 use fsverdict_linux::sandbox::program::{LineHearer, Program, ProgramError};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Sandbox, make_inheritable, possible_isolation};

@@ -49,7 +49,7 @@ pub fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
 /// to.
 ///
 /// A command phase may have left a symbolic link anywhere, so the kernel must not follow one here.
-/// Unlike `fsverdict_text::open_below` it may enter another filesystem: a btrfs snapshot has a device number of its own.
+/// Unlike `fsverdict_folders::open_below` it may enter another filesystem: a btrfs snapshot has a device number of its own.
 pub fn open_directory_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<OwnedFd, Errno> {
     let mut here = rustix::fs::openat(root, c".", DIRECTORY, Mode::empty())?;
     for component in path.components() {

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-use fsverdict_linux::host::named_path::path_by_number;
+use fsverdict_folders::path_by_number;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 

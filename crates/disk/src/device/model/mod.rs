@@ -18,9 +18,8 @@ use super::knobs::Knobs;
 use super::limits::{Discard, Limits};
 use super::medium::ChosenMedium;
 use super::parameters::{CacheParameters, LinkParameters, Queue};
-use fsverdict_text::{
-    Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, read_regular, suggest,
-};
+use fsverdict_folders::read_regular;
+use fsverdict_text::{Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, suggest};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Configures and compiles prepared kernel sources by their makefile, and takes over what it made.
 
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
 
 use super::{COMPILER_FLAGS, KernelBuild};
 use crate::kernel::cache::{LARGEST_CONFIG, LARGEST_KERNEL};
@@ -64,10 +64,10 @@ impl KernelBuild<'_> {
     fn read_product<T>(
         &self,
         name: &str,
-        read: impl FnOnce(&Beneath, &str) -> std::io::Result<T>,
+        read: impl FnOnce(&FolderHandle, &str) -> std::io::Result<T>,
     ) -> Result<T, KernelBuildError> {
         let objects = self.scratch.object_folder();
-        let taken = Beneath::open(&objects).and_then(|opened| read(&opened, name));
+        let taken = FolderHandle::open_untrusted(&objects).and_then(|opened| read(&opened, name));
         taken.map_err(file_error("take what was made as", &objects.join(name)))
     }
 

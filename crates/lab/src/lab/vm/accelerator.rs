@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use fsverdict_folders::read_regular;
 use fsverdict_linux::host::root::Root;
-use fsverdict_text::read_regular;
 
 use super::package::digest_files;
 

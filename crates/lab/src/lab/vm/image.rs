@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::kernel::{is_release, parse_release_numbers};
 use crate::lab::kernel::{Kernel, Provision, parse_configuration};
 use crate::lab::{Intent, LabError};
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
+use fsverdict_folders::{read_beginning, read_regular};
 use fsverdict_linux::host::root::names_in;
 use fsverdict_linux::sandbox::Isolation;
-use fsverdict_text::{read_beginning, read_regular};
 
 use super::error::{INSTALLED, KernelFileError, NAME};
 use super::package;
@@ -180,7 +180,7 @@ fn unpack_kernel(path: &Path, isolation: Isolation, intent: Intent) -> Result<Ke
 fn install_built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
     let failed = |source| KernelFileError::Read { path: tree.to_owned(), source };
     let tree = tree.canonicalize().map_err(failed)?;
-    let inside = Beneath::open(&tree).map_err(failed)?;
+    let inside = FolderHandle::open_untrusted(&tree).map_err(failed)?;
     let Ok(configuration) = inside.read_file(".config", LARGEST_CONFIG) else {
         return Err(KernelFileError::NoKernel {
             path: tree,

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::lab::LabError;
 use crate::lab::kernel::{Kernel, Provision};
-use fsverdict_linux::host::beneath::Beneath;
+use fsverdict_folders::FolderHandle;
 
 use super::error::KernelFileError;
 use super::image::{DRIVERS, LARGEST_LIST, module_name};
@@ -30,7 +30,7 @@ pub(super) fn read_driver_modules(kernel: &Kernel) -> Result<Vec<(PathBuf, Vec<u
         let path = folder.join(name);
         move |source: std::io::Error| KernelFileError::Module { path, reason: source.to_string() }
     };
-    let inside = Beneath::open(folder).map_err(unusable(Path::new("")))?;
+    let inside = FolderHandle::open_untrusted(folder).map_err(unusable(Path::new("")))?;
     let list = inside.read_file("modules.dep", LARGEST_LIST).map_err(unusable(Path::new("modules.dep")))?;
     let list = String::from_utf8_lossy(&list);
     let listed = in_order(&list, &modular)

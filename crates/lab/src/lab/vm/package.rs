@@ -13,10 +13,11 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
-use fsverdict_linux::host::beneath::{Beneath, remove_tree};
+use fsverdict_folders::{FolderHandle, remove_tree};
+use fsverdict_folders::{Links, open_regular};
 use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
-use fsverdict_text::{Hinted, Links, Reason, open_regular};
+use fsverdict_text::{Hinted, Reason};
 
 use super::error::KernelFileError;
 
@@ -50,9 +51,9 @@ pub(super) fn unpack_package(
     fill_cache_folder(path, &folder, |new| {
         run_unpacker(isolation, path, new, &["dpkg-deb", "--extract", &path_text(path), &path_text(new)])?;
         remove_unwanted(path, new)?;
-        let inside = Beneath::open(new).map_err(failed)?;
+        let inside = FolderHandle::open_untrusted(new).map_err(failed)?;
         for base in ["", "usr"] {
-            for release in inside.list_names(Path::new(base).join("lib/modules")) {
+            for release in inside.list_names_in(Path::new(base).join("lib/modules")) {
                 run_unpacker(isolation, path, new, &["depmod", "-b", &path_text(&new.join(base)), &release])?;
             }
         }
@@ -138,7 +139,7 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 fn remove_unwanted(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
-    let tidied = Beneath::open(folder).and_then(|inside| inside.remove_unwanted(is_wanted));
+    let tidied = FolderHandle::open_untrusted(folder).and_then(|inside| inside.remove_unwanted(is_wanted));
     tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: Reason::plain(error) })
 }
 

@@ -2,11 +2,11 @@
 
 use std::{fmt, io};
 
-/// The inner error of an `io::Error` that was created here, in which [`crate::Hinted`] finds the hint.
+/// The inner error of an `io::Error` that was created here, whose hint the messages of the program show.
 #[derive(Debug)]
-pub(crate) struct FolderRefusal {
+pub struct FolderRefusal {
     what: String,
-    pub(crate) hint: String,
+    pub hint: String,
 }
 
 impl fmt::Display for FolderRefusal {
@@ -16,6 +16,13 @@ impl fmt::Display for FolderRefusal {
 }
 
 impl std::error::Error for FolderRefusal {}
+
+impl FolderRefusal {
+    /// The refusal behind an error of this crate.
+    pub fn find_in(error: &io::Error) -> Option<&Self> {
+        error.get_ref().and_then(|inner| inner.downcast_ref())
+    }
+}
 
 /// Creates an error with a statement and a hint.
 pub(super) fn refusal_error(what: impl Into<String>, hint: impl Into<String>) -> io::Error {

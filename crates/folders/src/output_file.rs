@@ -11,10 +11,10 @@ use std::path::Path;
 
 use rustix::fs::{Access, Mode, OFlags};
 
-use fsverdict_text::NewFile;
+use super::new_file::{NewFile, SHARED};
 
 /// The permission bits before the user's umask.
-const EXECUTABLE: Mode = fsverdict_text::SHARED.union(Mode::XUSR).union(Mode::XGRP).union(Mode::XOTH);
+const EXECUTABLE: Mode = SHARED.union(Mode::XUSR).union(Mode::XGRP).union(Mode::XOTH);
 
 /// The handling of an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl OutputFile {
     /// # Errors
     /// When its folder cannot be written to, or it is there and is to be kept.
     pub fn create(path: &Path, existing: Existing) -> io::Result<Self> {
-        Self::with_mode(path, existing, fsverdict_text::SHARED)
+        Self::with_mode(path, existing, SHARED)
     }
 
     /// The same for an executable program.

@@ -16,13 +16,6 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
 /// Links that are followed in one path, as many as the kernel follows (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Users that are trusted as the user of this program is: root, the caller, and the caller of sudo.
-pub fn own_users() -> Vec<u32> {
-    let user = rustix::process::geteuid();
-    let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
-    [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
-}
-
 /// The path to an open file by its number, which no other file can come to have.
 pub fn path_by_number(file: impl AsFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
@@ -52,15 +45,15 @@ pub fn open_through_links_of(owners: Option<&[u32]>, path: &Path) -> io::Result<
             continue;
         }
         let next = openat(&at, &part, way, Mode::empty())?;
-        let found = fstat(&next)?;
-        if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
+        let stat = fstat(&next)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
             at = next;
             continue;
         }
-        if owners.is_some_and(|owners| !owners.contains(&found.st_uid)) {
+        if owners.is_some_and(|owners| !owners.contains(&stat.st_uid)) {
             let link = real_path(&at).unwrap_or_default().join(&part);
             let message =
-                format!("{} is a link of user {}, which is not followed", link.display(), found.st_uid);
+                format!("{} is a link of user {}, which is not followed", link.display(), stat.st_uid);
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         links += 1;
@@ -86,7 +79,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{open_through_links_of, own_users, real_path};
+    use super::{open_through_links_of, real_path};
+    use crate::own_users;
 
     #[test]
     fn links_of_others_are_followed_nowhere_in_a_path() {

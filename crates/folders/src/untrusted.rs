@@ -1,21 +1,23 @@
-//! Reads files from a folder that a sandboxed program filled: an unpacked package, a tree built by a makefile of
-//! unknown origin.
+//! Reads and tidies a folder that a sandboxed program filled: an unpacked package, a tree built by a makefile of unknown
+//! origin.
 //!
-//! Paths are resolved like those of a run's folder ([`open_below`]); only regular files of a bounded size are read,
-//! of any owner, and opening never blocks, as it would on a FIFO.
+//! Paths of several components are resolved as those of a run's folder ([`open_below`]); only regular files of a bounded
+//! size are read, of any owner, and opening never blocks, as it would on a FIFO.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, fstat, statat};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
-pub use fsverdict_text::remove_tree;
-use fsverdict_text::{LISTED_FOLDER, list_folder, open_below, remove_folder};
+use super::handle::FolderHandle;
+use super::lookup::{LISTED_FOLDER, list_folder, open_below};
+use super::regular::{check_size, must_be_regular, read_whole};
+use super::remove::remove_folder;
 
 /// Files and folders that a kernel's package or sources may have, all told.
 const MOST_ENTRIES: usize = 300_000;
@@ -24,33 +26,34 @@ const LARGEST: u64 = 1 << 30;
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// An open folder of a stranger's making.
-#[derive(Debug)]
-pub struct Beneath(OwnedFd);
-
-impl Beneath {
-    /// The folder itself must be none of the stranger's links.
-    pub fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Beneath(rustix::fs::open(folder, LISTED_FOLDER, Mode::empty())?))
+impl FolderHandle {
+    /// Opens a regular file of at most `most` bytes by its path below the folder.
+    ///
+    /// # Errors
+    /// As open(2); also fails if it is no regular file, or longer.
+    pub fn open_file(&self, path: impl AsRef<Path>, most: u64) -> io::Result<File> {
+        let file = File::from(open_below(self, path.as_ref(), READ, Mode::empty())?);
+        must_be_regular(fstat(&file)?.st_mode)?;
+        check_size(&file, most)?;
+        Ok(file)
     }
 
-    /// A regular file of at most so many bytes.
-    pub fn open_file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<File> {
-        check_size(open_below(&self.0, name.as_ref(), READ, Mode::empty())?.into(), most)
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// As [`FolderHandle::open_file`].
+    pub fn read_file(&self, path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+        read_whole(self.open_file(path, most)?, most)
     }
 
-    /// Reads the whole file.
-    pub fn read_file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
-        read_whole(self.open_file(name, most)?, most)
+    /// Whether a folder has this path.
+    pub fn is_folder(&self, path: impl AsRef<Path>) -> bool {
+        open_below(self, path.as_ref(), LISTED_FOLDER, Mode::empty()).is_ok()
     }
 
-    pub fn is_folder(&self, name: impl AsRef<Path>) -> bool {
-        open_below(&self.0, name.as_ref(), LISTED_FOLDER, Mode::empty()).is_ok()
-    }
-
-    /// The names in a folder, sorted; none where there is no such folder.
-    pub fn list_names(&self, folder: impl AsRef<Path>) -> Vec<String> {
-        let opened = open_below(&self.0, folder.as_ref(), LISTED_FOLDER, Mode::empty());
+    /// The names in the folder of this path, sorted; none where there is no such folder.
+    pub fn list_names_in(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let opened = open_below(self, path.as_ref(), LISTED_FOLDER, Mode::empty());
         let listed = opened.and_then(list_folder);
         let text = |(name, _): (CString, FileType)| name.into_string().ok();
         let mut names: Vec<String> = listed.unwrap_or_default().into_iter().filter_map(text).collect();
@@ -59,9 +62,12 @@ impl Beneath {
     }
 
     /// Removes a file; a link is removed itself.
+    ///
+    /// # Errors
+    /// As unlink(2).
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let opened = open_below(&self.0, folder, LISTED_FOLDER, Mode::empty())?;
+        let opened = open_below(self, folder, LISTED_FOLDER, Mode::empty())?;
         let name = path.file_name().unwrap_or_default();
         Ok(rustix::fs::unlinkat(&opened, name, AtFlags::empty())?)
     }
@@ -75,7 +81,7 @@ impl Beneath {
         let mut folders = vec![PathBuf::from(".")];
         let mut count = 0;
         while let Some(folder) = folders.pop() {
-            let opened = open_below(&self.0, &folder, LISTED_FOLDER, Mode::empty())?;
+            let opened = open_below(self, &folder, LISTED_FOLDER, Mode::empty())?;
             for (name, kind) in list_folder(&opened)? {
                 count += 1;
                 if count > MOST_ENTRIES {
@@ -111,28 +117,15 @@ impl Beneath {
     }
 }
 
-/// A regular file of our own in a folder of our own, made if it is not there: no link, and no FIFO, that lies in its place.
+/// Opens a regular file of our own in a folder of our own, or creates it. A link or a FIFO in its place is refused.
+///
+/// # Errors
+/// As open(2); also fails if it is no regular file.
 pub fn open_own(path: &Path, more: OFlags) -> io::Result<File> {
     let flags = READ | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CREATE | more;
-    check_size(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into(), u64::MAX)
-}
-
-fn check_size(file: File, most: u64) -> io::Result<File> {
-    let facts = file.metadata()?;
-    if !facts.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    if facts.len() > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
-    }
+    let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    must_be_regular(fstat(&file)?.st_mode)?;
     Ok(file)
-}
-
-/// The file may grow while it is read.
-fn read_whole(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn make_ours(folder: BorrowedFd<'_>, name: &CStr, mode: Mode) -> Result<(), Errno> {
@@ -146,7 +139,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    use super::{Beneath, open_own, remove_tree};
+    use super::open_own;
+    use crate::{FolderHandle, remove_tree};
 
     fn mkfifo(path: &std::path::Path) {
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -163,15 +157,15 @@ mod tests {
         symlink("inner", folder.join("way")).unwrap();
         symlink(place.path(), folder.join("out")).unwrap();
         mkfifo(&folder.join("fifo"));
-        let inside = Beneath::open(&folder).unwrap();
+        let inside = FolderHandle::open_untrusted(&folder).unwrap();
         assert_eq!(inside.read_file("inner/file", 4).unwrap(), b"1234");
         assert!(inside.read_file("inner/file", 3).is_err());
         for name in ["link", "way/file", "out/mine", "../mine", "fifo", "inner", "none"] {
             assert!(inside.read_file(name, 100).is_err(), "{name}");
         }
-        assert!(Beneath::open(&folder.join("way")).is_err());
-        assert_eq!(inside.list_names("inner"), ["file"]);
-        assert!(inside.list_names("way").is_empty());
+        assert!(FolderHandle::open_untrusted(&folder.join("way")).is_err());
+        assert_eq!(inside.list_names_in("inner"), ["file"]);
+        assert!(inside.list_names_in("way").is_empty());
         for name in ["link", "fifo"] {
             assert!(open_own(&folder.join(name), rustix::fs::OFlags::TRUNC).is_err(), "{name}");
         }
@@ -194,10 +188,13 @@ mod tests {
         mkfifo(&folder.join("keep/fifo"));
         fs::set_permissions(folder.join("keep/one"), fs::Permissions::from_mode(0o4777)).unwrap();
         fs::set_permissions(folder.join("keep/shut"), fs::Permissions::from_mode(0o000)).unwrap();
-        Beneath::open(&folder).unwrap().remove_unwanted(|path| path.starts_with("keep")).unwrap();
-        let inside = Beneath::open(&folder).unwrap();
-        assert_eq!(inside.list_names("."), ["keep"]);
-        assert_eq!(inside.list_names("keep"), ["one", "shut"]);
+        FolderHandle::open_untrusted(&folder)
+            .unwrap()
+            .remove_unwanted(|path| path.starts_with("keep"))
+            .unwrap();
+        let inside = FolderHandle::open_untrusted(&folder).unwrap();
+        assert_eq!(inside.list_names_in("."), ["keep"]);
+        assert_eq!(inside.list_names_in("keep"), ["one", "shut"]);
         assert_eq!(fs::metadata(folder.join("keep/one")).unwrap().permissions().mode() & 0o7777, 0o644);
         assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "x");
     }

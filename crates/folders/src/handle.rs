@@ -28,8 +28,9 @@ pub struct FolderHandle {
     folder: Arc<OwnedFd>,
     /// The path by which it was opened, for messages alone.
     path: PathBuf,
-    /// The trusted users: only their files and folders are used.
-    owners: Arc<[u32]>,
+    /// The trusted users: only their files and folders are used. `None` if a sandboxed program filled the folder, so that
+    /// files of any owner are.
+    owners: Option<Arc<[u32]>>,
 }
 
 /// Two handles are equal if they were opened by the same path.
@@ -50,8 +51,18 @@ impl FolderHandle {
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let owner = fstat(&folder)?.st_uid;
-        let owners = trusted_users().chain([owner]).collect();
-        Ok(FolderHandle { folder: Arc::new(folder), path: path.to_owned(), owners })
+        let owners = own_users().into_iter().chain([owner]).collect();
+        Ok(FolderHandle { folder: Arc::new(folder), path: path.to_owned(), owners: Some(owners) })
+    }
+
+    /// Opens a folder that a sandboxed program filled: an unpacked package, or a tree built by a makefile of unknown origin.
+    /// The folder itself must not be a link.
+    ///
+    /// # Errors
+    /// As open(2).
+    pub fn open_untrusted(path: &Path) -> io::Result<Self> {
+        let folder = open(path, LISTED_FOLDER, Mode::empty())?;
+        Ok(FolderHandle { folder: Arc::new(folder), path: path.to_owned(), owners: None })
     }
 
     /// Opens the folder that a user named, or creates it if it does not exist.
@@ -94,15 +105,15 @@ impl FolderHandle {
     /// Follows an open link in this folder, if trusted users alone could have made it.
     fn follow(&self, link: &OwnedFd, name: &Path) -> io::Result<Self> {
         let makers = [fstat(&self.folder)?.st_uid, fstat(link)?.st_uid];
-        if let Some(other) = makers.iter().find(|maker| !trusted_users().any(|user| user == **maker)) {
+        if let Some(other) = makers.iter().find(|maker| !own_users().contains(maker)) {
             let what = format!("`{}` here is a link that user {other} may have made", name.display());
             return Err(refusal_error(what, "look where it leads; --out DIR names another folder"));
         }
         let target = readlinkat(link, c"", Vec::new())?;
         let folder =
             openat(&self.folder, &target, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        let owners = trusted_users().chain([fstat(&folder)?.st_uid]).collect();
-        Ok(FolderHandle { folder: Arc::new(folder), path: name.to_owned(), owners })
+        let owners = own_users().into_iter().chain([fstat(&folder)?.st_uid]).collect();
+        Ok(FolderHandle { folder: Arc::new(folder), path: name.to_owned(), owners: Some(owners) })
     }
 
     /// The path by which the folder was opened, for messages and for programs that accept only a path.
@@ -147,7 +158,7 @@ impl FolderHandle {
                 errno => errno.into(),
             })?;
         self.check_owner(fstat(&folder)?.st_uid)?;
-        Ok(FolderHandle { folder: Arc::new(folder), path, owners: Arc::clone(&self.owners) })
+        Ok(FolderHandle { folder: Arc::new(folder), path, owners: self.owners.clone() })
     }
 
     /// Opens the subfolder of this name, or creates it if it does not exist.
@@ -213,7 +224,7 @@ impl FolderHandle {
 
     /// Fails unless the owner of a file or folder is trusted.
     pub(super) fn check_owner(&self, owner: u32) -> io::Result<()> {
-        if self.owners.contains(&owner) {
+        if self.owners.as_ref().is_none_or(|owners| owners.contains(&owner)) {
             return Ok(());
         }
         Err(refusal_error(
@@ -233,11 +244,11 @@ impl AsFd for FolderHandle {
     }
 }
 
-/// Root, the user of this program, and the caller of sudo(8).
-fn trusted_users() -> impl Iterator<Item = u32> {
+/// Users that are trusted as the user of this program is: root, the user of this program, and the caller of sudo(8).
+pub fn own_users() -> Vec<u32> {
     let user = geteuid();
     let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
-    [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root()))
+    [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
 }
 
 /// Checks that a name is a single component of a path. Names may come from plans.
@@ -247,16 +258,4 @@ pub(super) fn check_name(name: &OsStr) -> io::Result<&OsStr> {
         (Some(Component::Normal(only)), None) if only == name => Ok(name),
         _ => Err(refusal_error(format!("{name:?} is no name of a file"), "")),
     }
-}
-
-/// The kind of a file, for messages.
-pub(super) fn kind_of(mode: rustix::fs::RawMode) -> Option<&'static str> {
-    Some(match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => return None,
-        FileType::Symlink => "a link",
-        FileType::Directory => "a folder",
-        FileType::Fifo => "a pipe",
-        FileType::Socket => "a socket",
-        _ => "a device",
-    })
 }

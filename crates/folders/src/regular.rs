@@ -38,13 +38,8 @@ pub fn open_regular(folder: impl AsFd, path: &Path, access: OFlags, links: Links
 /// As [`open_regular`], and if the file is longer.
 pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
-    if file.metadata()?.len() > max_bytes {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it has more than {max_bytes} bytes"),
-        ));
-    }
-    read_at_most(file, max_bytes)
+    check_size(&file, max_bytes)?;
+    read_whole(file, max_bytes)
 }
 
 /// Reads the first `max_bytes` bytes of such a file, however long it is.
@@ -55,6 +50,21 @@ pub fn read_beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     read_at_most(open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?, max_bytes)
 }
 
+/// Reads a whole file, which may have at most `max_bytes` bytes, and may grow while it is read.
+pub(super) fn read_whole(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_at_most(file, max_bytes.saturating_add(1))?;
+    if bytes.len() as u64 > max_bytes { Err(too_large(max_bytes)) } else { Ok(bytes) }
+}
+
+/// Fails if a file has more than `max_bytes` bytes.
+pub(super) fn check_size(file: &File, max_bytes: u64) -> io::Result<()> {
+    if file.metadata()?.len() > max_bytes { Err(too_large(max_bytes)) } else { Ok(()) }
+}
+
+fn too_large(max_bytes: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {max_bytes} bytes"))
+}
+
 /// Stops at `max_bytes`, because the file may grow while it is read.
 fn read_at_most(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -62,7 +72,7 @@ fn read_at_most(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
+pub(super) fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
     let kind = FileType::from_raw_mode(mode);
     if kind == FileType::RegularFile {
         return Ok(());

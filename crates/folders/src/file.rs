@@ -5,16 +5,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, fstat, renameat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, renameat, statat};
 use rustix::io::Errno;
 
-use super::handle::{FolderHandle, check_name, kind_of};
+use super::handle::{FolderHandle, check_name};
 use super::lookup::open_below;
 use super::new_file::{NewFile, PRIVATE, SHARED};
 use super::refusal::refusal_error;
+use super::regular::{name_file_type, read_whole};
 
 /// A name in an open folder. A file of this name may exist or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,16 +68,7 @@ impl FolderFile {
     /// # Errors
     /// As [`FolderFile::open`]; also fails if the file is longer.
     pub fn read(&self, most: u64) -> io::Result<Vec<u8>> {
-        let file = self.open()?;
-        let mut bytes = Vec::new();
-        // The file may grow while it is read.
-        if file.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64 > most {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("it has more than {most} bytes"),
-            ));
-        }
-        Ok(bytes)
+        read_whole(self.open()?, most)
     }
 
     /// Creates an empty file for reading and writing.
@@ -151,12 +143,13 @@ impl FolderFile {
 
     /// Whether a regular file has this name.
     pub fn is_there(&self) -> bool {
-        self.read_stat().is_ok_and(|found| found.is_some_and(|found| kind_of(found.st_mode).is_none()))
+        self.read_stat()
+            .is_ok_and(|stat| stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file()))
     }
 
     /// Whether anything at all has this name.
     pub fn is_taken(&self) -> bool {
-        self.read_stat().is_ok_and(|found| found.is_some())
+        self.read_stat().is_ok_and(|stat| stat.is_some())
     }
 
     /// Whether this name still belongs to the open file `file`.
@@ -198,7 +191,7 @@ impl FolderFile {
 
     fn read_stat(&self) -> io::Result<Option<Stat>> {
         match statat(&self.folder, check_name(&self.name)?, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(found)),
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(errno.into()),
         }
@@ -207,22 +200,23 @@ impl FolderFile {
     /// Whether the file exists. Fails if [`FolderFile::open`] would refuse it.
     fn check_in_place(&self) -> io::Result<bool> {
         let stat = self.read_stat()?;
-        stat.as_ref().map_or(Ok(()), |found| self.check_stat(found))?;
+        stat.as_ref().map_or(Ok(()), |stat| self.check_stat(stat))?;
         Ok(stat.is_some())
     }
 
-    fn check_stat(&self, found: &Stat) -> io::Result<()> {
-        if let Some(kind) = kind_of(found.st_mode) {
+    fn check_stat(&self, stat: &Stat) -> io::Result<()> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if !kind.is_file() {
             return Err(refusal_error(
-                format!("it is {kind} and no regular file"),
+                format!("it is {} and no regular file", name_file_type(kind)),
                 "remove it, or move it elsewhere",
             ));
         }
-        if found.st_nlink > 1 {
+        if stat.st_nlink > 1 {
             let statement =
-                format!("it has {} names (hard links), of which others may be elsewhere", found.st_nlink);
+                format!("it has {} names (hard links), of which others may be elsewhere", stat.st_nlink);
             return Err(refusal_error(statement, "put a copy in its place (cp FILE COPY; mv COPY FILE)"));
         }
-        self.folder.check_owner(found.st_uid)
+        self.folder.check_owner(stat.st_uid)
     }
 }
