@@ -408,7 +408,8 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "children with copies of very many descriptors",
         Hostile::Calls(|| {
-            let copies = (4..100_000).map(|number| format!("7 1.1 dup2(3, {number}) = {number}\n"));
+            let copies =
+                (4..100_000).map(|number| format!("7 1.1 dup2(3</srv/a>, {number}) = {number}</srv/a>\n"));
             let children = (20..2000).map(|child| format!("7 1.2 fork() = {child}\n"));
             format!("{OPENED}{}{}", copies.collect::<String>(), children.collect::<String>())
         }),
@@ -416,7 +417,8 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "children that end, each with copies of very many descriptors",
         Hostile::Calls(|| {
-            let copies = (4..50_000).map(|number| format!("7 1.1 dup2(3, {number}) = {number}\n"));
+            let copies =
+                (4..50_000).map(|number| format!("7 1.1 dup2(3</srv/a>, {number}) = {number}</srv/a>\n"));
             let children = (20..50_000)
                 .map(|child| format!("7 1.2 fork() = {child}\n{child} 1.2 +++ exited with 0 +++\n"));
             format!("{OPENED}{}{}", copies.collect::<String>(), children.collect::<String>())
@@ -425,15 +427,15 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "processes of which a call never ends",
         Hostile::Calls(|| {
-            let begun =
-                (8..200_000).map(|process| format!("{process} 1.1 write(3, \"\", 4 <unfinished ...>\n"));
+            let begun = (8..200_000)
+                .map(|process| format!("{process} 1.1 write(3</srv/a>, \"\", 4 <unfinished ...>\n"));
             format!("{OPENED}{}", begun.collect::<String>())
         }),
     ),
     (
         "processes beyond those that are followed",
         Hostile::Calls(|| {
-            let wrote = (8..200_000).map(|process| format!("{process} 1.1 write(3, \"\", 4) = 4\n"));
+            let wrote = (8..200_000).map(|process| format!("{process} 1.1 write(3</srv/a>, \"\", 4) = 4\n"));
             format!("{OPENED}{}", wrote.collect::<String>())
         }),
     ),
@@ -448,8 +450,9 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
     (
         "a directory of very many open files that is renamed again and again",
         Hostile::Calls(|| {
-            let open = "openat(AT_FDCWD, \"/srv/d0/f";
-            let opened = (3..20_000).map(|number| format!("7 1.0 {open}{number}\", O_CREAT) = {number}\n"));
+            let open = "openat(AT_FDCWD</>, \"/srv/d0/f";
+            let opened = (3..20_000)
+                .map(|number| format!("7 1.0 {open}{number}\", O_CREAT) = {number}</srv/d0/f{number}>\n"));
             let moved =
                 (0..20_000).map(|at| format!("7 1.1 rename(\"/srv/d{at}\", \"/srv/d{}\") = 0\n", at + 1));
             format!("{OPENED}{}{}", opened.collect::<String>(), moved.collect::<String>())
@@ -465,9 +468,12 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
         "a file that is appended to and turns out to be longer again and again",
         Hostile::Calls(|| {
             let calls = (0..40_000).map(|at| {
-                format!("7 1.1 write(3, \"\", 1) = 1\n7 1.1 pread64(3, \"\", 1, {}) = 1\n", at * 10 + 5)
+                format!(
+                    "7 1.1 write(3</srv/a>, \"\", 1) = 1\n7 1.1 pread64(3</srv/a>, \"\", 1, {}) = 1\n",
+                    at * 10 + 5
+                )
             });
-            let opened = "7 1.0 openat(AT_FDCWD, \"/srv/a\", O_RDWR|O_APPEND) = 3\n";
+            let opened = "7 1.0 openat(AT_FDCWD</>, \"/srv/a\", O_RDWR|O_APPEND) = 3</srv/a>\n";
             format!("{opened}{}", calls.collect::<String>())
         }),
     ),
@@ -482,7 +488,7 @@ const AMPLIFICATIONS: &[(&str, Hostile)] = &[
 ];
 
 /// The first line of a record of calls.
-const OPENED: &str = "7 1.0 openat(AT_FDCWD, \"/srv/a\", O_RDWR|O_CREAT, 0600) = 3\n";
+const OPENED: &str = "7 1.0 openat(AT_FDCWD</>, \"/srv/a\", O_RDWR|O_CREAT, 0600) = 3</srv/a>\n";
 
 const TOML: &str = r#"
 title = "t"

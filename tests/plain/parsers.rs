@@ -229,7 +229,7 @@ targets! {
         }
     };
     recorded_calls: vec![
-        STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into(), PERF.into(), BIOSNOOP.into(), IOSTAT.into(), IOLOG_1.into(),
+        STRACE.into(), FIO_LOG.into(), BLKPARSE.into(), IOLOG.into(), PERF.into(), BIOSNOOP.into(), IOSTAT.into(), IOLOG_2.into(),
     ], |bytes: &[u8]| {
         let wanted = RecordRequest { below: Some("/srv".into()), at_most: 64 << 20, device: None };
         match read_record(bytes, &wanted) {
@@ -268,9 +268,9 @@ targets! {
 
 const STRACE: &str = r#"7 100.0 openat(AT_FDCWD</srv>, "/srv/a \n\377b", O_RDWR|O_CREAT|O_EXCL, 0644) = 3</srv/a \n\377b> <0.000100>
 7 100.1 write(3</srv/a \n\377b>, "x"..., 4096) = 4096 <0.000050>
-[pid 8] 100.2 fsync(3</srv/a \n\377b> <unfinished ...>
+8 100.2 fsync(3</srv/a \n\377b> <unfinished ...>
 7 100.3 mkdir("/srv/d", 0755) = 0
-[pid 8] 100.4 <... fsync resumed>) = 0
+8 100.4 <... fsync resumed>) = 0
 7 100.5 rename("/srv/a \n\377b", "/srv/d/c") = 0
 7 100.6 newfstatat(AT_FDCWD</srv>, "d/c", {st_mode=S_IFREG|0644, st_size=4096}, 0) = 0
 7 100.7 getdents64(4</srv/d>, 0x1 /* 3 entries */, 32768) = 72
@@ -284,7 +284,8 @@ const FIO_LOG: &str =
 const BLKPARSE: &str = "8,0 1 1 0.001 7 D WS 2048 + 8 [name]\n8,0 1 2 0.002 7 C WS 2048 + 8 [0]\n8,0 1 3 0.002 7 D FF 0 + 0 [n]\n8,0 1 4 0.003 7 C FF 0 + 0 [0]\n";
 
 const IOLOG: &str = "fio version 3 iolog\n0 /a/b.0.0 add\n0 /a/b.0.0 open\n1 /a/b.0.0 write 0 4096\n2 /a/b.0.0 read 0 4096\n9 /a/b.0.0 datasync 0 0\n10 /a/b.0.0 close\n";
-const IOLOG_1: &str = "1, 0, 4096\n0, 4096, 8192\n";
+const IOLOG_2: &str =
+    "fio version 2 iolog\n/a/b add\n/a/b open\n/a/b write 0 4096\n/a/b wait 700 0\n/a/b close\n";
 const PERF: &str = "x 1 [000] 1.000000: block:block_rq_issue: 8,0 WFS 4096 () 8 + 8 none,0,0 [x]\nx 1 [000] 1.002000: block:block_rq_complete: 8,0 WFS () 8 + 8 none,0,0 [0]\n";
 const BIOSNOOP: &str = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n0.000004    my prog      1950   sda   W 64   4096      0.74\n";
 const IOSTAT: &str = "11/26/26 14:15:10\nDevice r/s rkB/s r_await w/s wkB/s f/s\nsda 1.00 4.00 0.10 1.00 4.00 0.00\n\n11/26/26 14:15:11\nDevice r/s rkB/s r_await w/s wkB/s f/s\nsda 3,00 12.00 0.10 1.00 4.00 1.00\n";

@@ -138,12 +138,7 @@ impl Account {
         self.count_lost(reason.to_owned(), weight, line);
     }
 
-    /// A call that was only followed turned out to be one that the trace makes, …
-    pub fn make_instead_of_follow(&mut self) {
-        self.followed = self.followed.saturating_sub(1);
-    }
-
-    /// The reverse: a call that the trace makes turned out to be only followed.
+    /// A call that the trace makes turned out to be only followed.
     pub fn follow_instead_of_make(&mut self) {
         self.followed += 1;
     }

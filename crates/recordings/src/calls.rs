@@ -167,13 +167,6 @@ impl CallRecorder {
         self.slots.len().saturating_sub(1)
     }
 
-    /// Keeps a place free for a call of which it is not known yet whether it is one.
-    pub(super) fn reserve_slot(&mut self, times: (u64, u64)) -> usize {
-        let slot = self.push(times, CallWork::SyncFilesystem);
-        self.slots[slot].work = None;
-        slot
-    }
-
     /// A call on an open file.
     pub(super) fn add_file_call(&mut self, times: (u64, u64), work: CallWork) -> CallOutcome {
         let lost = |why: &str| CallOutcome::NotKept(why.to_owned());
@@ -231,7 +224,7 @@ impl CallRecorder {
                 self.files.grow_to(place, offset.saturating_add(length));
             }
             CallWork::Close { file } => {
-                self.close_file(times, file, None);
+                self.close_file(times, file);
                 return CallOutcome::Kept;
             }
             _ => {}

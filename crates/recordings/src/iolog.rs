@@ -1,6 +1,5 @@
 //! Reads fio's iolog (fio(1), "Trace file format"): a file's name, the action, offset and length. In version 2 a line
-//! with `wait` is a pause; in version 3 each line begins with its time; both are in microseconds. Version 1 has three
-//! numbers and no name.
+//! with `wait` is a pause; in version 3 each line begins with its time; both are in microseconds.
 
 use std::path::Path;
 
@@ -51,7 +50,6 @@ pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<Captur
         }
     }
     let mut captured = reading.calls.into_captured(match version {
-        1 => "an iolog of fio's (version 1)",
         2 => "an iolog of fio's (version 2)",
         _ => "an iolog of fio's (version 3)",
     })?;

@@ -16,9 +16,6 @@ const LARGEST_REQUEST: u64 = 1 << 30;
 pub(super) const LAST_BYTE: u64 = 1 << 60;
 /// The alignment of files in bytes when they are placed one after the other.
 const FILE_ALIGNMENT: u64 = 16 << 20;
-/// The name of the only file of a log of version 1.
-pub(super) const ONLY_FILE: &str = "1";
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IologAction {
     Open,
@@ -42,10 +39,6 @@ pub(super) struct IologLine {
 /// A line that is none of an iolog, or asks for too much.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum IologFault {
-    #[error("three numbers are wanted: 0 or 1, offset, length")]
-    ColumnCount,
-    #[error("{0:?} is neither a read (0) nor a write (1)")]
-    UnknownDirection(String),
     #[error("a file's name is missing")]
     NameMissing,
     #[error("what is done is missing")]
@@ -93,22 +86,6 @@ impl Iolog {
     }
 
     fn parse_line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), IologFault> {
-        if version == 1 {
-            let columns: Vec<&str> = line.split(',').map(str::trim).collect();
-            let [action, offset, length] = columns[..] else {
-                return Err(IologFault::ColumnCount);
-            };
-            let file = self.file_number(ONLY_FILE);
-            let (offset, length) = parse_span(Some(offset), Some(length))?;
-            let action = match action {
-                "0" => IologAction::Read { offset, length },
-                "1" => IologAction::Write { offset, length },
-                "2" => IologAction::Trim,
-                other => return Err(IologFault::UnknownDirection(shorten(other))),
-            };
-            self.lines.push(IologLine { number: at, at_ns: 0, file, action });
-            return Ok(());
-        }
         let mut words = line.split_ascii_whitespace();
         if version == 3 {
             *now_ns = parse_number(words.next())?.saturating_mul(1000).max(*now_ns);
@@ -189,14 +166,6 @@ impl Iolog {
     }
 }
 
-/// Whether a line is of version 1: `rw, offset, length`, with 0 for a read, 1 for a write and 2 for a trim.
-pub(super) fn is_version_1(line: &str) -> bool {
-    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
-    columns.len() == 3
-        && matches!(columns[0], "0" | "1" | "2")
-        && columns.iter().all(|column| column.parse::<u64>().is_ok())
-}
-
 /// The version that the first filled line of a text shows, where it is of an iolog.
 pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -205,9 +174,12 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
         "fio version 3 iolog" => Some(Ok(3)),
         other if other.starts_with("fio version") && other.ends_with("iolog") => Some(Err(Reason::new(
             "this version of fio's iolog is not supported",
-            "versions 1, 2 and 3 are supported",
+            "record again with fio 3: fio … --write_iolog=FILE writes version 2 or 3",
         ))),
-        line if is_version_1(line) => Some(Ok(1)),
+        line if is_version_1(line) => Some(Err(Reason::new(
+            "this is an iolog of fio's of version 1, which has no names, no syncs and no times",
+            "record again with fio 3: fio … --write_iolog=FILE",
+        ))),
         _ => None,
     }
 }
@@ -228,4 +200,10 @@ fn parse_number(word: Option<&str>) -> Result<u64, IologFault> {
 
 fn shorten(word: &str) -> String {
     word.chars().take(40).collect()
+}
+
+/// Whether a line is of version 1: three numbers, of which the first is 0 for a read, 1 for a write or 2 for a trim.
+fn is_version_1(line: &str) -> bool {
+    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+    matches!(columns[..], ["0" | "1" | "2", offset, length] if [offset, length].iter().all(|column| column.parse::<u64>().is_ok()))
 }

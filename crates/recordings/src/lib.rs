@@ -37,8 +37,6 @@ const BEGINNING: usize = 256 << 10;
 
 /// Bytes of a recording that are read at most where all of it is in memory.
 const LONGEST_RECORD: u64 = 1 << 30;
-/// Files of strace -ff that are read at most.
-const MOST_PROCESS_FILES: usize = 10_000;
 
 /// Selects the part of a record to convert.
 #[derive(Debug, Clone)]
@@ -69,11 +67,12 @@ pub struct CapturedCalls {
 /// Where it is no record that is known, or nothing in it can be kept.
 pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
     let beginning = &bytes[..bytes.len().min(BEGINNING)];
-    if strace::looks_like(beginning) {
-        return strace::read_strace(Box::new(bytes), beginning, wanted.below.as_deref());
-    }
     if let Some(form) = other_forms::find_form(beginning) {
         return Err(form.to_reason());
+    }
+    if strace::is_strace(beginning) {
+        strace::check_form(beginning)?;
+        return strace::read_strace(Box::new(bytes), wanted.below.as_deref());
     }
     let text = std::str::from_utf8(bytes).ok();
     if let Some((text, version)) = text.and_then(|text| Some((text, iolog_lines::version_of(text)?))) {
@@ -82,24 +81,25 @@ pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls
     requests::read_requests(bytes, wanted)
 }
 
-/// Converts a record in a file: strace output is read line by line at any size, all other formats at once. If the file
-/// does not exist but one file per process does (strace -ff), these are read.
+/// Converts a record in a file: strace output is read line by line at any size, all other formats at once.
 ///
 /// # Errors
 /// Where it cannot be read, is no record that is known, or nothing in it can be kept.
 pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
-    let parts = if path.exists() { Vec::new() } else { files_of_processes(path)? };
-    let first = parts.first().map_or(path, |(path, _)| path.as_path());
+    if !path.exists() && has_file_of_process(path) {
+        return Err(Reason::new(
+            "strace wrote a file for each process (-ff), and their calls cannot be put in order",
+            format!("record again without -ff: {STRACE_COMMAND} PROGRAM"),
+        ));
+    }
     let cannot = |error: std::io::Error| {
         Reason::new(format!("it cannot be read: {error}"), "name a file with a recording")
     };
-    let beginning = read_beginning(first, BEGINNING as u64).map_err(cannot)?;
-    if !parts.is_empty() {
-        return strace::read_many(parts, &beginning, wanted.below.as_deref());
-    }
-    if strace::looks_like(&beginning) {
+    let beginning = read_beginning(path, BEGINNING as u64).map_err(cannot)?;
+    if other_forms::find_form(&beginning).is_none() && strace::is_strace(&beginning) {
+        strace::check_form(&beginning)?;
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
-        return strace::read_strace(Box::new(BufReader::new(file)), &beginning, wanted.below.as_deref());
+        return strace::read_strace(Box::new(BufReader::new(file)), wanted.below.as_deref());
     }
     let captured = read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
     // fio's logs have the same columns for every quantity; the file name tells which it is.
@@ -113,24 +113,13 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     }
 }
 
-/// The suffix that strace -ff adds to a file's name: the number of the process.
-fn files_of_processes(path: &Path) -> Result<Vec<(PathBuf, u32)>, Reason> {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Vec::new()) };
+/// Whether strace -ff wrote files beside this path: it adds the number of the process to the name.
+fn has_file_of_process(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<(PathBuf, u32)> = entries
-        .filter_map(|entry| {
-            let process = entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
-            Some((entry.path(), process))
-        })
-        .take(MOST_PROCESS_FILES + 1)
-        .collect();
-    if files.len() > MOST_PROCESS_FILES {
-        return Err(Reason::new(
-            format!("it has more than {MOST_PROCESS_FILES} files, one for each process"),
-            "record all processes in one file: strace -f -o FILE, without -ff",
-        ));
-    }
-    files.sort_by_key(|(_, process)| *process);
-    Ok(files)
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+        let entry = entry.file_name();
+        let number = entry.to_str().and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    })
 }

@@ -56,12 +56,6 @@ impl CallRecorder {
         self.next_open
     }
 
-    /// Puts back the closing of a file: it is open still.
-    pub(super) fn undo_close(&mut self, slot: usize, open: u32, file: usize) {
-        self.retract_call(slot);
-        self.open.insert(open, file);
-    }
-
     /// The index of the file that is open under a number.
     pub(super) fn file_of(&self, open: u32) -> Option<usize> {
         self.open.get(&open).copied()
@@ -72,19 +66,12 @@ impl CallRecorder {
         self.open.remove(&open);
     }
 
-    /// Closes a file at a place among the calls that was kept free, or at the end of them.
-    pub(super) fn close_file(&mut self, times: (u64, u64), open: u32, reserved: Option<usize>) -> usize {
+    /// Closes a file, as far as there is room for calls.
+    pub(super) fn close_file(&mut self, times: (u64, u64), open: u32) {
         self.open.remove(&open);
-        if let Some(slot) = reserved
-            && let Some(free) = self.slots.get_mut(slot)
-        {
-            free.work = Some(CallWork::Close { file: open });
-            return slot;
+        if !self.is_full() {
+            self.push(times, CallWork::Close { file: open });
         }
-        if self.is_full() {
-            return self.slots.len();
-        }
-        self.push(times, CallWork::Close { file: open })
     }
 
     /// A write where the file ends.

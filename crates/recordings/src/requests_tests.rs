@@ -63,13 +63,6 @@ fn every_line_of_an_iolog_is_a_call_or_counted() {
             not_kept: &[],
         },
         CaptureMember {
-            name: "version 1 has three numbers",
-            text: "1, 0, 4096\n0, 4096, 8192\n2, 0, 4096\n",
-            calls: "open 1 1 direct\nwrite 1 0 4096\nread 1 4096 8192\n",
-            seen: 3,
-            not_kept: &[("discard", 1)],
-        },
-        CaptureMember {
             name: "places that are far apart are laid side by side, of each file apart",
             text: "fio version 3 iolog\n0 /dev/a open\n0 /dev/b open\n0 /dev/a write 0 4096\n0 /dev/a write 3000000000000 4096\n0 /dev/b write 8192 4096\n0 /dev/b read 500000000000 4096\n",
             calls: "open 1 1 direct\nopen 2 2 direct\nwrite 1 0 4096\nwrite 1 32452608 4096\nwrite 2 8192 4096\nread 2 22185984 4096\n",
@@ -141,7 +134,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
             "fio version 2 iolog\nx jump 0 1\n".to_owned(),
             "line 2: \"jump\" is nothing that is done to a file",
         ),
-        ("1, 0, 4096\n1, 0\n".to_owned(), "line 2: three numbers are wanted"),
+        ("1, 0, 4096\n1, 0\n".to_owned(), "an iolog of fio's of version 1"),
         (
             "8,0 0 1 0.0 9 D R 0 + 8 [x]\n8,9 0 2 0.1 0 C R 0 + 8 [0]\n".to_owned(),
             "several devices: 8,0 (0 completed), 8,9",

@@ -3,7 +3,7 @@
 //! dup(2) and fork(2) make further descriptors of a description, which share its position; threads share a whole table.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -39,8 +39,6 @@ pub(super) struct Description {
     pub(super) may_be_directory: bool,
     /// Descriptors and mappings that lead to it.
     users: usize,
-    /// Where it was closed for good, and which file of the recorder that was.
-    pub(super) closed: Option<(usize, usize)>,
 }
 
 impl Description {
@@ -53,7 +51,6 @@ impl Description {
             slot: None,
             may_be_directory: false,
             users: 0,
-            closed: None,
         }
     }
 
@@ -69,8 +66,6 @@ pub(super) type DescriptionId = u32;
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
     all: HashMap<DescriptionId, Description>,
-    /// Descriptors that may be copies of those of another process, by description.
-    doubtful: HashMap<DescriptionId, usize>,
     next: DescriptionId,
 }
 
@@ -115,27 +110,9 @@ impl Descriptions {
         description.users == 0
     }
 
-    /// Forgets a description to which nothing leads, unless a doubtful descriptor does.
+    /// Forgets a description to which nothing leads.
     pub(super) fn remove_description(&mut self, id: DescriptionId) {
-        if !self.doubtful.contains_key(&id) {
-            self.all.remove(&id);
-        }
-    }
-
-    pub(super) fn hold_doubtfully(&mut self, id: DescriptionId) {
-        *self.doubtful.entry(id).or_default() += 1;
-    }
-
-    pub(super) fn release_doubtful(&mut self, id: DescriptionId) {
-        if let Some(count) = self.doubtful.get_mut(&id) {
-            *count -= 1;
-            if *count == 0 {
-                self.doubtful.remove(&id);
-                if self.all.get(&id).is_some_and(|one| one.users == 0) {
-                    self.all.remove(&id);
-                }
-            }
-        }
+        self.all.remove(&id);
     }
 }
 
@@ -144,15 +121,6 @@ impl Descriptions {
 pub(super) struct Descriptor {
     pub(super) description: DescriptionId,
     pub(super) closes_on_exec: bool,
-    /// Copied from a process of which it is not known whether this one is its child or its thread.
-    pub(super) doubtful: bool,
-}
-
-/// A close of a doubtful descriptor: the place among the calls that is kept free for it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DoubtfulClose {
-    pub(super) description: DescriptionId,
-    pub(super) slot: usize,
 }
 
 /// A table of descriptors, which threads share.
@@ -161,14 +129,8 @@ pub(super) struct DescriptorTable {
     /// Processes and threads that have it.
     pub(super) users: usize,
     pub(super) descriptors: HashMap<i32, Descriptor>,
-    /// Numbers that were closed, or that a call other than open(2) returned: they no longer refer to a file that was
-    /// opened by name.
-    pub(super) closed: HashSet<i32>,
-    /// Whether all that was open when the recording began is known: its process was started in it.
-    pub(super) complete: bool,
-    /// The table that it may be the same as.
-    pub(super) guess: Option<TableHandle>,
-    pub(super) doubtful_closes: HashMap<i32, DoubtfulClose>,
+    /// Paths of files by the numbers that a process closed which is only taken for a thread.
+    pub(super) closed_by_adopted: HashMap<i32, PathBuf>,
     /// The share of the limit that it uses if it is a copy.
     pub(super) copies: Option<Rc<CopyShare>>,
 }
@@ -176,50 +138,11 @@ pub(super) struct DescriptorTable {
 pub(super) type TableHandle = Rc<RefCell<DescriptorTable>>;
 
 impl DescriptorTable {
-    /// The share of the limit that a copy of it uses.
-    pub(super) fn count_entries(&self) -> usize {
-        self.descriptors.len() + self.closed.len()
-    }
-
     /// A copy as fork(2) makes it: its descriptors lead to the same descriptions.
     pub(super) fn copy_table(&self, descriptions: &mut Descriptions) -> DescriptorTable {
         for descriptor in self.descriptors.values() {
-            if descriptor.doubtful {
-                descriptions.hold_doubtfully(descriptor.description);
-            } else {
-                descriptions.add_reference(descriptor.description);
-            }
+            descriptions.add_reference(descriptor.description);
         }
-        DescriptorTable {
-            users: 0,
-            descriptors: self.descriptors.clone(),
-            closed: self.closed.clone(),
-            complete: self.complete,
-            guess: self.guess.clone(),
-            doubtful_closes: HashMap::new(),
-            copies: None,
-        }
-    }
-
-    /// A copy that may turn out to be the same table.
-    pub(super) fn copy_doubtfully(handle: &TableHandle, descriptions: &mut Descriptions) -> DescriptorTable {
-        let table = handle.borrow();
-        let descriptors = table
-            .descriptors
-            .iter()
-            .map(|(number, descriptor)| {
-                descriptions.hold_doubtfully(descriptor.description);
-                (*number, Descriptor { doubtful: true, ..*descriptor })
-            })
-            .collect();
-        DescriptorTable {
-            users: 0,
-            descriptors,
-            closed: table.closed.clone(),
-            complete: table.complete,
-            guess: Some(Rc::clone(handle)),
-            doubtful_closes: HashMap::new(),
-            copies: None,
-        }
+        DescriptorTable { descriptors: self.descriptors.clone(), ..DescriptorTable::default() }
     }
 }

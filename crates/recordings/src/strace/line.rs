@@ -1,28 +1,19 @@
-//! Parses one line of strace output: process, time, and a call, the beginning or the rest of one, or other content.
-//!
-//! strace(1) prints before a call, each where it was asked for: the process (`7`, `[pid 7]`, with -Y `7<name>`), the time (-t, -tt, -ttt,
-//! -r), the number of the system call (-n), and the instruction pointer (-i).
+//! Parses one line of strace output: its process, its time, and a call, the beginning or the rest of one, or other content.
 
-/// Larger than any process number (pid_max of Linux): a number of seconds.
+/// Larger than any process number (pid_max of Linux).
 const MOST_PROCESSES: u64 = 1 << 22;
 
 /// Letters of the name of a system call.
 const LONGEST_NAME: usize = 64;
 
-/// A time as it is printed, in nanoseconds.
+/// A line as `strace -f -ttt -o FILE` writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PrintedTime {
-    /// Since midnight (-t, -tt).
-    OfDay(u64),
-    /// Seconds since 1970 (-ttt), or since the line before (-r).
-    Seconds(u64),
-}
-
-/// The text before a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Prefix {
-    pub(super) process: Option<u32>,
-    pub(super) time: Option<PrintedTime>,
+pub(super) struct SplitLine<'a> {
+    pub(super) process: u32,
+    /// Nanoseconds since 1970.
+    pub(super) at_ns: u64,
+    /// The text behind process and time.
+    pub(super) rest: &'a [u8],
 }
 
 /// The content of a line.
@@ -37,124 +28,43 @@ pub(super) enum LineKind<'a> {
     Ended,
     /// Its threads are gone: it goes on as the process of this number.
     Superseded(u32),
-    /// Signals, messages of strace's own, and stack traces (-k).
+    /// Signals and messages of strace's own.
     Nothing,
 }
 
-/// Removes the prefix before a call from a line.
-pub(super) fn split_prefix(line: &[u8]) -> (Prefix, &[u8]) {
-    let (process, mut rest) = split_process(trim_spaces(line));
-    let mut time = None;
-    if let Some((word, after)) = split_word(rest)
-        && let Some(printed) = parse_time(word)
-    {
-        (time, rest) = (Some(printed), after);
-        // With -t and -r both are printed: `12:00:00 (+     0.000100)`.
-        if rest.starts_with(b"(+")
-            && let Some(end) = find_bytes(rest, b")")
-        {
-            rest = trim_spaces(&rest[end + 1..]);
-        }
-    }
-    // -n, --secontext and -i print `[ 257]`, `[context]` and `[00007f0000000000]`.
-    for _ in 0..3 {
-        match rest.strip_prefix(b"[").and_then(|inner| find_bytes(inner, b"] ").map(|end| (inner, end))) {
-            Some((inner, end)) => rest = trim_spaces(&inner[end + 1..]),
-            None => break,
-        }
-    }
-    (Prefix { process, time }, rest)
+/// Splits process and time from the rest of a line; `None` where a line has no such beginning.
+pub(super) fn split_line(line: &[u8]) -> Option<SplitLine<'_>> {
+    let (process, rest) = split_word(line.trim_ascii_start())?;
+    let process = parse_u64(process).filter(|process| *process <= MOST_PROCESSES)?;
+    let (time, rest) = split_word(rest)?;
+    Some(SplitLine { process: process as u32, at_ns: parse_seconds(time)?, rest })
 }
 
-/// `[pid 7]`, `[pid 7<name>]`, `7`, or `7<name>`: a name may hold blanks and brackets.
-fn split_process(line: &[u8]) -> (Option<u32>, &[u8]) {
-    if let Some(inner) = line.strip_prefix(b"[pid") {
-        let inner = trim_spaces(inner);
-        let digits = count_digits(inner);
-        let Some(process) = parse_u64(&inner[..digits]) else { return (None, line) };
-        let after = skip_name(&inner[digits..]);
-        let Some(after) = after.strip_prefix(b"]") else { return (None, line) };
-        return (u32::try_from(process).ok(), trim_spaces(after));
-    }
-    let digits = count_digits(line);
-    match parse_u64(&line[..digits]) {
-        Some(process) if process <= MOST_PROCESSES => {
-            let after = skip_name(&line[digits..]);
-            match after.first() {
-                Some(b' ') => (Some(process as u32), trim_spaces(after)),
-                _ => (None, line),
-            }
-        }
-        _ => (None, line),
-    }
-}
-
-/// Skips the name of a program in angle brackets: it ends before a blank, `]`, or the time.
-fn skip_name(text: &[u8]) -> &[u8] {
-    let Some(inner) = text.strip_prefix(b"<") else { return text };
-    let mut at = 0;
-    while let Some(end) = find_bytes(&inner[at..], b">") {
-        let after = &inner[at + end + 1..];
-        let ends = match after {
-            [b']', ..] => true,
-            [b' ', rest @ ..] => may_follow_a_process(trim_spaces(rest)),
-            _ => false,
-        };
-        if ends {
-            return after;
-        }
-        at += end + 1;
-    }
-    text
-}
-
-/// Whether a text can follow a process number: a time, a number or pointer in brackets, or an event.
-fn may_follow_a_process(text: &[u8]) -> bool {
-    let word = split_word(text).map_or(text, |(word, _)| word);
-    let marks = [&b"["[..], b"<... ", b"+++ ", b"--- ", b"????"];
-    parse_time(word).is_some() || starts_call(text) || marks.iter().any(|mark| text.starts_with(mark))
-}
-
-/// Seconds with or without a fraction, or a time of day.
-pub(super) fn parse_time(word: &[u8]) -> Option<PrintedTime> {
-    let (whole, fraction) = match find_bytes(word, b".") {
-        Some(dot) => (&word[..dot], Some(&word[dot + 1..])),
-        None => (word, None),
-    };
-    let fraction_ns = fraction.map_or(Some(0), parse_fraction)?;
-    let mut parts = whole.split(|byte| *byte == b':');
-    let first = parse_u64(parts.next()?)?;
-    let (Some(second), third, None) = (parts.next(), parts.next(), parts.next()) else {
-        // A bare whole number is the number of a system call or a process.
-        let certain = fraction.is_some() || first > MOST_PROCESSES;
-        return certain
-            .then_some(PrintedTime::Seconds(first.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?));
-    };
-    let (second, third) = (parse_u64(second)?, parse_u64(third?)?);
-    if first >= 24 || second >= 60 || third > 60 {
-        return None;
-    }
-    Some(PrintedTime::OfDay(((first * 60 + second) * 60 + third) * 1_000_000_000 + fraction_ns))
-}
-
-/// Digits behind a decimal point, in billionths.
-fn parse_fraction(digits: &[u8]) -> Option<u64> {
+/// Seconds with a fraction, in nanoseconds.
+pub(super) fn parse_seconds(word: &[u8]) -> Option<u64> {
+    let dot = find_bytes(word, b".")?;
+    let (whole, digits) = (parse_u64(&word[..dot])?, &word[dot + 1..]);
     let shown = digits.len().min(9);
-    let number = parse_u64(&digits[..shown])?;
-    digits.iter().all(u8::is_ascii_digit).then_some(number * 10_u64.pow(9 - shown as u32))
+    let fraction = parse_u64(&digits[..shown])? * 10_u64.pow(9 - shown as u32);
+    let whole = whole.checked_mul(1_000_000_000)?;
+    if digits.iter().all(u8::is_ascii_digit) { whole.checked_add(fraction) } else { None }
 }
 
 pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
-    let rest = trim_end(rest);
+    let rest = rest.trim_ascii_end();
     if let Some(text) = rest.strip_prefix(b"<... ") {
         let Some(end) = find_bytes(text, b" resumed>") else { return LineKind::Nothing };
         let after = &text[end + b" resumed>".len()..];
         // A call that never ends, because its process does: `<... read resumed> <unfinished ...>) = ?`.
-        let after = trim_spaces(after).strip_prefix(b"<unfinished ...>").unwrap_or(after);
+        let after = after.trim_ascii_start().strip_prefix(b"<unfinished ...>").unwrap_or(after);
         return LineKind::Resumed(&text[..end], after);
     }
     if let Some(text) = rest.strip_suffix(b"<unfinished ...>") {
-        return if starts_call(text) { LineKind::Unfinished(trim_end(text)) } else { LineKind::Nothing };
+        return if starts_call(text) {
+            LineKind::Unfinished(text.trim_ascii_end())
+        } else {
+            LineKind::Nothing
+        };
     }
     if rest.starts_with(b"+++ exited") || rest.starts_with(b"+++ killed") {
         return LineKind::Ended;
@@ -170,9 +80,9 @@ pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
 }
 
 /// Whether a text begins with a system call's name and `(`.
-fn starts_call(text: &[u8]) -> bool {
-    let letters = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
-    let name = text.iter().take_while(|byte| letters(byte)).count();
+pub(super) fn starts_call(text: &[u8]) -> bool {
+    let is_letter = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
+    let name = text.iter().take_while(|byte| is_letter(byte)).count();
     (1..=LONGEST_NAME).contains(&name) && !text[0].is_ascii_digit() && text.get(name) == Some(&b'(')
 }
 
@@ -192,60 +102,34 @@ pub(super) fn count_digits(text: &[u8]) -> usize {
 
 fn split_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = text.iter().position(|byte| *byte == b' ')?;
-    Some((&text[..end], trim_spaces(&text[end..])))
+    Some((&text[..end], text[end..].trim_ascii_start()))
 }
 
 pub(super) fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     match what {
-        [one] => text.iter().position(|byte| byte == one),
+        [only] => text.iter().position(|byte| byte == only),
         _ => text.windows(what.len()).position(|window| window == what),
     }
 }
 
-/// Without blanks at its beginning.
-pub(super) fn trim_spaces(text: &[u8]) -> &[u8] {
-    text.trim_ascii_start()
-}
-
-pub(super) fn trim_end(text: &[u8]) -> &[u8] {
-    text.trim_ascii_end()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LineKind, PrintedTime, line_kind, parse_time, split_prefix};
+    use super::{LineKind, line_kind, parse_seconds, split_line};
 
     #[test]
-    fn what_stands_before_a_call_is_taken_off_in_every_form() {
-        let second = 1_000_000_000;
-        let seconds = |ns| Some(PrintedTime::Seconds(ns));
-        for (line, process, time) in [
-            ("close(3) = 0", None, None),
-            ("7 close(3) = 0", Some(7), None),
-            ("7     close(3) = 0", Some(7), None),
-            ("7<a> close(3) = 0", Some(7), None),
-            ("7<a> b> 1.5 close(3) = 0", Some(7), seconds(second * 3 / 2)),
-            ("7<my program> 1.5 close(3) = 0", Some(7), seconds(second * 3 / 2)),
-            ("[pid  7] close(3) = 0", Some(7), None),
-            ("[pid 7<x]y>] 1.25 close(3) = 0", Some(7), seconds(second * 5 / 4)),
-            ("[pid     7] 1700000000.000001 close(3) = 0", Some(7), seconds(1_700_000_000_000_001_000)),
-            ("1700000000.000001 close(3) = 0", None, seconds(1_700_000_000_000_001_000)),
-            ("1700000000 close(3) = 0", None, seconds(1_700_000_000_000_000_000)),
-            ("7 00:00:01 close(3) = 0", Some(7), Some(PrintedTime::OfDay(second))),
-            ("7 00:01:01.5 close(3) = 0", Some(7), Some(PrintedTime::OfDay(61_500_000_000))),
-            ("7      0.500000 close(3) = 0", Some(7), seconds(second / 2)),
-            ("7 00:00:01 (+     0.000100) close(3) = 0", Some(7), Some(PrintedTime::OfDay(second))),
-            ("7 1.5 [00007f1c2b0e1f47] close(3) = 0", Some(7), seconds(second * 3 / 2)),
-            ("7 1.5 [   3] [????????????????] close(3) = 0", Some(7), seconds(second * 3 / 2)),
-            ("     0.000000 close(3) = 0", None, seconds(0)),
+    fn process_and_time_are_split_from_a_call() {
+        for (line, process, at_ns) in [
+            ("7 1.5 close(3) = 0", 7, 1_500_000_000),
+            ("7     1700000000.000001 close(3) = 0", 7, 1_700_000_000_000_001_000),
+            (" 4194304 0.5 close(3) = 0", 4_194_304, 500_000_000),
         ] {
-            let (prefix, rest) = split_prefix(line.as_bytes());
-            assert_eq!((prefix.process, prefix.time), (process, time), "{line}");
-            assert_eq!(std::str::from_utf8(rest).unwrap(), "close(3) = 0", "{line}");
+            let split = split_line(line.as_bytes()).unwrap();
+            assert_eq!((split.process, split.at_ns, split.rest), (process, at_ns, &b"close(3) = 0"[..]));
         }
-        assert_eq!(parse_time(b"99999999999:59:59"), None);
-        assert_eq!(parse_time(b"24:00:00"), None);
-        assert_eq!(parse_time(b"1.x"), None);
+        for other in ["close(3) = 0", "7 close(3) = 0", "7<a> 1.5 close(3) = 0", "7 12:00:00 close(3) = 0"] {
+            assert_eq!(split_line(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!((parse_seconds(b"1.x"), parse_seconds(b"1."), parse_seconds(b"17")), (None, None, None));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Resolves the descriptor that a call names: in its own table, in one that may be shared, or in another process's.
+//! Resolves the descriptor that a call names: in the table of its process, or in another process's.
 
 use std::rc::Rc;
 
@@ -10,8 +10,7 @@ use super::reader::{CallContext, StraceReader};
 use super::value::{ShownFile, parse_descriptor};
 
 /// Why a call on a descriptor is not kept of which nothing is known.
-pub(super) const UNKNOWN_DESCRIPTOR: &str =
-    "calls on descriptors whose opening the recording does not have (record with strace -y)";
+const NOT_SHOWN: &str = "calls on descriptors that strace does not show";
 
 /// The result of resolving a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,21 +47,25 @@ impl StraceReader {
         if let Some(own) = descriptor
             && self.agrees_with_shown(own.description, shown)
         {
-            self.use_descriptor(&table, number, own);
             return DescriptorTarget::Known(own.description);
         }
-        if let Some(id) = self.find_in_relatives(context, &table, number, shown) {
-            return DescriptorTarget::Known(id);
+        let mut table = table;
+        if let ShownFile::Path { path, .. } = shown
+            && table.borrow().closed_by_adopted.get(&number) == Some(path)
+        {
+            self.lacks_processes = true;
         }
         if let Some(own) = descriptor {
-            // A rename that the recording does not have gave the file another path.
-            let alone = table.borrow().guess.is_none() && !self.is_guessed(&table);
-            let is_file =
-                self.descriptions.get(own.description).is_some_and(|one| one.opened != Opened::Elsewhere);
-            if let (true, true, ShownFile::Path { path, .. }) = (alone, is_file, shown) {
-                if let Some(description) = self.descriptions.get_mut(own.description) {
-                    description.path = Some(path.clone());
-                }
+            if self.processes.is_adopted(context.process) {
+                // It has other files open than the process that it was taken for a thread of.
+                self.own_table(context.process);
+                table = self.processes.table_of(context.process).unwrap_or(table);
+            } else if let (ShownFile::Path { path, .. }, Some(description)) =
+                (shown, self.descriptions.get_mut(own.description))
+                && description.opened != Opened::Elsewhere
+            {
+                // A rename that the recording does not have gave the file another path.
+                description.path = Some(path.clone());
                 return DescriptorTarget::Known(own.description);
             }
         }
@@ -70,13 +73,7 @@ impl StraceReader {
             return DescriptorTarget::Known(id);
         }
         match shown {
-            ShownFile::Nothing => {
-                let table = table.borrow();
-                match table.complete || table.closed.contains(&number) {
-                    true => DescriptorTarget::Outside,
-                    false => DescriptorTarget::Lost(UNKNOWN_DESCRIPTOR),
-                }
-            }
+            ShownFile::Nothing => DescriptorTarget::Lost(NOT_SHOWN),
             ShownFile::Other => {
                 self.install_descriptor(context, number, Description::new(Opened::Elsewhere, None), false);
                 DescriptorTarget::Outside
@@ -111,13 +108,12 @@ impl StraceReader {
         let others = self.processes.all().map(|process| &process.table);
         let match_in_other = others.filter(|other| !Rc::ptr_eq(other, table)).find_map(|other| {
             let descriptor = other.borrow().descriptors.get(&number).copied()?;
-            (!descriptor.doubtful && self.agrees_with_shown(descriptor.description, shown))
-                .then_some(descriptor)
+            self.agrees_with_shown(descriptor.description, shown).then_some(descriptor)
         })?;
         self.descriptions.add_reference(match_in_other.description);
         let former = table.borrow_mut().descriptors.insert(number, match_in_other);
         if let Some(former) = former {
-            self.drop_descriptor(former, (0, 0));
+            self.release_description(former.description, (0, 0));
         }
         Some(match_in_other.description)
     }

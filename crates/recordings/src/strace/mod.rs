@@ -1,12 +1,12 @@
 //! Converts strace output of a program's file calls into a trace of calls.
 //!
-//! Each line is taken apart (`line`, `call`, `value`), its time followed (`clock`), and its call settled on a model of the processes
-//! (`processes`, `descriptors`, `lookup`, `paths`): kept in the trace, followed, not kept for a reason, or outside the folder.
+//! One form is read, that of [`STRACE_COMMAND`]; others are refused by the option that is missing or too many (`form`).
+//! Each line is taken apart (`line`, `call`, `value`), and its call settled on a model of the processes (`processes`,
+//! `descriptors`, `lookup`, `paths`): kept in the trace, followed, not kept for a reason, or outside the folder.
 
 mod call;
-mod clock;
 mod descriptors;
-mod install;
+mod form;
 mod line;
 mod lookup;
 mod paths;
@@ -25,7 +25,6 @@ mod settle_sizes;
 mod settle_status;
 mod settle_submit;
 mod settle_transfer;
-mod shared_tables;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -33,72 +32,27 @@ mod value;
 mod work_limit;
 
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
-use call::{Returned, parse_call};
-use clock::{TimeForm, time_form};
-use line::{LineKind, line_kind, split_prefix};
-use reader::{InputLine, StraceReader};
-use source::{LineSource, Lookahead, ManyFiles, OneFile};
+use call::parse_call;
+use line::{LineKind, line_kind};
+use reader::StraceReader;
+use source::LineSource;
 
-/// The command that records the expected output, without the process or program at its end.
-pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
+pub use form::STRACE_COMMAND;
+pub(super) use form::{check_form, is_strace};
 
 /// Lines that are read ahead to find which call made a process.
 const MOST_AHEAD: usize = 4096;
-/// Lines at the beginning of a file by which its form is told.
-const LOOKED_AT: usize = 60;
 
-/// Whether the beginning of a file is strace output: one of its first lines is a call with its result.
-pub(super) fn looks_like(beginning: &[u8]) -> bool {
-    beginning.split(|byte| *byte == b'\n').take(LOOKED_AT).any(|line| {
-        let (_, rest) = split_prefix(line);
-        match line_kind(rest) {
-            LineKind::Whole(text) => parse_call(text).is_some_and(|call| {
-                matches!(call.returned, Returned::Value(_) | Returned::Error(_)) || call.name == "exit_group"
-            }),
-            LineKind::Resumed(..) => true,
-            LineKind::Unfinished(text) => text.contains(&b'('),
-            _ => false,
-        }
-    })
-}
-
-/// Reads one file.
+/// Reads a recording of the documented form.
 pub(super) fn read_strace<'a>(
     input: Box<dyn BufRead + 'a>,
-    beginning: &[u8],
     below: Option<&Path>,
 ) -> Result<CapturedCalls, Reason> {
-    let mut source = OneFile::new(input, time_form(beginning));
-    read_source(&mut source, below)
-}
-
-/// Reads one file for each process (strace -ff).
-pub(super) fn read_many(
-    files: Vec<(PathBuf, u32)>,
-    beginning: &[u8],
-    below: Option<&Path>,
-) -> Result<CapturedCalls, Reason> {
-    let form = time_form(beginning);
-    if files.len() > 1 && !matches!(form, TimeForm::OfDay | TimeForm::Since1970) {
-        return Err(Reason::new(
-            "files of several processes (strace -ff) have no times, so their calls cannot be put in order",
-            "record them with -ttt, or all in one file: strace -f -o FILE",
-        ));
-    }
-    let mut source = ManyFiles::new(files, form).map_err(|error| unreadable_reason(&error))?;
-    read_source(&mut source, below)
-}
-
-fn unreadable_reason(error: &std::io::Error) -> Reason {
-    Reason::plain(format!("it cannot be read: {error}"))
-}
-
-fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<CapturedCalls, Reason> {
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
         Reason::new(
             "a strace recording contains every file that the program used",
@@ -106,23 +60,27 @@ fn read_source(source: &mut dyn LineSource, below: Option<&Path>) -> Result<Capt
         )
     })?;
     let mut reader = StraceReader::new(below);
-    let mut lines = Lookahead::new(source);
-    while let Some(line) = lines.next_line().map_err(|error| unreadable_reason(&error))? {
+    let mut lines = LineSource::new(input);
+    let unreadable = |error: std::io::Error| Reason::plain(format!("it cannot be read: {error}"));
+    while let Some(line) = lines.next_line().map_err(unreadable)? {
         reader.work.begin_line(line.number);
-        let input = InputLine { number: line.number, rest: line.rest(), process: line.process };
-        let process = reader.process_of(&input);
-        if !reader.knows_process(process) {
-            find_maker(&mut reader, &mut lines, process).map_err(|error| unreadable_reason(&error))?;
+        if let Some(process) = line.process.filter(|process| !reader.knows_process(*process)) {
+            find_maker(&mut reader, &mut lines, process).map_err(unreadable)?;
         }
-        reader.take_line(&input, process, line.now_ns);
+        reader.take_line(&line);
     }
     reader.end_recording();
-    let (timed, steps) = (source.is_timed(), source.steps_taken());
-    finish_reading(reader, timed, steps)
+    if reader.lacks_processes {
+        return Err(Reason::new(
+            "the recording lacks how its processes were made, so that their open files cannot be told apart",
+            format!("record again with %process among the traced calls: {STRACE_COMMAND} PROGRAM"),
+        ));
+    }
+    finish_reading(reader, lines.clock_steps())
 }
 
 /// Where several calls are under way that make a process, the line that ends one of them says which made this one.
-fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32) -> std::io::Result<()> {
+fn find_maker(reader: &mut StraceReader, lines: &mut LineSource<'_>, process: u32) -> std::io::Result<()> {
     let makers = reader.creating_processes();
     if makers.len() < 2 {
         return Ok(());
@@ -134,7 +92,7 @@ fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32
         let Some(line) = lines.peek_line(distance)? else { break };
         let LineKind::Resumed(name, rest) = line_kind(line.rest()) else { continue };
         let Some(maker) = line.process.filter(|maker| makers.contains(maker)) else { continue };
-        if !settle_process::MAKE_PROCESS.iter().any(|one| one.as_bytes() == name) {
+        if !settle_process::MAKE_PROCESS.iter().any(|maker_call| maker_call.as_bytes() == name) {
             continue;
         }
         let whole = [name, b"(", rest].concat();
@@ -146,17 +104,14 @@ fn find_maker(reader: &mut StraceReader, lines: &mut Lookahead<'_>, process: u32
     Ok(())
 }
 
-fn finish_reading(mut reader: StraceReader, timed: bool, steps: u64) -> Result<CapturedCalls, Reason> {
+fn finish_reading(mut reader: StraceReader, clock_steps: u64) -> Result<CapturedCalls, Reason> {
     let notes = &mut reader.calls.notes;
-    notes.push(match timed {
-        true => "Pauses are those of a program under strace, which slows it down.".to_owned(),
-        false => "Not kept: pauses between calls, for want of times (strace -ttt -T).".to_owned(),
-    });
+    notes.push("Pauses are those of a program under strace, which slows it down.".to_owned());
     notes.push(
         "Not kept: which calls of several processes or threads overlapped. All are made by one.".to_owned(),
     );
-    if steps > 0 {
-        notes.push(format!("The clock was set back {steps} times: there is no pause there."));
+    if clock_steps > 0 {
+        notes.push(format!("The clock was set back {clock_steps} times: there is no pause there."));
     }
     if reader.open_before > 0 {
         notes.push(format!(

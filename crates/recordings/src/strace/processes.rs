@@ -31,6 +31,8 @@ pub(super) struct FileMapping {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProcessMemory {
     pub(super) mappings: BTreeMap<u64, FileMapping>,
+    /// Whether the recording shows all mappings: the program was started in it.
+    pub(super) complete: bool,
     /// The share of the limit that it uses if it is a copy; its process's table has the same.
     copies: Option<Rc<CopyShare>>,
 }
@@ -41,6 +43,8 @@ pub(super) struct Process {
     pub(super) table: TableHandle,
     pub(super) directory: Rc<RefCell<WorkingDirectory>>,
     pub(super) memory: Rc<RefCell<ProcessMemory>>,
+    /// Whether it is only taken for a thread of another one: the recording lacks its start.
+    pub(super) adopted: bool,
 }
 
 impl Process {
@@ -50,6 +54,7 @@ impl Process {
             table: Rc::new(RefCell::new(DescriptorTable { users: 1, ..DescriptorTable::default() })),
             directory: Rc::default(),
             memory: Rc::default(),
+            adopted: false,
         }
     }
 }
@@ -81,18 +86,12 @@ impl Processes {
 
     pub(super) fn set_table(&mut self, number: u32, table: TableHandle) {
         if let Some(process) = self.all.get_mut(&number) {
-            process.table = table;
+            (process.table, process.adopted) = (table, false);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
-    }
-
-    /// The process that is left, where there is one alone.
-    pub(super) fn only_process(&self) -> Option<u32> {
-        let mut numbers = self.all.keys();
-        numbers.next().copied().filter(|_| numbers.next().is_none())
     }
 
     pub(super) fn contains(&self, number: u32) -> bool {
@@ -101,6 +100,11 @@ impl Processes {
 
     pub(super) fn note_active(&mut self, number: u32) {
         self.last = Some(number);
+    }
+
+    /// Whether a process is only taken for a thread of another one.
+    pub(super) fn is_adopted(&self, number: u32) -> bool {
+        self.all.get(&number).is_some_and(|process| process.adopted)
     }
 
     /// The table of a process that is followed.
@@ -112,39 +116,28 @@ impl Processes {
         self.all.values()
     }
 
-    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Process> {
-        self.all.values_mut()
-    }
-
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
 
     /// The assumed parent of an unknown process: the process of the latest line.
-    pub(super) fn likely_parent(&self) -> Option<&Process> {
+    fn likely_parent(&self) -> Option<&Process> {
         self.last.and_then(|last| self.all.get(&last)).or_else(|| self.all.values().next())
     }
 
-    /// Follows an unknown process as the child or a thread of the process of the latest line, if there is one. Without
-    /// a share of the limit of copies it starts with no descriptors.
-    pub(super) fn add_unknown(
-        &mut self,
-        number: u32,
-        share: Option<CopyShare>,
-        descriptions: &mut Descriptions,
-    ) {
+    /// Follows a process whose start the recording lacks: strace -p shows all threads of a process so, and it is taken for
+    /// a thread of the process of the latest line.
+    pub(super) fn adopt_process(&mut self, number: u32) {
         if self.is_full() {
             return;
         }
-        let mut process = Process::new();
-        if let Some(parent) = self.likely_parent() {
-            if share.is_some() {
-                let mut table = DescriptorTable::copy_doubtfully(&parent.table, descriptions);
-                (table.users, table.copies) = (1, share.map(Rc::new));
-                process.table = Rc::new(RefCell::new(table));
+        let process = match self.likely_parent().cloned() {
+            Some(parent) => {
+                parent.table.borrow_mut().users += 1;
+                Process { adopted: true, ..parent }
             }
-            process.directory = Rc::new(RefCell::new(parent.directory.borrow().clone()));
-        }
+            None => Process::new(),
+        };
         self.all.insert(number, process);
     }
 
@@ -181,7 +174,7 @@ impl Processes {
             copy.mappings.values().for_each(|mapping| descriptions.add_reference(mapping.description));
             Rc::new(RefCell::new(copy))
         };
-        self.all.insert(child, Process { table, directory, memory });
+        self.all.insert(child, Process { table, directory, memory, adopted: false });
     }
 
     fn is_full(&self) -> bool {

@@ -9,6 +9,7 @@ use super::line::{LineKind, line_kind};
 use super::paths::FolderPaths;
 use super::processes::Processes;
 use super::references::{Reference, references_of};
+use super::source::SourceLine;
 use super::value;
 use super::work_limit::{HeldCopies, WorkLimit};
 use crate::account::{CallOutcome, CallWeight};
@@ -17,8 +18,6 @@ use crate::record_line::{RecordLine, mask_names};
 
 /// Calls that may be under way at once.
 const MOST_UNDERWAY: usize = 50_000;
-/// The process of a line that names none: there is only one then.
-const ONLY_PROCESS: u32 = 0;
 
 /// The outcome of a call, and its weight.
 pub(super) type SettledCall = (CallOutcome, CallWeight);
@@ -45,16 +44,6 @@ pub(super) struct CallUnderway {
     pub(super) child_seen: bool,
 }
 
-/// A line of the recording.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InputLine<'a> {
-    pub(super) number: u64,
-    /// The text after process and time.
-    pub(super) rest: &'a [u8],
-    /// Its process, where it or its file says so.
-    pub(super) process: Option<u32>,
-}
-
 #[derive(Debug)]
 pub(super) struct StraceReader {
     pub(super) calls: CallRecorder,
@@ -62,16 +51,12 @@ pub(super) struct StraceReader {
     pub(super) processes: Processes,
     pub(super) descriptions: Descriptions,
     pub(super) underway: HashMap<u32, CallUnderway>,
-    /// The process that this line is the first of, if it was unknown.
-    pub(super) first_call_of: Option<u32>,
-    /// Whether a line named its process.
-    names_processes: bool,
     /// Lines that hold no call, and are none of strace's own.
     pub(super) strange_lines: u64,
     /// Files that were open before the recording began.
     pub(super) open_before: u64,
-    /// Closes that may be those of another process's descriptors.
-    pub(super) doubtful_closes: usize,
+    /// Whether a process that was taken for a thread proved to be another process.
+    pub(super) lacks_processes: bool,
     pub(super) work: WorkLimit,
     pub(super) copies: HeldCopies,
 }
@@ -84,34 +69,11 @@ impl StraceReader {
             processes: Processes::default(),
             descriptions: Descriptions::default(),
             underway: HashMap::new(),
-            first_call_of: None,
-            names_processes: false,
             strange_lines: 0,
             open_before: 0,
-            doubtful_closes: 0,
+            lacks_processes: false,
             work: WorkLimit::default(),
             copies: HeldCopies::default(),
-        }
-    }
-
-    /// The process of a line.
-    pub(super) fn process_of(&mut self, line: &InputLine<'_>) -> u32 {
-        match line.process {
-            Some(process) => {
-                if !self.names_processes {
-                    // strace without -o names processes only once there are several: the first of them is the one before.
-                    self.names_processes = true;
-                    if !self.processes.contains(process) {
-                        self.processes.renumber_process(ONLY_PROCESS, process);
-                        if let Some(call) = self.underway.remove(&ONLY_PROCESS) {
-                            self.underway.insert(process, call);
-                        }
-                    }
-                }
-                process
-            }
-            None if self.names_processes => self.processes.only_process().unwrap_or(ONLY_PROCESS),
-            None => ONLY_PROCESS,
         }
     }
 
@@ -120,9 +82,13 @@ impl StraceReader {
         self.processes.contains(process) || self.processes.is_empty()
     }
 
-    /// Takes one line.
-    pub(super) fn take_line(&mut self, line: &InputLine<'_>, process: u32, now_ns: u64) {
-        let rest = line.rest;
+    /// Takes a line; one that names no process is a message of strace's, or strange.
+    pub(super) fn take_line(&mut self, line: &SourceLine) {
+        let (rest, number, now_ns) = (line.rest(), line.number, line.now_ns);
+        let Some(process) = line.process else {
+            self.strange_lines += u64::from(!rest.is_empty() && !rest.starts_with(b"strace:"));
+            return;
+        };
         let kind = line_kind(rest);
         if !matches!(kind, LineKind::Nothing) {
             self.meet_process(process);
@@ -132,10 +98,10 @@ impl StraceReader {
                 self.calls.account.count_seen();
                 let context =
                     CallContext { process, times: (now_ns, now_ns), pinned: None, child_seen: false };
-                self.take_call(context, line.number, text);
+                self.take_call(context, number, text);
             }
-            LineKind::Unfinished(text) => self.begin_call(process, now_ns, line.number, text),
-            LineKind::Resumed(name, rest) => self.end_call(process, now_ns, line.number, name, rest),
+            LineKind::Unfinished(text) => self.begin_call(process, now_ns, number, text),
+            LineKind::Resumed(name, rest) => self.end_call(process, now_ns, number, name, rest),
             LineKind::Ended => self.end_process(process, now_ns),
             LineKind::Superseded(by) => {
                 self.end_process(process, now_ns);
@@ -145,7 +111,7 @@ impl StraceReader {
                 self.processes.renumber_process(by, process);
             }
             LineKind::Nothing => {
-                let strace_messages = [&b"---"[..], b"+++", b"strace:", b">", b"<...", b"???"];
+                let strace_messages = [&b"---"[..], b"+++", b"<...", b"???"];
                 if !rest.is_empty() && !strace_messages.iter().any(|begin| rest.starts_with(begin)) {
                     self.strange_lines += 1;
                 }
@@ -157,7 +123,6 @@ impl StraceReader {
     fn meet_process(&mut self, process: u32) {
         if !self.processes.contains(process) {
             self.meet_unknown(process);
-            self.first_call_of = Some(process);
         }
         self.processes.note_active(process);
     }
@@ -200,7 +165,7 @@ impl StraceReader {
         self.take_call(context, begun.line, &begun.text);
         if let Some((_, description)) = begun.pinned {
             self.calls.stop_counting();
-            self.release_description(description, times, None);
+            self.release_description(description, times);
         }
     }
 
@@ -208,7 +173,7 @@ impl StraceReader {
     pub(super) fn give_up(&mut self, call: &CallUnderway) {
         if let Some((_, description)) = call.pinned {
             self.calls.stop_counting();
-            self.release_description(description, (call.began_ns, call.began_ns), None);
+            self.release_description(description, (call.began_ns, call.began_ns));
         }
         let outcome = match call_name(&call.text) {
             "exit" | "exit_group" | "execve" | "execveat" => CallOutcome::Outside,
@@ -235,7 +200,6 @@ impl StraceReader {
         let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
         self.calls.begin_recorded_call(line);
         let settled = self.settle_call(&CallContext { times, ..context }, &call);
-        self.first_call_of = None;
         self.record_outcome(line, text, settled);
     }
 
@@ -256,11 +220,9 @@ impl StraceReader {
         let argument = text.get(name.len() + 1..)?.split(|byte| *byte == b',').next()?;
         let number = value::parse_descriptor(argument)?.number?;
         let table = self.processes.table_of(process)?;
-        let descriptor = table.borrow().descriptors.get(&number).copied().filter(|one| !one.doubtful)?;
+        let descriptor = table.borrow().descriptors.get(&number).copied()?;
         if name == "close" {
-            let mut table = table.borrow_mut();
-            table.descriptors.remove(&number);
-            table.closed.insert(number);
+            table.borrow_mut().descriptors.remove(&number);
         } else {
             self.descriptions.add_reference(descriptor.description);
         }

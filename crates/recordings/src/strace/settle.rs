@@ -9,39 +9,8 @@ use super::paths::PathPlace;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
 use super::resolve_path::NamedFile;
-use super::value::{ShownFile, constants_or_placeholder, parse_descriptor, quoted_path, shown_file};
+use super::value::{constants_or_placeholder, parse_descriptor, quoted_path};
 use crate::account::{CallOutcome, CallWeight};
-
-/// Calls that return a descriptor of something else than a file that was opened by name.
-const NEW_DESCRIPTORS: &[&str] = &[
-    "socket",
-    "accept",
-    "accept4",
-    "epoll_create",
-    "epoll_create1",
-    "eventfd",
-    "eventfd2",
-    "timerfd_create",
-    "signalfd",
-    "signalfd4",
-    "inotify_init",
-    "inotify_init1",
-    "fanotify_init",
-    "memfd_create",
-    "memfd_secret",
-    "perf_event_open",
-    "userfaultfd",
-    "pidfd_open",
-    "pidfd_getfd",
-    "io_uring_setup",
-    "mq_open",
-    "bpf",
-    "fsopen",
-    "fspick",
-    "fsmount",
-    "open_tree",
-    "landlock_create_ruleset",
-];
 
 pub(super) fn settled_kept(weight: CallWeight) -> SettledCall {
     (CallOutcome::Kept, weight)
@@ -67,9 +36,7 @@ impl StraceReader {
             .or_else(|| self.settle_descriptor_call(context, call))
             .or_else(|| self.settle_transfer(context, call))
             .or_else(|| self.settle_name_call(context, call));
-        let settled = settled.unwrap_or_else(|| self.settle_by_references(context, call));
-        self.note_new_descriptors(context, call);
-        settled
+        settled.unwrap_or_else(|| self.settle_by_references(context, call))
     }
 
     /// A call that the trace cannot make, or that failed: it is counted where it concerns the folder.
@@ -118,6 +85,8 @@ impl StraceReader {
             }
             Reference::Descriptor(number) => match self.find_target(context, call.argument(number)) {
                 DescriptorTarget::Outside => NamedFile::Outside,
+                // A descriptor that strace does not show is not open.
+                DescriptorTarget::Lost(_) if call.returned == Returned::Error("EBADF") => NamedFile::Outside,
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
                 DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
                     None | Some(Opened::Elsewhere) => NamedFile::Outside,
@@ -136,32 +105,6 @@ impl StraceReader {
                 path.is_absolute() && self.paths.place_of_path(&path) != PathPlace::Outside
             })
         })
-    }
-
-    /// Notes descriptors returned by any other call: they refer to no file that was opened by name.
-    fn note_new_descriptors(&mut self, context: &CallContext, call: &SystemCall<'_>) {
-        let Some(value) = call.value() else { return };
-        let number = |value: i64| i32::try_from(value).ok();
-        if NEW_DESCRIPTORS.contains(&call.name)
-            && let Some(number) = number(value)
-        {
-            let description = match shown_file(call.remark) {
-                ShownFile::Path { path, deleted } => self.open_unseen(context, &path, deleted),
-                _ => super::descriptors::Description::new(Opened::Elsewhere, None),
-            };
-            let closes = call.arguments().iter().any(|text| text.ends_with(b"CLOEXEC"));
-            self.install_descriptor(context, number, description, closes);
-        }
-        if matches!(call.name, "pipe" | "pipe2" | "socketpair") {
-            let list = call.arguments().iter().find_map(|text| text.strip_prefix(b"[")?.strip_suffix(b"]"));
-            for word in list.unwrap_or_default().split(|byte| *byte == b',') {
-                if let Some(number) = parse_descriptor(word.trim_ascii()).and_then(|one| one.number) {
-                    let description = super::descriptors::Description::new(Opened::Elsewhere, None);
-                    let closes = call.argument_text(1).contains("CLOEXEC");
-                    self.install_descriptor(context, number, description, closes);
-                }
-            }
-        }
     }
 
     /// The number of a name in the folder; 0 is the folder itself.

@@ -1,8 +1,8 @@
-//! Closes of descriptors: of the last that leads to a file, of one of several, and of one that may be another process's.
+//! Makes descriptors lead to descriptions, and closes them: the last one closes the file.
 
 use super::call::SystemCall;
-use super::descriptors::{Description, DescriptionId, DoubtfulClose, Opened};
-use super::lookup::{DescriptorTarget, UNKNOWN_DESCRIPTOR};
+use super::descriptors::{Description, DescriptionId, Descriptor, Opened};
+use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
@@ -13,6 +13,58 @@ use crate::account::CallWeight;
 const LARGEST_DESCRIPTOR: i64 = i32::MAX as i64;
 
 impl StraceReader {
+    /// A number leads to a new description from now on.
+    pub(super) fn install_descriptor(
+        &mut self,
+        context: &CallContext,
+        number: i32,
+        description: Description,
+        closes_on_exec: bool,
+    ) -> DescriptionId {
+        let id = self.descriptions.add_description(description);
+        self.install_copy(context, number, id, closes_on_exec);
+        id
+    }
+
+    /// A number leads to a description from now on, as others may.
+    pub(super) fn install_copy(
+        &mut self,
+        context: &CallContext,
+        number: i32,
+        id: DescriptionId,
+        closes_on_exec: bool,
+    ) {
+        self.descriptions.add_reference(id);
+        let Some(table) = self.processes.table_of(context.process) else { return };
+        let former = {
+            let mut table = table.borrow_mut();
+            if !self.processes.is_adopted(context.process) {
+                table.closed_by_adopted.remove(&number);
+            }
+            table.descriptors.insert(number, Descriptor { description: id, closes_on_exec })
+        };
+        if let Some(former) = former {
+            self.calls.stop_counting();
+            self.release_description(former.description, context.times);
+        }
+    }
+
+    /// One user of a description is gone; gives whether a file of the trace was closed by that.
+    pub(super) fn release_description(&mut self, id: DescriptionId, times: (u64, u64)) -> bool {
+        if !self.descriptions.drop_reference(id) {
+            return false;
+        }
+        let mut closed = false;
+        if let Some(Opened::File { open }) = self.descriptions.get(id).map(|known| known.opened)
+            && self.calls.file_of(open).is_some()
+        {
+            self.calls.close_file(times, open);
+            closed = true;
+        }
+        self.descriptions.remove_description(id);
+        closed
+    }
+
     pub(super) fn settle_close(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
         let Some(shown) = call.argument(0).and_then(parse_descriptor) else { return settled_outside() };
         let Some(number) = shown.number else { return settled_outside() };
@@ -21,9 +73,7 @@ impl StraceReader {
             return self.settle_closed(id, self.descriptions.get(id).is_some_and(Description::is_last));
         }
         let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
-        let known = table.borrow().descriptors.contains_key(&number) || table.borrow().guess.is_some();
-        if !known {
-            table.borrow_mut().closed.insert(number);
+        if !table.borrow().descriptors.contains_key(&number) {
             return match &shown.shown {
                 ShownFile::Path { path, .. } if self.place_of(path) != NamedFile::Outside => {
                     settled_not_kept(
@@ -31,31 +81,25 @@ impl StraceReader {
                         CallWeight::NONE,
                     )
                 }
-                ShownFile::Nothing if !table.borrow().complete => {
-                    settled_not_kept(UNKNOWN_DESCRIPTOR, CallWeight::NONE)
-                }
                 _ => settled_outside(),
             };
         }
-        // This tells threads from children, where the path says so.
+        // A process that was taken for a thread may turn out to have a table of its own.
         let target = self.find_number(context, number, &shown.shown);
         let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
-        let former = {
-            let mut table = table.borrow_mut();
-            table.closed.insert(number);
-            table.descriptors.remove(&number)
-        };
-        let Some(former) = former else {
+        let Some(former) = table.borrow_mut().descriptors.remove(&number) else {
             return match target {
                 DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
                 _ => settled_outside(),
             };
         };
-        if former.doubtful {
-            return self.close_doubtfully(context, number, former.description);
+        if self.processes.is_adopted(context.process)
+            && let Some(path) = self.descriptions.get(former.description).and_then(|known| known.path.clone())
+        {
+            table.borrow_mut().closed_by_adopted.insert(number, path);
         }
         let settled = self.settle_closed(former.description, false);
-        let closed = self.release_description(former.description, context.times, None);
+        let closed = self.release_description(former.description, context.times);
         if closed { settled_kept(CallWeight::NONE) } else { settled }
     }
 
@@ -67,21 +111,6 @@ impl StraceReader {
             Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
             _ => settled_outside(),
         }
-    }
-
-    /// A close of a descriptor that may be that of another process: its place among the calls is kept free.
-    fn close_doubtfully(&mut self, context: &CallContext, number: i32, id: DescriptionId) -> SettledCall {
-        let settled = self.settle_closed(id, false);
-        let file = self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::File { .. }));
-        match self.processes.table_of(context.process) {
-            Some(table) if file => {
-                let slot = self.calls.reserve_slot(context.times);
-                self.doubtful_closes += 1;
-                table.borrow_mut().doubtful_closes.insert(number, DoubtfulClose { description: id, slot });
-            }
-            _ => self.descriptions.release_doubtful(id),
-        }
-        settled
     }
 
     pub(super) fn close_range(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
@@ -113,10 +142,9 @@ impl StraceReader {
                 continue;
             }
             let former = table.borrow_mut().descriptors.remove(&number);
-            table.borrow_mut().closed.insert(number);
             let Some(former) = former else { continue };
             let outcome = self.settle_closed(former.description, false);
-            let closed = self.drop_descriptor(former, context.times);
+            let closed = self.release_description(former.description, context.times);
             if closed {
                 settled = settled_kept(CallWeight::NONE);
             } else if settled == settled_outside() && outcome == settled_followed() {

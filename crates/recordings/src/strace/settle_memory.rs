@@ -38,7 +38,7 @@ impl StraceReader {
             let mapping = FileMapping { end: start.saturating_add(length), description: id };
             let former = process.memory.borrow_mut().mappings.insert(start, mapping);
             if let Some(former) = former {
-                self.release_description(former.description, context.times, None);
+                self.release_description(former.description, context.times);
             }
         }
         settled_not_kept(
@@ -64,7 +64,7 @@ impl StraceReader {
                 // Its end stays.
                 process.memory.borrow_mut().mappings.insert(end, mapping);
             } else {
-                self.release_description(mapping.description, context.times, None);
+                self.release_description(mapping.description, context.times);
             }
         }
     }
@@ -88,7 +88,7 @@ impl StraceReader {
         let Some(process) = self.processes.get(context.process).cloned() else { return settled_outside() };
         let mapping = process.memory.borrow().mappings.range(..=at).next_back().map(|(_, one)| *one);
         let Some(mapping) = mapping.filter(|mapping| at < mapping.end) else {
-            return match process.table.borrow().complete {
+            return match process.memory.borrow().complete {
                 true => settled_outside(),
                 false => settled_not_kept(
                     "msync of memory that was mapped before the recording",

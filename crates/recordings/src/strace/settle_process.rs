@@ -23,11 +23,7 @@ impl StraceReader {
     pub(super) fn meet_unknown(&mut self, process: u32) {
         match self.creating_processes()[..] {
             [maker] => self.meet_child(maker, process),
-            _ => {
-                let table = self.processes.likely_parent().map(|parent| Rc::clone(&parent.table));
-                let share = self.share_of_copies(table.as_ref(), None);
-                self.processes.add_unknown(process, share, &mut self.descriptions);
-            }
+            _ => self.processes.adopt_process(process),
         }
     }
 
@@ -37,7 +33,7 @@ impl StraceReader {
         table: Option<&TableHandle>,
         memory: Option<&Rc<RefCell<ProcessMemory>>>,
     ) -> Option<CopyShare> {
-        let entries = table.map_or(0, |table| table.borrow().count_entries())
+        let entries = table.map_or(0, |table| table.borrow().descriptors.len())
             + memory.map_or(0, |memory| memory.borrow().mappings.len());
         if !self.work.take_copies(entries) {
             return None;
@@ -127,23 +123,21 @@ impl StraceReader {
         self.calls.stop_counting();
         self.own_table(context.process);
         let Some(table) = self.processes.table_of(context.process) else { return };
-        self.take_for_child(&table);
         let gone: Vec<Descriptor> = {
             let mut table = table.borrow_mut();
             let (gone, kept) = std::mem::take(&mut table.descriptors)
                 .into_iter()
                 .partition::<std::collections::HashMap<i32, Descriptor>, _>(|(_, one)| one.closes_on_exec);
             table.descriptors = kept;
-            table.closed.extend(gone.keys());
-            // Descriptors that were open when the recording began with this call were inherited, and refer to no file
-            // in the folder.
-            table.complete |= self.first_call_of == Some(context.process);
             gone.into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
         };
         for descriptor in gone {
-            self.drop_descriptor(descriptor, context.times);
+            self.release_description(descriptor.description, context.times);
         }
         self.drop_memory(context.process, context.times);
+        if let Some(process) = self.processes.get(context.process) {
+            process.memory.borrow_mut().complete = true;
+        }
     }
 
     /// Gives a process that shares its table a copy.
@@ -191,16 +185,10 @@ impl StraceReader {
         if !last {
             return;
         }
-        // A child that was never told apart from a thread closed copies.
-        let closes = std::mem::take(&mut table.borrow_mut().doubtful_closes);
-        self.doubtful_closes = self.doubtful_closes.saturating_sub(closes.len());
-        for close in closes.into_values() {
-            self.descriptions.release_doubtful(close.description);
-        }
         let descriptors = std::mem::take(&mut table.borrow_mut().descriptors);
         let in_order: std::collections::BTreeMap<i32, Descriptor> = descriptors.into_iter().collect();
         for descriptor in in_order.into_values() {
-            self.drop_descriptor(descriptor, (now_ns, now_ns));
+            self.release_description(descriptor.description, (now_ns, now_ns));
         }
     }
 
@@ -209,7 +197,7 @@ impl StraceReader {
         let memory = std::mem::take(&mut process.memory);
         if let Some(memory) = Rc::into_inner(memory) {
             for mapping in memory.into_inner().mappings.into_values() {
-                self.release_description(mapping.description, times, None);
+                self.release_description(mapping.description, times);
             }
         }
     }

@@ -88,7 +88,7 @@ impl StraceReader {
             {
                 Ok(open) => {
                     self.calls.add_file_call(context.times, CallWork::Truncate { file: open, size });
-                    self.calls.close_file(context.times, open, None);
+                    self.calls.close_file(context.times, open);
                     settled_kept(CallWeight::NONE)
                 }
                 Err(why) => settled_not_kept(why, CallWeight::NONE),

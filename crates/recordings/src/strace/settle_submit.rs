@@ -1,4 +1,4 @@
-//! Requests of io_submit(2): several in one call, as two generations of strace print them.
+//! Requests of io_submit(2): several in one call.
 
 use fsverdict_calls::CallWork;
 
@@ -48,28 +48,19 @@ impl StraceReader {
     }
 
     fn submit_one(&mut self, context: &CallContext, request: &[u8]) -> SettledCall {
-        let either =
-            |name: &str| field_value(request, &format!("aio_{name}")).or_else(|| field_value(request, name));
-        let code = either("lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).map_or_else(
-            || {
-                // Versions before 5 print `{data=0, pwrite, fildes=3, …}`.
-                let words = std::str::from_utf8(request).unwrap_or_default();
-                ["pwritev", "preadv", "pwrite", "pread", "fdsync", "fsync"]
-                    .into_iter()
-                    .find(|word| has_flag(words, word))
-                    .unwrap_or_default()
-                    .to_owned()
-            },
-            |code| code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase(),
-        );
+        let field = |name: &str| field_value(request, name);
+        let code =
+            field("aio_lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).unwrap_or_default();
+        let code = code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase();
         let vectors: u64 = match code.ends_with('v') {
-            true => sum_lengths(either("buf").unwrap_or_default()),
+            true => sum_lengths(field("aio_buf").unwrap_or_default()),
             false => 0,
         };
-        let bytes = either("nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
+        let bytes = field("aio_nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
         let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
-        let place = either("offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
-        let (end, weight) = (self.end_of_argument(context, either("fildes")), CallWeight::of_bytes(length));
+        let place = field("aio_offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
+        let (end, weight) =
+            (self.end_of_argument(context, field("aio_fildes")), CallWeight::of_bytes(length));
         let (id, open) = match end {
             End::File { id, open } => (id, open),
             End::Outside => return settled_outside(),
@@ -79,8 +70,9 @@ impl StraceReader {
         match code.as_str() {
             "pread" | "preadv" => self.read_file(context, TracedOpenFile { id, open }, length, place, None),
             "pwrite" | "pwritev" => {
-                let flags =
-                    either("rw_flags").and_then(|flags| std::str::from_utf8(flags).ok()).unwrap_or_default();
+                let flags = field("aio_rw_flags")
+                    .and_then(|flags| std::str::from_utf8(flags).ok())
+                    .unwrap_or_default();
                 let appends =
                     self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
                 let mut settled =
@@ -95,6 +87,10 @@ impl StraceReader {
             "fdsync" => {
                 self.keep_on_file(context, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
             }
+            "" => settled_not_kept(
+                "requests of io_submit in the form of strace before version 5 (record with a later one)",
+                weight,
+            ),
             other => settled_not_kept(
                 &format!("requests of io_submit to {}", constants_or_placeholder(other)),
                 CallWeight::NONE,

@@ -18,7 +18,7 @@ pub(super) struct ShownDescriptor {
 /// The decoration of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShownFile {
-    /// No decoration: strace ran without -y.
+    /// No decoration: no descriptor that is open, or a number in the place of one.
     Nothing,
     Path {
         path: PathBuf,
@@ -42,15 +42,6 @@ pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
     if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
         return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
     }
-    // With -e raw numbers are hexadecimal, and AT_FDCWD is -100.
-    if let Some(hexadecimal) = argument.strip_prefix(b"0x") {
-        let text = std::str::from_utf8(hexadecimal).ok()?;
-        let number = u32::from_str_radix(text, 16).ok()? as i32;
-        let number = Some(number).filter(|number| *number != -100);
-        return number
-            .is_none_or(|number| number >= 0)
-            .then_some(ShownDescriptor { number, shown: ShownFile::Nothing });
-    }
     let digits = count_digits(argument);
     let number = i32::try_from(parse_u64(&argument[..digits])?).ok()?;
     match argument.get(digits) {
@@ -64,23 +55,15 @@ pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
 /// The path in the angle brackets behind a number.
 pub(super) fn shown_file(decoration: &[u8]) -> ShownFile {
     let Some(inner) = decoration.strip_prefix(b"<") else { return ShownFile::Nothing };
-    let (inner, mut deleted) = match inner.strip_suffix(b">(deleted)") {
+    let (inner, deleted) = match inner.strip_suffix(b">(deleted)") {
         Some(inner) => (inner, true),
         None => (inner.strip_suffix(b">").unwrap_or(inner), false),
     };
-    if !inner.starts_with(b"/") {
+    // A device has its numbers in brackets behind its path.
+    if !inner.starts_with(b"/") || inner.contains(&b'<') {
         return ShownFile::Other;
     }
-    // A device has its numbers behind its path (-yy).
-    let inner = match find_bytes(inner, b"<char ").or_else(|| find_bytes(inner, b"<block ")) {
-        Some(_) => return ShownFile::Other,
-        None => inner,
-    };
-    let Some(mut bytes) = unescape(inner) else { return ShownFile::Other };
-    if let Some(rest) = bytes.strip_suffix(b" (deleted)") {
-        // So do old versions of strace.
-        (bytes, deleted) = (rest.to_vec(), true);
-    }
+    let Some(bytes) = unescape(inner) else { return ShownFile::Other };
     ShownFile::Path { path: PathBuf::from(std::ffi::OsString::from_vec(bytes)), deleted }
 }
 
@@ -215,9 +198,7 @@ mod tests {
         assert_eq!(path(br#"3</srv/c\"d\76>"#), Some(PathBuf::from("/srv/c\"d>")));
         assert_eq!(path(b"3</srv/a->"), Some(PathBuf::from("/srv/a-")));
         let gone = ShownFile::Path { path: "/srv/a".into(), deleted: true };
-        for text in [&b"3</srv/a>(deleted)"[..], b"3</srv/a (deleted)>"] {
-            assert_eq!(parse_descriptor(text).unwrap().shown, gone);
-        }
+        assert_eq!(parse_descriptor(b"3</srv/a>(deleted)").unwrap().shown, gone);
         for text in [&b"3<pipe:[7]>"[..], b"3<anon_inode:[eventfd]>", b"3</dev/tty<char 5:0>>"] {
             assert_eq!(parse_descriptor(text).unwrap().shown, ShownFile::Other);
         }
@@ -226,8 +207,6 @@ mod tests {
             (parse_descriptor(b"-1"), parse_descriptor(b"0x7f0000000000"), parse_descriptor(b"3x")),
             (None, None, None)
         );
-        assert_eq!(parse_descriptor(b"0x3").unwrap().number, Some(3));
-        assert_eq!(parse_descriptor(b"0xffffff9c").unwrap().number, None);
         assert!(has_flag("{flags=O_RDWR|O_CREAT, mode=0644}", "O_CREAT") && !has_flag("O_SYNCX", "O_SYNC"));
         assert_eq!(
             (parse_number(b"-1"), parse_number(b"18446744073709551615"), parse_number(b"0x10")),

@@ -1,0 +1,149 @@
+//! Tells strace output from other recordings, and the one form of it that is read from others, by the option that is
+//! missing or too many.
+
+use fsverdict_text::Reason;
+
+use super::call::{Returned, call_name, parse_call};
+use super::line::{LineKind, count_digits, find_bytes, line_kind, split_line, starts_call};
+use super::references::{Reference, references_of};
+use super::value::{ShownFile, parse_descriptor, shown_file};
+
+/// The command that records the expected output, without the process or program at its end.
+pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
+
+/// Lines at the beginning by which strace output is told from other recordings, and by which its options are told.
+const LOOKED_AT: usize = 60;
+const EXAMINED: usize = 2000;
+/// Bytes before a call at most: process, time and whatever else options print there.
+const LONGEST_PREFIX: usize = 120;
+/// Since 1970 far more than these nanoseconds have passed: smaller times may be those since the line before.
+const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;
+
+/// An option of strace in a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StraceOption {
+    Missing(&'static str),
+    TooMany(&'static str),
+}
+
+/// Whether the beginning of a file is strace output of any form: one of its first lines is a call with its result.
+pub(crate) fn is_strace(beginning: &[u8]) -> bool {
+    beginning.split(|byte| *byte == b'\n').take(LOOKED_AT).any(|line| {
+        let Some((_, rest)) = split_any_prefix(line) else { return false };
+        match line_kind(rest) {
+            LineKind::Whole(text) => parse_call(text).is_some_and(|call| {
+                matches!(call.returned, Returned::Value(_) | Returned::Error(_)) || call.name == "exit_group"
+            }),
+            LineKind::Resumed(..) => true,
+            LineKind::Unfinished(text) => text.contains(&b'('),
+            _ => false,
+        }
+    })
+}
+
+/// Refuses strace output that [`STRACE_COMMAND`] does not print, by the option that makes the difference.
+pub(crate) fn check_form(beginning: &[u8]) -> Result<(), Reason> {
+    let lines = beginning.split(|byte| *byte == b'\n').take(EXAMINED);
+    let options = lines.clone().find_map(option_in_prefix).or_else(|| option_in_calls(lines.clone()));
+    let (what, change) = match options.or_else(|| option_in_times(lines)) {
+        None => return Ok(()),
+        Some(StraceOption::Missing(option)) => ("lacks", option),
+        Some(StraceOption::TooMany(option)) => ("has", option),
+    };
+    let remedy = if what == "lacks" { "with" } else { "without" };
+    Err(Reason::new(
+        format!("this recording of strace {what} {change}, and cannot be converted into a trace"),
+        format!("record again {remedy} {change}: {STRACE_COMMAND} PROGRAM"),
+    ))
+}
+
+/// Splits the text before a call, or before the rest of one, from a line of any form; `None` where there is no call.
+fn split_any_prefix(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii_start();
+    let is_prefix_word = |word: &[u8]| match word {
+        [first, ..] if first.is_ascii_digit() || b"[(".contains(first) => true,
+        [.., last] => b"])>".contains(last),
+        [] => true,
+    };
+    let mut at = 0;
+    while at < line.len().min(LONGEST_PREFIX) {
+        let rest = &line[at..];
+        if starts_call(rest) || rest.starts_with(b"<... ") {
+            return Some((line[..at].trim_ascii_end(), rest));
+        }
+        let end = find_bytes(rest, b" ")?;
+        // Names of programs (-Y) may hold blanks.
+        if !is_prefix_word(&rest[..end]) && find_bytes(&line[..at], b"<").is_none() {
+            return None;
+        }
+        at += end + 1;
+    }
+    None
+}
+
+/// The option that the text before a call shows.
+fn option_in_prefix(line: &[u8]) -> Option<StraceOption> {
+    if line.trim_ascii_start().starts_with(b"> ") {
+        return Some(StraceOption::TooMany("-k (stack traces)"));
+    }
+    let (prefix, rest) = split_any_prefix(line)?;
+    let process = &prefix[count_digits(prefix)..];
+    if process.len() == prefix.len() || process.starts_with(b".") || process.starts_with(b":") {
+        return Some(StraceOption::Missing("-f and -o FILE (the process of each line)"));
+    }
+    if process.starts_with(b"<") {
+        return Some(StraceOption::TooMany("-Y (names of programs)"));
+    }
+    match split_line(line) {
+        Some(split) if split.rest.len() == rest.len() => None,
+        Some(_) => Some(StraceOption::TooMany("-i, -n or --secontext (brackets before the call)")),
+        None => Some(StraceOption::Missing("-ttt (seconds since 1970)")),
+    }
+}
+
+/// Times that go up and down are those since the line before (-r); such a recording begins with 0.
+fn option_in_times<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<StraceOption> {
+    let times: Vec<u64> = lines.filter_map(|line| Some(split_line(line)?.at_ns)).collect();
+    let steps_back = times.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    let is_relative = times.iter().all(|at| *at < SMALL_NS)
+        && (times.first() == Some(&0) || (steps_back >= 3 && steps_back * 4 > times.len()));
+    is_relative
+        .then_some(StraceOption::Missing("-ttt (seconds since 1970; -r prints those since the line before)"))
+}
+
+/// The option that the arguments and results of calls show.
+fn option_in_calls<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<StraceOption> {
+    let (mut bare, mut decorated) = (false, false);
+    for line in lines {
+        let Some((_, text)) = split_any_prefix(line) else { continue };
+        let Some(call) = parse_call(text) else { continue };
+        let is_named = |argument: &&[u8]| {
+            let letters =
+                argument.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+            letters > 0 && argument.get(letters) == Some(&b'=')
+        };
+        if call.arguments().iter().any(|argument| is_named(argument)) {
+            return Some(StraceOption::TooMany("-N (names of arguments)"));
+        }
+        let references = references_of(call_name(text));
+        let opens = matches!(call.name, "open" | "openat" | "creat");
+        if opens && call.arguments().iter().skip(1).any(|argument| argument.starts_with(b"0x")) {
+            return Some(StraceOption::TooMany("-X raw or -e raw (numbers in the place of flags)"));
+        }
+        let shown = match (references, call.value()) {
+            (_, Some(_)) if opens => shown_file(call.remark),
+            ([Reference::Descriptor(at) | Reference::At(at, _), ..], Some(_)) => {
+                match call.argument(*at).and_then(parse_descriptor) {
+                    Some(descriptor) => descriptor.shown,
+                    None => continue,
+                }
+            }
+            _ => continue,
+        };
+        match shown {
+            ShownFile::Nothing => bare = true,
+            _ => decorated = true,
+        }
+    }
+    (bare && !decorated).then_some(StraceOption::Missing("-y (the paths of descriptors)"))
+}
