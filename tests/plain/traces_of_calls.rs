@@ -16,7 +16,7 @@ fn capture(place: &Place, record: &str, more: &[&str]) -> crate::common::Seen {
 fn what_is_lost_is_told_in_the_first_line_and_much_of_it_is_an_error() {
     let place = Place::new();
     let kept =
-        "7 2.0 write(3</srv/secret>, \"\"..., 1000) = 1000\n7 3.0 fsync(3</srv/secret>) = 0\n".repeat(50);
+        "7 2.0 write(3</srv/secret>, \"\"..., 1000) = 1000\n7 2.0 fsync(3</srv/secret>) = 0\n".repeat(50);
     let hidden = "7 4.0 write(9, \"\"..., 2000) = 2000\n";
     // Nothing lost, 2 of 52 kilobytes, and 26 of 76.
     let whole = capture(&place, &format!("{OPEN}{kept}"), &[]).exits(0);
