@@ -221,9 +221,8 @@ impl<'a> SetUp<'a> {
         if self.filesystem.cleaner.is_some() && mount.cleaner.is_none() {
             notes.push(NO_CLEANER.to_owned());
         }
-        let status = self.filesystem.facts.kernel_status;
-        if !status.starts_with("In the kernel, actively developed.") {
-            notes.push(status.to_owned());
+        if !self.filesystem.facts.actively_developed {
+            notes.push(self.filesystem.facts.kernel_status.to_owned());
         }
     }
 

@@ -46,10 +46,7 @@ impl Forms for SizeReport {
             top: Top {
                 kicker: count(self.found.sizes.len(), "size"),
                 class: if settled { "decided" } else { "undecided" },
-                tally: None,
-                sentence: None,
-                basis: Vec::new(),
-                folds: None,
+                ..Top::default()
             },
         });
         let table = |table| PageTable { words: &["take"], title: Tone::Faint, ..PageTable::plain(table) };

@@ -1,13 +1,12 @@
 //! Compares a device model with a measured trace: the error by kind of request, as tables and as two distributions.
 
-mod data;
 mod page;
-mod picture;
 
 use std::io;
 
 use serde::Serialize;
 
+use crate::forms::csv::cell;
 use crate::forms::{self, CsvRows, Forms};
 use crate::page::ReportPage;
 use crate::wording::number::{fine_percent, signed_percent};
@@ -128,7 +127,7 @@ impl AgainstReport {
     }
 
     fn write_sentence(&self) -> String {
-        let said = self.parts.iter().map(|part| {
+        let parts = self.parts.iter().map(|part| {
             format!(
                 "{}: {} of the mean, {} within reads and writes, {} within kinds of requests",
                 part.of,
@@ -137,9 +136,9 @@ impl AgainstReport {
                 fine_percent(part.within)
             )
         });
-        match said.collect::<Vec<_>>() {
+        match parts.collect::<Vec<_>>() {
             none if none.is_empty() => "Nothing in it could be compared.".to_owned(),
-            said => format!("Demerit of {}.", said.join("; ")),
+            parts => format!("Demerit of {}.", parts.join("; ")),
         }
     }
 
@@ -209,12 +208,62 @@ impl Forms for AgainstReport {
     }
 
     fn build_document(&self) -> Box<dyn erased_serde::Serialize + '_> {
-        Box::new(data::build_document(self))
+        Box::new(build_document(self))
     }
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-        data::write_rows(self, rows)
+        write_rows(self, rows)
     }
+}
+
+/// Version of the JSON: raised when a field goes or changes its meaning.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct AgainstDocument<'a> {
+    schema: u32,
+    model: &'a str,
+    trace: &'a str,
+    fitted: &'a [FittedNumber],
+    parts: &'a [TracePart],
+    /// Why the fitted model may not describe the drive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+fn build_document(report: &AgainstReport) -> AgainstDocument<'_> {
+    AgainstDocument {
+        schema: SCHEMA,
+        model: &report.model,
+        trace: &report.trace,
+        fitted: &report.fitted,
+        parts: &report.parts,
+        warnings: report.warnings(),
+    }
+}
+
+/// The columns, documented in docs/reference/output-formats.md.
+const COLUMNS: &str = "of,kind,n,measured_ns,predicted_ns,demerit,bias,error,constant";
+
+fn write_rows(report: &AgainstReport, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+    rows.write_record(COLUMNS.split(','))?;
+    for part in &report.parts {
+        let all = KindShares { kind: "all".to_owned(), shares: part.all };
+        for KindShares { kind, shares: found } in part.kinds.iter().chain([&all]) {
+            let numbers = [
+                found.measured_ns,
+                found.predicted_ns,
+                found.demerit,
+                found.bias,
+                found.error,
+                found.constant,
+            ];
+            let row = [cell(&part.of), cell(kind), found.n.to_string()];
+            let row = row.into_iter().chain(numbers.map(|number| number.to_string()));
+            rows.write_record(row)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ pub(super) fn write_rows(report: &ComparisonReport<'_>, rows: &mut CsvRows<'_>) 
             }
             row.extend(estimate_cells(&change.ratio));
             let judged = change.judged;
-            row.extend([or_empty(judged.map(|one| one.p)), or_empty(judged.map(|one| one.p_adjusted))]);
-            row.push(judged.map_or("", |one| word(one.outcome)).to_owned());
+            row.extend([or_empty(judged.map(|test| test.p)), or_empty(judged.map(|test| test.p_adjusted))]);
+            row.push(judged.map_or("", |test| word(test.outcome)).to_owned());
             rows.write_record(row)?;
         }
     }

@@ -6,14 +6,12 @@ mod picture;
 mod row;
 #[cfg(test)]
 mod tests;
-mod trend;
 
 use std::io;
 
 use erased_serde::Serialize;
 
-use crate::compare::row::{CompareRow, build_row};
-use crate::compare::trend::Trend;
+use crate::compare::row::{CompareRow, Trend, build_row};
 use crate::forms::{self, CsvRows, Forms};
 use crate::page::ReportPage;
 use crate::wording::text::{TextTable, count, listing};
@@ -69,9 +67,9 @@ impl<'a> ComparisonReport<'a> {
     /// The outcome in a sentence or two, with names as the plan has them.
     fn write_sentence(&self) -> String {
         let whole = outcome(&self.found.whole);
-        let (one, other) = (self.before.header.kernel(), self.after.header.kernel());
-        let kernels = one.zip(other).filter(|(one, other)| one != other);
-        let kernels = kernels.map(|(one, other)| format!("Linux {other} against {one}"));
+        let (earlier, later) = (self.before.header.kernel(), self.after.header.kernel());
+        let kernels = earlier.zip(later).filter(|(earlier, later)| earlier != later);
+        let kernels = kernels.map(|(earlier, later)| format!("Linux {later} against {earlier}"));
         let Some(last) = self.found.steps.last() else {
             return kernels.map_or_else(|| whole.clone(), |kernels| format!("{whole} That is {kernels}."));
         };
@@ -234,7 +232,11 @@ fn outcome(found: &RunComparison) -> String {
 fn differences(found: &RunComparison) -> Vec<String> {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let differences = found.differences.iter();
-    differences.map(|one| format!("{}: {} → {}", one.what, value(&one.before), value(&one.after))).collect()
+    differences
+        .map(|difference| {
+            format!("{}: {} → {}", difference.what, value(&difference.before), value(&difference.after))
+        })
+        .collect()
 }
 
 fn numbers(change: &MetricChange, subject: String) -> Vec<String> {

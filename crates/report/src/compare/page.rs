@@ -160,14 +160,14 @@ fn build_sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     }
     let runs = report.runs().map(|run| {
         let (lab, fidelity) = (&run.header.lab, &run.header.fidelity);
-        let said = format!(
+        let place = format!(
             "{}, {}, lab {}: {}",
             dated(run),
             count(run.complete_blocks(), "block"),
             one_line(lab),
             one_line(fidelity)
         );
-        (Text::foreign(&run.header.id), Text::ours(said))
+        (Text::foreign(&run.header.id), Text::ours(place))
     });
     sections.push(PageBlock::section("runs", "The runs", vec![PageBlock::Facts(runs.collect())]));
     sections

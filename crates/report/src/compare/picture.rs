@@ -5,8 +5,8 @@ use std::fmt::Write;
 use libm::log;
 use maud::{Markup, PreEscaped, html};
 
-use crate::compare::trend::Trend;
-use crate::compare::{ComparisonReport, row, word};
+use crate::compare::row::{self, Trend};
+use crate::compare::{ComparisonReport, word};
 use crate::page::figures::place;
 use crate::wording::text::one_line;
 use fsverdict_judgement::plan::once_each;
@@ -26,7 +26,7 @@ pub(super) fn draw_picture(report: &ComparisonReport<'_>) -> Markup {
     let trends: Vec<Trend<'_>> = judged.iter().map(|change| Trend::of(report, change)).collect();
     let reach = trends.iter().map(Trend::reach).fold(NARROWEST, f64::max).min(WIDEST);
     let at = |name: &str, phase: &str| {
-        judged.iter().position(|one| one.candidate == name && one.subject() == phase)
+        judged.iter().position(|change| change.candidate == name && change.subject() == phase)
     };
     html! { div.scroll {
         table.picture {

@@ -38,7 +38,7 @@ fn describe_noise(noise: &RunNoise) -> String {
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });
-    let whose = if noise.others_rested { "of those that went on, " } else { "" };
+    let whose = if noise.others_rested { "among the candidates that were tried to the end, " } else { "" };
     format!(
         "{whose}one trial strays by {}{most}; {}",
         fine_percent(noise.deviation),

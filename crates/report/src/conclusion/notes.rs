@@ -63,7 +63,7 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let mut notes: Vec<PageNote> = clauses.into_iter().map(|clause| about_the_run(clause.text)).collect();
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
-    for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {
+    for attempts in invalid.chunk_by(|(estimate, _), (next, _)| estimate.block == next.block) {
         let text = match attempts {
             [] => continue,
             [(block, rule)] => {
@@ -108,11 +108,12 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
     let metric = &judged.plan.goal.metric;
     let of_goal =
         |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
-    let found = judged.estimates.iter().filter(|one| one.metric == *metric && of_goal(&one.phase));
+    let found =
+        judged.estimates.iter().filter(|estimate| estimate.metric == *metric && of_goal(&estimate.phase));
     // Candidates with the same note share it.
-    let said = found.filter(|one| one.set_aside > 0).map(|one| {
-        let what = (one.phase.as_str(), one.set_aside, one.estimate.n);
-        (what, one.candidate.as_str())
+    let notes_of = found.filter(|estimate| estimate.set_aside > 0).map(|estimate| {
+        let what = (estimate.phase.as_str(), estimate.set_aside, estimate.estimate.n);
+        (what, estimate.candidate.as_str())
     });
     let note = |((phase, aside, of), names): ((&str, usize, usize), Vec<&str>)| {
         let each = if names.len() > 1 { " each" } else { "" };
@@ -125,7 +126,7 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
             ))
         }
     };
-    group_by_key(said).into_iter().map(note).collect()
+    group_by_key(notes_of).into_iter().map(note).collect()
 }
 
 fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {

@@ -61,8 +61,9 @@ pub(crate) fn write_paragraph(
 
 /// The statements about a run, ranked: those of the verdict and of all topics.
 pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
-    let mut clauses = sentence::list_premises(judged);
+    let mut clauses = Clause::list(ClauseKind::Premise, sentence::describe_failed_leaders(judged));
     clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
+    clauses.extend(Clause::list(ClauseKind::Premise, sentence::describe_left_out_phases(judged)));
     clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
     clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
     clauses.sort_by_key(|clause| clause.kind);
@@ -261,12 +262,15 @@ fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
     let beaten: Vec<&str> = verdict
         .tradeoffs
         .iter()
-        .filter(|one| one.beaten_by.is_some() && verdict.behind.contains(&one.candidate))
-        .map(|one| one.candidate.as_str())
+        .filter(|tradeoff| tradeoff.beaten_by.is_some() && verdict.behind.contains(&tradeoff.candidate))
+        .map(|tradeoff| tradeoff.candidate.as_str())
         .collect();
     if !beaten.is_empty() {
         let known = COSTS.into_iter().filter(|cost| {
-            verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0))
+            verdict
+                .tradeoffs
+                .iter()
+                .any(|tradeoff| tradeoff.cost(*cost).is_some_and(|found| found.point > 0.0))
         });
         let compared: Vec<&str> = std::iter::once(if is_of_time(judged) { "time" } else { "the goal" })
             .chain(known.map(name))

@@ -2,7 +2,7 @@
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
 use crate::conclusion::{noise, paragraph, unevaluated};
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::clause::ClauseKind;
 use crate::topics::required;
 use crate::wording::difference;
 use crate::wording::number::{alike_within, is_alike, percent};
@@ -24,9 +24,10 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
     }
+    let clauses = paragraph::list_clauses(judged);
     let before = |kind: ClauseKind| -> String {
-        let clauses = paragraph::list_clauses(judged).into_iter().filter(|clause| clause.kind == kind);
-        clauses.map(|clause| clause.text + " ").collect()
+        let texts = clauses.iter().filter(|clause| clause.kind == kind);
+        texts.map(|clause| format!("{} ", clause.text)).collect()
     };
     let ruled_out = before(ClauseKind::RuledOut);
     if verdict.nobody_is_left() {
@@ -105,7 +106,7 @@ fn is_ahead(ratio: &Estimate) -> bool {
 /// The candidate tied with the leader that has the best estimate, if that is ahead of the leader; empty otherwise.
 fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     let tied = judged.verdict.standings.iter().filter(|standing| standing.outcome == ContrastOutcome::Tied);
-    let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    let first = tied.min_by(|standing, other| standing.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
         let (name, ratio) = (&standing.of, &standing.ratio);
         format!(
@@ -115,14 +116,8 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
     })
 }
 
-/// What a reader must know before the answer: failed leaders, and phases that are left out.
-pub(crate) fn list_premises(judged: &Judgement<'_>) -> Vec<Clause> {
-    let texts = describe_failed_leaders(judged).into_iter().chain(describe_left_out_phases(judged));
-    Clause::list(ClauseKind::Premise, texts)
-}
-
 /// The candidates that were ahead of the leader and failed, a sentence each, or one for many.
-fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
+pub(crate) fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
     let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
         Limit::Lost { candidate, reason, .. } => {
             Some((candidate.as_str(), shorten_reason(judged, candidate, reason)))
@@ -160,7 +155,7 @@ fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> Stri
 }
 
 /// The phases that the comparison had to leave out, as the beginning of a sentence.
-fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
+pub(crate) fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
         let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
         match left.moved {
@@ -185,15 +180,17 @@ pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String>
             listing(&alike, 4)
         ));
     }
-    let (one, other) = (&pair.candidate, &pair.against);
+    let (candidate, other) = (&pair.candidate, &pair.against);
     let Some(more) = pair.more_blocks else {
-        return Some(format!("no number of blocks worth promising would settle {one} against {other}"));
+        return Some(format!("no number of blocks worth promising would settle {candidate} against {other}"));
     };
     let blocks = count(more as usize, "more block");
     let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
     Some(match pair.not_better {
-        true => format!("about {blocks}{time} would tell whether {one} is behind {other} or tied with it"),
-        false => format!("about {blocks}{time} would settle {one} against {other}"),
+        true => {
+            format!("about {blocks}{time} would tell whether {candidate} is behind {other} or tied with it")
+        }
+        false => format!("about {blocks}{time} would settle {candidate} against {other}"),
     })
 }
 

@@ -12,8 +12,8 @@ const MOST_NAMES: usize = 4;
 /// Why no candidate is recommended although one leads; `None` where that is not the reason.
 pub(crate) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let unevaluated = &judged.verdict.unevaluated;
-    let names: Vec<&str> = unevaluated.iter().map(|one| one.candidate.as_str()).collect();
-    let lacks = once_each(unevaluated.iter().flat_map(|one| &one.lacks).map(ToString::to_string));
+    let names: Vec<&str> = unevaluated.iter().map(|missing| missing.candidate.as_str()).collect();
+    let lacks = once_each(unevaluated.iter().flat_map(|missing| &missing.lacks).map(ToString::to_string));
     let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
     let leader = judged.verdict.ranking.first()?;
     if names.is_empty() {
@@ -81,9 +81,9 @@ fn describe_losses(judged: &Judgement<'_>, candidate: &str) -> String {
 
 fn next_step(judged: &Judgement<'_>) -> &'static str {
     let lacks = |is: fn(&MissingEvaluation) -> bool| {
-        judged.verdict.unevaluated.iter().flat_map(|one| &one.lacks).any(is)
+        judged.verdict.unevaluated.iter().flat_map(|missing| &missing.lacks).any(is)
     };
-    match lacks(|one| !matches!(one, MissingEvaluation::Requirement(_))) {
+    match lacks(|missing| !matches!(missing, MissingEvaluation::Requirement(_))) {
         true => "`fsverdict crash RUN` examines them; a longer --for does it within a run.",
         false => "`fsverdict resume RUN --more 3` measures on.",
     }

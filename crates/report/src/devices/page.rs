@@ -42,17 +42,14 @@ fn build_opening(report: &DeviceReport) -> Opening {
         top: Top {
             kicker: count(report.found.devices, "device"),
             class: if is_decided { "decided" } else { "undecided" },
-            tally: None,
-            sentence: None,
-            basis: Vec::new(),
-            folds: None,
+            ..Top::default()
         },
     }
 }
 
 fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
     let fact = report.rows().map(|(row, sentence)| {
-        let said = format!(
+        let place = format!(
             "{} ({}: {}, lab {}, Linux {}, {}; {})",
             one_line(sentence),
             one_line(&row.source),
@@ -62,7 +59,7 @@ fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
             one_line(&row.processor),
             one_line(&row.fidelity)
         );
-        (Text::foreign(&row.device), Text::ours(said))
+        (Text::foreign(&row.device), Text::ours(place))
     });
     fact.collect()
 }

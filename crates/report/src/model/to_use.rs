@@ -34,7 +34,8 @@ pub fn shell_word(word: &str) -> String {
 
 /// Whether the word has such a variable and nothing else that is special to a shell.
 fn is_to_be_named(word: &str) -> bool {
-    let plain = |text: &str| text.chars().all(|one| one.is_ascii_alphanumeric() || " =,_.:/-".contains(one));
+    let plain =
+        |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || " =,_.:/-".contains(letter));
     let rest = |begins: &&str| word.split_once(begins).filter(|(before, _)| plain(before));
     let alone = word.strip_prefix("$NAME").map(|after| ("", after));
     NAMED.iter().find_map(rest).or(alone).is_some_and(|(_, after)| plain(after))

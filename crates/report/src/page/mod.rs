@@ -69,6 +69,7 @@ pub(crate) struct Opening {
 }
 
 /// The top of an HTML page, visible without scrolling.
+#[derive(Default)]
 pub(crate) struct Top {
     pub(crate) kicker: String,
     /// The CSS class of the verdict: decided, undecided, nothing.

@@ -13,11 +13,11 @@ pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -
 /// The commands to set up the recommended candidate, and its properties.
 pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
     let notes = to_use.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
-    let said = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
+    let sentences = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
     let blocks = vec![
         PageBlock::Paragraph(LEAD.into()),
         PageBlock::Commands(to_use.lines.clone()),
-        PageBlock::Sentences(said.collect()),
+        PageBlock::Sentences(sentences.collect()),
     ];
     FoldedPart { id: Some("to-use"), title: "To use it".into(), blocks }
 }

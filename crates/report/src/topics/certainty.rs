@@ -12,7 +12,7 @@ pub(crate) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
     if standings.is_empty() {
         return None;
     }
-    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    standings.sort_by(|standing, other| standing.ratio.point.total_cmp(&other.ratio.point));
     let tie = percent(report.judged.plan.protocol.tie);
     let row = |standing: &&Contrast| {
         let ratio = standing.ratio;
@@ -29,10 +29,10 @@ pub(crate) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
     let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
     let table = TextTable::new("", &header, standings.iter().map(row).collect());
     let noise = report.noise.as_ref().map_or(String::new(), |noise| format!(" Noise: {}.", one_line(noise)));
-    let said = "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair \
+    let note = "Each candidate against the leader at that time, paired within blocks, for the whole goal. The interval is of this pair \
                 alone; the conclusion allows for all comparisons and all looks at the data.";
     let blocks = vec![
-        PageBlock::Note(Text::ours(said).plain(noise)),
+        PageBlock::Note(Text::ours(note).plain(noise)),
         PageBlock::Table(PageTable { by_candidate: true, ..PageTable::plain(table) }),
     ];
     Some(PageBlock::fold(Some("certainty"), "How certain is the order", blocks))

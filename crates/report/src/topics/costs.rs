@@ -65,9 +65,9 @@ fn tradeoffs<'a>(report: &'a Report<'_>) -> [PageBlock<'a>; 2] {
         Cost::Written => ("written", "bytes written"),
     };
     let drawn = move || {
-        let shown = COSTS
-            .into_iter()
-            .filter(|cost| tradeoffs.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+        let shown = COSTS.into_iter().filter(|cost| {
+            tradeoffs.iter().filter_map(|tradeoff| tradeoff.cost(*cost)).any(|cost| cost.point > 0.0)
+        });
         html! {
             div.phases.three { @for (call, title) in shown.map(words) {
                 article.phase {

@@ -40,14 +40,14 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
         "Pairs of candidates that differ in one option only: how many times as much ({goal}) with it as without. \
          Compared within each block; the line is the 95% interval, which there is from three blocks on."
     );
-    let said = match ratios().any(|ratio| ratio.low.is_some()) {
+    let meaning = match ratios().any(|ratio| ratio.low.is_some()) {
         true => {
             "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
         }
         false => "With fewer than three blocks there is no interval, and nothing is claimed.",
     };
     let (least, most) = (times(1.0 / reach), times(reach));
-    let note = format!("The line in the middle is no effect; the edges are {least}× and {most}×. {said}");
+    let note = format!("The line in the middle is no effect; the edges are {least}× and {most}×. {meaning}");
     let drawn = move || {
         let index = Index::of(report);
         html! {
@@ -108,10 +108,10 @@ fn strips(found: &[FactorEffect], reach: f64) -> Markup {
                     (cell(&effect.ratio, effect.certain))
                     td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
                 }
-                @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
-                    th scope="row" { small { (one_line(&factors::name_level(one))) ": as against elsewhere" } }
-                    (cell(&one.ratio, true))
-                    td { (times_within(&one.here)) "× there" }
+                @for interaction in effect.interactions.iter().filter(|interaction| interaction.certain) { tr {
+                    th scope="row" { small { (one_line(&factors::name_level(interaction))) ": as against elsewhere" } }
+                    (cell(&interaction.ratio, true))
+                    td { (times_within(&interaction.here)) "× there" }
                 } }
             } }
         } }

@@ -65,9 +65,9 @@ fn describe_ratio_effect(ratio: &Estimate) -> String {
 
 /// The interaction in which the effect certainly differs most.
 fn strongest_interaction(effect: &FactorEffect) -> Option<&Interaction> {
-    let size = |one: &&Interaction| libm::fabs(libm::log(one.ratio.point));
-    let certain = effect.interactions.iter().filter(|one| one.certain);
-    certain.max_by(|one, other| size(one).total_cmp(&size(other)))
+    let size = |interaction: &&Interaction| libm::fabs(libm::log(interaction.ratio.point));
+    let certain = effect.interactions.iter().filter(|interaction| interaction.certain);
+    certain.max_by(|interaction, other| size(interaction).total_cmp(&size(other)))
 }
 
 pub(crate) fn name_level(interaction: &Interaction) -> String {
@@ -104,10 +104,10 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         let mut row = vec![what, against.to_owned(), ratio, sign(effect).to_owned()];
         row.extend(added(effect));
         rows.push(row);
-        for one in effect.interactions.iter().filter(|one| one.certain) {
-            let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
-            let here = format!("  {}", name_level(one));
-            let mut row = vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()];
+        for interaction in effect.interactions.iter().filter(|interaction| interaction.certain) {
+            let sure = if interaction.ratio.point >= 1.0 { "more there" } else { "less there" };
+            let here = format!("  {}", name_level(interaction));
+            let mut row = vec![here, against.to_owned(), times_within(&interaction.here), sure.to_owned()];
             row.extend(vec![String::new(); if measured { 2 } else { 0 }]);
             rows.push(row);
         }

@@ -55,10 +55,12 @@ fn is_from_memory(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
         return false;
     }
     let value = |metric: &str| {
-        let is_it = |one: &&PhaseEstimate| {
-            one.candidate == found.candidate && one.phase == found.phase && one.metric == metric
+        let is_it = |estimate: &&PhaseEstimate| {
+            estimate.candidate == found.candidate
+                && estimate.phase == found.phase
+                && estimate.metric == metric
         };
-        judged.estimates.iter().find(is_it).map(|one| one.estimate.point)
+        judged.estimates.iter().find(is_it).map(|estimate| estimate.estimate.point)
     };
     let asked = [value("device_read"), value("device_written")].into_iter().flatten().reduce(|a, b| a + b);
     match asked.zip(value("durable")) {

@@ -51,7 +51,7 @@ pub struct Guarantees {
 pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
     let taken = judged.verdict.recommended_names();
     let of = |name: &&str| {
-        let guarantees = all.iter().find(|one| one.candidate == **name)?;
+        let guarantees = all.iter().find(|guarantees| guarantees.candidate == **name)?;
         let drawbacks = of_one(judged, guarantees, all);
         (!drawbacks.is_empty()).then(|| (drawbacks, (*name).to_owned()))
     };
@@ -66,9 +66,12 @@ pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> 
 
 fn of_one(judged: &Judgement<'_>, own: &Guarantees, all: &[Guarantees]) -> String {
     let measured = |name: &str| judged.verdict.ranking.iter().any(|rank| rank.candidate == name);
-    let others = || all.iter().filter(|one| one.candidate != own.candidate && measured(&one.candidate));
+    let others = || {
+        all.iter()
+            .filter(|guarantees| guarantees.candidate != own.candidate && measured(&guarantees.candidate))
+    };
     let lacking = own.lacks.iter().filter_map(|lack| {
-        let having: Vec<&Guarantees> = others().filter(|one| one.has.contains(lack)).collect();
+        let having: Vec<&Guarantees> = others().filter(|guarantees| guarantees.has.contains(lack)).collect();
         let grave = own.grave.iter().find(|(grave, _)| grave == lack).map(|(_, follows)| *follows);
         if having.is_empty() && grave.is_none() {
             return None;
@@ -89,7 +92,10 @@ fn having_it(judged: &Judgement<'_>, own: &Guarantees, having: &[&Guarantees]) -
     let group = judged.verdict.groups.iter().find(|group| group.candidates.contains(&own.candidate));
     let ranking = group.map_or(&judged.verdict.ranking, |group| &group.verdict.ranking);
     let nearest = ranking.iter().find_map(|rank| {
-        having.iter().find(|one| one.candidate == rank.candidate).and(Some((&rank.candidate, rank.behind?)))
+        having
+            .iter()
+            .find(|guarantees| guarantees.candidate == rank.candidate)
+            .and(Some((&rank.candidate, rank.behind?)))
     });
     if let Some((name, ratio)) = nearest {
         let difference = difference::cannot_be_told(&ratio).map_or_else(
@@ -98,7 +104,7 @@ fn having_it(judged: &Judgement<'_>, own: &Guarantees, having: &[&Guarantees]) -
         );
         return Some(format!("{name} has that, {difference}"));
     }
-    let names = once_each(having.iter().map(|one| one.candidate.as_str()));
+    let names = once_each(having.iter().map(|guarantees| guarantees.candidate.as_str()));
     let verb = if names.len() == 1 { "has" } else { "have" };
     (!names.is_empty()).then(|| format!("{} {verb} that", listing(&names, MOST_NAMES)))
 }
@@ -106,10 +112,14 @@ fn having_it(judged: &Judgement<'_>, own: &Guarantees, having: &[&Guarantees]) -
 /// Every candidate with its guarantees and its status; `None` where they are not known.
 fn build_table(all: &[Guarantees]) -> Option<TextTable> {
     let words = |words: &[&str]| if words.is_empty() { "–".to_owned() } else { words.join(", ") };
-    let row = |one: &Guarantees| {
-        let others = if one.read_by.is_empty() { "Linux only".to_owned() } else { one.read_by.join(", ") };
-        let status = format!("{} ({})", one.status.trim_end_matches('.'), one.status_source);
-        vec![one.candidate.clone(), words(&one.has), words(&one.lacks), others, status]
+    let row = |guarantees: &Guarantees| {
+        let others = if guarantees.read_by.is_empty() {
+            "Linux only".to_owned()
+        } else {
+            guarantees.read_by.join(", ")
+        };
+        let status = format!("{} ({})", guarantees.status.trim_end_matches('.'), guarantees.status_source);
+        vec![guarantees.candidate.clone(), words(&guarantees.has), words(&guarantees.lacks), others, status]
     };
     let header = ["candidate", "has", "lacks", "read by", "status in the kernel"];
     let title = "Guarantees, as made and mounted here";

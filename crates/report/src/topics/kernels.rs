@@ -25,7 +25,7 @@ pub(crate) fn write_sentence(kernels: &KernelPair) -> String {
                 Some((time.size(), format!("{} {}", phase_title(phase), describe_change_share(time))))
             })
             .collect();
-        changes.sort_by(|one, other| other.0.total_cmp(&one.0));
+        changes.sort_by(|change, other| other.0.total_cmp(&change.0));
         let most: Vec<&str> = changes.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
         (changes.len(), most.join("; "))
     };

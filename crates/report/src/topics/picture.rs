@@ -39,10 +39,10 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
     let crowned = columns.iter().any(|column| column.best.is_some());
     let tie = percent(report.judged.plan.protocol.tie);
-    let said = |lead: Text| Keys { lead, keys: Vec::new(), has_switch: false };
+    let only = |lead: Text| Keys { lead, keys: Vec::new(), has_switch: false };
     let keys = match crowned {
-        _ if columns.is_empty() => said("Nothing was measured that could be compared.".into()),
-        false => said(format!("What was measured ({what}); nothing is ranked.").into()),
+        _ if columns.is_empty() => only("Nothing was measured that could be compared.".into()),
+        false => only(format!("What was measured ({what}); nothing is ranked.").into()),
         true => Keys {
             lead: format!("× the best of each phase ({what})").into(),
             keys: vec![

@@ -95,19 +95,19 @@ fn draw_pictures(report: &Report<'_>) -> Markup {
     // Strips have the same scale in every picture.
     let most = |of: fn(&Requests) -> f64| report.requests.iter().map(of).fold(0.0, f64::max);
     let scale = ChartScale {
-        rate: most(|one| peak(one.rates.iter().flatten())),
-        depth: most(|one| peak(&one.depth)),
+        rate: most(|requests| peak(requests.rates.iter().flatten())),
+        depth: most(|requests| peak(&requests.depth)),
     };
     html! {
-        div.requests { @for one in &report.requests {
-            figure.requests data-requests=(one_line(&one.candidate)) {
+        div.requests { @for requests in &report.requests {
+            figure.requests data-requests=(one_line(&requests.candidate)) {
                 figcaption {
-                    strong { (one_line(&one.candidate)) } " block " (one.block) " · "
-                    (format!("{:.3} s", one.to - one.from)) " · "
-                    (format!("{:.1}–{:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
-                    " · ≤ " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
+                    strong { (one_line(&requests.candidate)) } " block " (requests.block) " · "
+                    (format!("{:.3} s", requests.to - requests.from)) " · "
+                    (format!("{:.1}–{:.1} GB", requests.lowest as f64 / 1e9, requests.highest as f64 / 1e9))
+                    " · ≤ " (format!("{:.0} MB/s", peak(requests.rates.iter().flatten()) / 1e6))
                 }
-                (PreEscaped(draw_svg(one, &phases(report, one), &scale, limit)))
+                (PreEscaped(draw_svg(requests, &phases(report, requests), &scale, limit)))
             }
         } }
     }
@@ -123,19 +123,19 @@ fn peak<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
 }
 
 /// The phases of the trial in the picture, and when each began.
-fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
+fn phases<'a>(report: &Report<'a>, requests: &Requests) -> Vec<(&'a str, f64)> {
     let trial = report
         .judged
         .trials
         .iter()
-        .find(|trial| trial.id.candidate == one.candidate && trial.id.block == one.block);
+        .find(|trial| trial.id.candidate == requests.candidate && trial.id.block == requests.block);
     let began = |phase: &'a str| Some((phase, trial?.value(phase, "began")?));
     report.judged.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
 }
 
 /// The picture as an image that is embedded in the page, within this many bytes.
-fn draw_svg(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
-    let mut fitting = one.clone();
+fn draw_svg(requests: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
+    let mut fitting = requests.clone();
     loop {
         let image = image(&fitting, phases, scale);
         if image.len() <= limit || fitting.columns < 16 {
@@ -145,14 +145,14 @@ fn draw_svg(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: u
     }
 }
 
-fn image(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
+fn image(requests: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
     let height = MAP + 2.0 * (GAP + STRIP);
     let mut image = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\"><title>{}</title>",
-        escaped(&format!("Requests of {} over time", one.candidate))
+        escaped(&format!("Requests of {} over time", requests.candidate))
     );
     for (name, began) in phases {
-        let at = (began - one.from) / (one.to - one.from).max(f64::MIN_POSITIVE) * WIDTH;
+        let at = (began - requests.from) / (requests.to - requests.from).max(f64::MIN_POSITIVE) * WIDTH;
         let _ = write!(
             image,
             "<path class=\"phase\" d=\"M{at:.1} 0V{height}\"/><text x=\"{:.1}\" y=\"9\">{}</text>",
@@ -160,8 +160,8 @@ fn image(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
             escaped(name)
         );
     }
-    for (class, cells) in ["reads", "writes"].into_iter().zip(&one.cells) {
-        let (width, row) = (WIDTH / f64::from(one.columns), MAP / f64::from(one.rows));
+    for (class, cells) in ["reads", "writes"].into_iter().zip(&requests.cells) {
+        let (width, row) = (WIDTH / f64::from(requests.columns), MAP / f64::from(requests.rows));
         let _ = write!(
             image,
             "<path class=\"{class}\" stroke-width=\"1\" transform=\"translate(0 {:.2}) scale({width:.4} {:.4})\" d=\"{}\"/>",
@@ -171,13 +171,13 @@ fn image(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
         );
     }
     let top = MAP + GAP;
-    for (class, rates) in ["reads", "writes"].into_iter().zip(&one.rates) {
+    for (class, rates) in ["reads", "writes"].into_iter().zip(&requests.rates) {
         let _ = write!(image, "<path class=\"line {class}\" d=\"{}\"/>", line(rates, scale.rate, top));
     }
     let _ = write!(
         image,
         "<path class=\"line\" d=\"{}\"/></svg>",
-        line(&one.depth, scale.depth, top + STRIP + GAP)
+        line(&requests.depth, scale.depth, top + STRIP + GAP)
     );
     image
 }

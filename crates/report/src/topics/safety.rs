@@ -76,7 +76,7 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let points = &report.safety;
     let table = build_table(points)?;
     let lead = "Left and low is best: across, how many times as long as the fastest; up, the share of states in which something was \
-                lost, with its 95% interval. Full: nobody is at once no slower and no worse in any kind of loss, and better in one. Candidates that nobody is to take are drawn too.";
+                lost, with its 95% interval. Filled: no other candidate is as good in time and in every kind of loss, and better in one. Candidates that are ruled out are drawn, too.";
     let pictures = move || {
         html! { div.depends { @for column in list_columns(points) { (draw_picture(points, &column)) } } }
     };

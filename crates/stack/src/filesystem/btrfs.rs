@@ -156,6 +156,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         ],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 64,
+        actively_developed: true,
         kernel_status: "In the kernel, actively developed.",
         source: "btrfs(5); mkfs.btrfs(8)",
         ..FilesystemFacts::PLAIN

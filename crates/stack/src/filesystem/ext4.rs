@@ -76,6 +76,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
         ],
         maximum_file: 16 << 40,
         maximum_volume: 1 << 60,
+        actively_developed: true,
         kernel_status: "In the kernel, actively developed.",
         source: "ext4(5); kernel Documentation/filesystems/ext4/blocks.rst",
         ..ext::FACTS

@@ -142,6 +142,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         maximum_file: 4096 * (923 + 2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018),
         maximum_volume: 16 << 40,
         mainline: Mainline::Since((3, 8)),
+        actively_developed: true,
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
         drawback_on_disks: "it is designed for flash: on a disk, files that are changed are scattered, and are read more slowly as it ages",
         source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",

@@ -45,6 +45,8 @@ pub struct FilesystemFacts {
     pub changed_by: &'static [(&'static str, Property, bool)],
     /// Releases of Linux that have its driver, by their changelogs (kernelnewbies.org); all that are in use where it is older.
     pub mainline: Mainline,
+    /// Whether it is in the kernel and developed there: its status is no news to a user.
+    pub actively_developed: bool,
     pub kernel_status: &'static str,
     /// Where the status is from, and of when.
     pub status_source: &'static str,
@@ -77,6 +79,7 @@ impl FilesystemFacts {
         promises: &[],
         changed_by: &[],
         mainline: Mainline::Since((2, 6)),
+        actively_developed: false,
         kernel_status: "",
         status_source: "MAINTAINERS of Linux 6.12, November 2024",
         status_drawback: "",

@@ -91,6 +91,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         changed_by: &[("crc=0", Property::MetadataChecksums, false)],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
+        actively_developed: true,
         kernel_status: "In the kernel, actively developed.",
         source: "xfs(5); mkfs.xfs(8)",
         ..FilesystemFacts::PLAIN

@@ -195,9 +195,9 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
 fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
     let mut parts = Vec::new();
     for (candidate, entry) in report.judged.candidates.iter().enumerate() {
-        let asked = report.requests.iter().find(|one| one.candidate == entry.name);
+        let asked = report.requests.iter().find(|requests| requests.candidate == entry.name);
         let own = |trial: &&&Trial| {
-            trial.id.candidate == entry.name && asked.is_none_or(|one| one.block == trial.id.block)
+            trial.id.candidate == entry.name && asked.is_none_or(|requests| requests.block == trial.id.block)
         };
         let Some(trial) = report.judged.trials.iter().find(own) else { continue };
         for observation in &trial.observations {
@@ -206,11 +206,11 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
             let span =
                 trial.value(&observation.phase, "began").zip(trial.value(&observation.phase, "durable"));
             let within = |values: Vec<f64>| match (asked, span) {
-                (Some(one), Some((began, durable))) => {
-                    let wide = (one.to - one.from) / values.len().max(1) as f64;
+                (Some(requests), Some((began, durable))) => {
+                    let wide = (requests.to - requests.from) / values.len().max(1) as f64;
                     let places = values.into_iter().enumerate();
                     let placed =
-                        places.map(|(at, value)| (one.from + (at as f64 + 0.5) * wide - began, value));
+                        places.map(|(at, value)| (requests.from + (at as f64 + 0.5) * wide - began, value));
                     placed
                         .filter(|(at, _)| (0.0..=durable).contains(at))
                         .map(|(at, value)| rounded(at, value))
@@ -218,8 +218,12 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
                 }
                 _ => Vec::new(),
             };
-            let both = |one: &Requests| {
-                one.rates[0].iter().zip(&one.rates[1]).map(|(read, written)| read + written).collect()
+            let both = |requests: &Requests| {
+                requests.rates[0]
+                    .iter()
+                    .zip(&requests.rates[1])
+                    .map(|(read, written)| read + written)
+                    .collect()
             };
             let part = CoursePart {
                 phase,
@@ -230,7 +234,7 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
                     .map(|(at, bytes)| (*at as f64 / 1e3, *bytes as f64))
                     .collect(),
                 rate: within(asked.map(both).unwrap_or_default()),
-                queue: within(asked.map(|one| one.depth.clone()).unwrap_or_default()),
+                queue: within(asked.map(|requests| requests.depth.clone()).unwrap_or_default()),
                 work: observation.course.as_ref().map(work_points).unwrap_or_default(),
                 work_unit: observation.course.as_ref().map_or("", |course| course.unit.sign()),
             };
