@@ -165,8 +165,7 @@ impl SizeReport {
                 ));
             }
             if !step.unknown.is_empty() {
-                let names: Vec<&str> = step.unknown.iter().map(String::as_str).collect();
-                cautions.push(format!("{between}: {} cannot be compared", listing(&names, 6)));
+                cautions.push(format!("{between}: {} cannot be compared", listing(&step.unknown, 6)));
             }
             if step.is_settled() && step.hidden > 0.0 {
                 cautions.push(format!(

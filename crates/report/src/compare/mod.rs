@@ -195,7 +195,6 @@ fn changed(found: &RunComparison) -> Vec<String> {
     }
     for (outcome, word) in [(ContrastOutcome::Behind, "worse"), (ContrastOutcome::Better, "better")] {
         let changes: Vec<String> = found.judged_as(outcome).map(within_a_sentence).collect();
-        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
         if !changes.is_empty() {
             parts.push(format!("{word}: {}", listing(&changes, 6)));
         }
@@ -207,7 +206,6 @@ fn outcome(found: &RunComparison) -> String {
     let mut parts = changed(found);
     let apart: Vec<String> =
         found.judged.iter().filter(|change| is_apart(change)).map(within_a_sentence).collect();
-    let apart: Vec<&str> = apart.iter().map(String::as_str).collect();
     if !apart.is_empty() {
         parts.push(format!("no more than two runs of the same may differ by: {}", listing(&apart, 6)));
     }

@@ -11,7 +11,7 @@ use crate::wording::text::{count, listing};
 
 pub(crate) fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
+    format!("{} {verb}", listing(names, 4))
 }
 
 pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {

@@ -126,7 +126,6 @@ fn describe_comparison(judged: &Judgement<'_>) -> String {
         .into_iter()
         .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (×{weight})") })
         .collect();
-    let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
     let put_together = match (judged.objective.is_total(), phases.len()) {
         (_, 0 | 1) => "",
         (true, _) => ", added up over the whole job",

@@ -63,7 +63,7 @@ fn describe_result(judged: &Judgement<'_>) -> Option<String> {
         Outcome::Recommended | Outcome::Ranked => rest.iter().partition(is_as_good),
     };
     let others: Vec<String> = behind.iter().map(|rank| with_total(&rank.candidate)).collect();
-    let others = listing(&others.iter().map(String::as_str).collect::<Vec<_>>(), MOST_NAMES);
+    let others = listing(&others, MOST_NAMES);
     let own = difference::describe_total(judged, &first.candidate);
     let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
     Some(match verdict.outcome {

@@ -157,7 +157,7 @@ fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> Stri
 /// The phases that the comparison had to leave out, as the beginning of a sentence.
 pub(crate) fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
     let left_out = judged.verdict.left_out_phases.iter().map(|left| {
-        let lacking = listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+        let lacking = listing(&left.lacking, 4);
         match left.moved {
             Some(moved) => {
                 format!("{} (it moved {} of its data with {lacking})", left.phase, percent(moved))

@@ -14,7 +14,6 @@ pub(crate) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let unevaluated = &judged.verdict.unevaluated;
     let names: Vec<&str> = unevaluated.iter().map(|missing| missing.candidate.as_str()).collect();
     let lacks = once_each(unevaluated.iter().flat_map(|missing| &missing.lacks).map(ToString::to_string));
-    let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
     let leader = judged.verdict.ranking.first()?;
     if names.is_empty() {
         return None;

@@ -54,7 +54,7 @@ fn describe_candidate(judged: &Judgement<'_>, phases: &[Background]) -> Option<S
     let spent: Vec<String> = phases.iter().map(spent).collect();
     let mut text = format!(
         "{candidate}: in {} the device {}, which nothing in the phase asked for",
-        listing(&spent.iter().map(String::as_str).collect::<Vec<_>>(), spent.len()),
+        listing(&spent, spent.len()),
         each(|work| &work.does),
     );
     if work.iter().all(|work| work.once_per_mount) {

@@ -40,7 +40,6 @@ fn describe_shares(computation: &ChargedComputation) -> String {
         format!("{} of {candidate}'s {} s{several}", plain_number(*seconds), plain_number(*of))
     };
     let each: Vec<String> = computation.candidates.iter().map(describe).collect();
-    let each: Vec<&str> = each.iter().map(String::as_str).collect();
     format!("{} are CPU time; part of it passes while the device works", listing(&each, MOST_NAMES))
 }
 
@@ -61,7 +60,6 @@ fn describe_leader_if_free(computation: &ChargedComputation) -> Option<String> {
             None => other.candidate.clone(),
         })
         .collect();
-    let rivals: Vec<&str> = rivals.iter().map(String::as_str).collect();
     Some(match rivals.as_slice() {
         [] if others.iter().any(|other| other.free_at_least.is_some()) => {
             format!(

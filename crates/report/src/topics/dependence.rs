@@ -109,7 +109,6 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
 fn describe_numbers(dependence: &Dependence) -> String {
     let number = describe_number(&dependence.number);
     let others: Vec<String> = dependence.or.iter().map(|other| describe_number(other)).collect();
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
     match others.as_slice() {
         [] => number,
         some => format!("{number} (or {}, which went with it in these blocks)", listing(some, some.len())),

@@ -56,10 +56,9 @@ pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> 
         (!drawbacks.is_empty()).then(|| (drawbacks, (*name).to_owned()))
     };
     let each = group_by_key(taken.iter().filter_map(of));
-    let sentences = each.into_iter().map(|(drawbacks, names)| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        format!("Drawbacks of {}: {}.", listing(&names, MOST_NAMES), drawbacks)
-    });
+    let sentences = each
+        .into_iter()
+        .map(|(drawbacks, names)| format!("Drawbacks of {}: {}.", listing(&names, MOST_NAMES), drawbacks));
     let sentences: Vec<String> = sentences.collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }

@@ -128,7 +128,6 @@ pub(crate) fn alone(judged: &Judgement<'_>) -> Option<String> {
     let kept = verdict.required.iter().filter(|standing| standing.candidate == *taken);
     let kept: Vec<String> =
         kept.map(|standing| format!("{} ({})", standing.requirement, value(standing))).collect();
-    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     (!kept.is_empty()).then(|| format!("Take {taken}: it alone keeps {}.", listing(&kept, MOST_NAMES)))
 }
 

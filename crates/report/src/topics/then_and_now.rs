@@ -83,7 +83,7 @@ fn may_err(now: FindingStatus, error: f64) -> String {
 }
 
 fn explain_status(judged: &ThenAndNow) -> String {
-    let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
+    let missing = &judged.missing;
     let mut text = match &judged.because {
         FindingReason::Pair { one, other, ratio, bounds, limit, error } => {
             let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
@@ -128,7 +128,7 @@ fn explain_status(judged: &ThenAndNow) -> String {
         }
     };
     if !missing.is_empty() {
-        text.push_str(&format!("; not measured: {}", listing(&missing, 4)));
+        text.push_str(&format!("; not measured: {}", listing(missing, 4)));
     }
     text
 }
@@ -188,8 +188,9 @@ fn build_legacy_table(judged: &Judgement<'_>) -> Option<TextTable> {
     Some(TextTable { title, header: build_header(&phases), rows: rows.collect() })
 }
 
-fn build_header(columns: &[&str]) -> Vec<String> {
-    ["candidate"].iter().chain(columns).map(|text| (*text).to_owned()).collect()
+fn build_header<Name: ToString>(columns: &[Name]) -> Vec<String> {
+    let columns = columns.iter().map(ToString::to_string);
+    std::iter::once("candidate".to_owned()).chain(columns).collect()
 }
 
 /// Rates as shares of the bare device's.
@@ -213,9 +214,5 @@ fn build_raw_share_table(judged: &Judgement<'_>) -> Option<TextTable> {
     });
     let rows = rows.collect();
     let title = "Rates as shares of the bare device's, measured before mkfs in the same trials".to_owned();
-    Some(TextTable {
-        title,
-        header: build_header(&names.iter().map(String::as_str).collect::<Vec<_>>()),
-        rows,
-    })
+    Some(TextTable { title, header: build_header(&names), rows })
 }

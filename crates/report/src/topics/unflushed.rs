@@ -50,13 +50,12 @@ fn describe_candidate(judged: &Judgement<'_>, candidate: &Candidate) -> Option<S
             .then(|| format!("{} ({own_flushes:.0} against {median:.0})", phase.name))
     });
     let phases: Vec<String> = phases.collect();
-    let names: Vec<&str> = phases.iter().map(String::as_str).collect();
-    (!names.is_empty()).then(|| {
+    (!phases.is_empty()).then(|| {
         format!(
             "{} has the device flush its cache next to never where the others do for every fsync, in {}: what it says is durable goes with the power, \
              and it is fast by that",
             candidate.name,
-            listing(&names, names.len()),
+            listing(&phases, phases.len()),
         )
     })
 }

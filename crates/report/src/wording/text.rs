@@ -65,8 +65,9 @@ pub(crate) fn of_level(title: &str, sentence: &str) -> String {
 }
 
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
-pub fn listing(names: &[&str], at_most: usize) -> String {
-    join_names(names, at_most, "and")
+pub fn listing<Name: AsRef<str>>(names: &[Name], at_most: usize) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    join_names(&names, at_most, "and")
 }
 
 /// `1 trial`, `3 trials`.
