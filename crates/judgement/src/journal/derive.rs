@@ -123,9 +123,9 @@ impl Run {
             }
             Event::BlockFinished { block, attempt, invalid } => {
                 self.add_latencies(block, attempt, invalid.is_none(), places);
-                if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is_attempt(block, attempt)) {
-                    found.finished = true;
-                    found.invalid = invalid;
+                if let Some(state) = self.blocks.iter_mut().rfind(|state| state.is_attempt(block, attempt)) {
+                    state.finished = true;
+                    state.invalid = invalid;
                 }
             }
             Event::RunResumed { more } => {
@@ -181,7 +181,7 @@ impl Run {
         }
     }
 
-    /// Continues the run, by so many `more` blocks if that is said.
+    /// Continues the run, by so many `more` blocks if the resumption names a number.
     fn resume(&mut self, more: Option<u32>) {
         if let Some(more) = more {
             let complete = u32::try_from(self.complete_blocks()).unwrap_or(u32::MAX);

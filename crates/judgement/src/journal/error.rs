@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn a_journal_that_may_not_be_written_says_who_may_carry_it_on() {
-        let told = |error: Error| {
+        let describe = |error: Error| {
             JournalError::io("open", Path::new("/runs/theirs/journal.jsonl"), error).reason().to_string()
         };
-        let denied = told(ErrorKind::PermissionDenied.into());
+        let denied = describe(ErrorKind::PermissionDenied.into());
         assert!(
             denied.contains("hint: `ls -ld /runs/theirs`") && denied.contains("who began it"),
             "{denied}"
         );
-        assert!(told(ErrorKind::ReadOnlyFilesystem.into()).contains("hint: copy the folder"));
-        let forbidden = told(Error::from_raw_os_error(1));
+        assert!(describe(ErrorKind::ReadOnlyFilesystem.into()).contains("hint: copy the folder"));
+        let forbidden = describe(Error::from_raw_os_error(1));
         assert!(forbidden.contains("lsattr") && !forbidden.contains("who began it"), "{forbidden}");
     }
 }

@@ -32,7 +32,10 @@ pub struct Observation {
 impl Observation {
     /// The value of a metric, if it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
-        self.measurements.iter().find(|found| found.metric == metric).map(Measurement::resolved_value)
+        self.measurements
+            .iter()
+            .find(|measurement| measurement.metric == metric)
+            .map(Measurement::resolved_value)
     }
 
     /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
@@ -40,11 +43,13 @@ impl Observation {
     pub(super) fn add(&mut self, other: Observation) {
         self.repetition = self.repetition.max(other.repetition);
         let times = f64::from(other.repetition) + 1.0;
-        for found in other.measurements {
-            match self.measurements.iter_mut().find(|known| known.metric == found.metric) {
-                Some(known) if known.metric != "began" => known.value += (found.value - known.value) / times,
+        for measurement in other.measurements {
+            match self.measurements.iter_mut().find(|known| known.metric == measurement.metric) {
+                Some(known) if known.metric != "began" => {
+                    known.value += (measurement.value - known.value) / times
+                }
                 Some(_) => {}
-                None => self.measurements.push(found),
+                None => self.measurements.push(measurement),
             }
         }
         self.histograms.extend(other.histograms);

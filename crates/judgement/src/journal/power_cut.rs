@@ -250,11 +250,11 @@ mod tests {
     #[test]
     fn who_loses_what_was_acknowledged_is_out_whoever_tells_of_it() {
         use CutOutcome::{LossReported, Repaired, SilentLoss, Unmountable};
-        let told = "of 50 states after a cut of power: loss reported in 50 (first in 17-loss-reported: tone holds neither content)";
+        let reason = "of 50 states after a cut of power: loss reported in 50 (first in 17-loss-reported: tone holds neither content)";
         let both = "of 50 states after a cut of power: loss reported in 2, silent loss in 1 (first in 17-silent-loss: tone holds neither content)";
         let cases = [
             (cuts(&[(Repaired, 50)], &[], &[]), None),
-            (cuts(&[(LossReported, 50)], &["foreign", "fsync"], &[]), Some(told)),
+            (cuts(&[(LossReported, 50)], &["foreign", "fsync"], &[]), Some(reason)),
             // The file was still being written, so nothing had been acknowledged.
             (cuts(&[(Repaired, 49), (LossReported, 1)], &["foreign"], &[]), None),
             (cuts(&[(LossReported, 1)], &["entry"], &["entry"]), None),
@@ -266,13 +266,13 @@ mod tests {
                 ),
             ),
         ];
-        for (found, wanted) in cases {
+        for (cuts, wanted) in cases {
             assert_eq!(
-                found.why_out().map(|reason| reason.to_string()).as_deref(),
+                cuts.why_out().map(|reason| reason.to_string()).as_deref(),
                 wanted,
                 "{:?} {:?}",
-                found.outcomes,
-                found.broken
+                cuts.outcomes,
+                cuts.broken
             );
         }
         let accepted = PowerCuts { accepted: true, ..cuts(&[(LossReported, 50)], &["fsync"], &[]) };

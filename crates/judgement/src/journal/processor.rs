@@ -93,8 +93,8 @@ mod tests {
             ..estimated
         };
         let title = measured.title();
-        for told in ["one processor with AES", "measured; off by 14 % in the median", "up to 36 %"] {
-            assert!(title.contains(told), "{told}: {title}");
+        for part in ["one processor with AES", "measured; off by 14 % in the median", "up to 36 %"] {
+            assert!(title.contains(part), "{part}: {title}");
         }
     }
 }

@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn a_stop_is_told_with_its_block_and_its_reason() {
-        let told = |block: Option<u64>, reason: StopReason| ReadingStopped { block, reason }.to_string();
-        assert_eq!(told(Some(4711), StopReason::RefersToItself), "stopped: block 4711 refers to itself");
+        let describe = |block: Option<u64>, reason: StopReason| ReadingStopped { block, reason }.to_string();
+        assert_eq!(describe(Some(4711), StopReason::RefersToItself), "stopped: block 4711 refers to itself");
         assert_eq!(
-            told(None, StopReason::KilledBySignal { signal: 9 }),
+            describe(None, StopReason::KilledBySignal { signal: 9 }),
             "stopped: the reader was killed by signal 9"
         );
         assert_eq!(

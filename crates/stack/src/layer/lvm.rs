@@ -154,7 +154,7 @@ mod tests {
     use super::{CONFIG, LVM};
     use crate::layer::LayerPlace;
 
-    fn said(words: &[String]) -> String {
+    fn join_words(words: &[String]) -> String {
         words.join(" ").replace(&format!("{} ", CONFIG.join(" ")), "")
     }
 
@@ -176,13 +176,13 @@ mod tests {
         ] {
             let site =
                 LayerPlace { below: &below, name: "n", options, key: "", bytes: Some((1 << 30) + (2 << 20)) };
-            let opened = said(&(LVM.open.argv)(&site));
+            let opened = join_words(&(LVM.open.argv)(&site));
             assert_eq!(opened, format!("lvcreate --yes --quiet --wipesignatures n {made}"));
             let snapshots = LVM.snapshots.unwrap();
-            let created = said(&(snapshots.create)(&site, "2"));
+            let created = join_words(&(snapshots.create)(&site, "2"));
             assert_eq!(created, format!("lvcreate --yes --quiet --snapshot --name {kept}"));
-            assert_eq!(said(&(snapshots.delete)(&site, "2")), "lvremove --yes --quiet n/kept-2");
-            let [merged, activated] = (snapshots.rollback)(&site, "2").map(|words| said(&words));
+            assert_eq!(join_words(&(snapshots.delete)(&site, "2")), "lvremove --yes --quiet n/kept-2");
+            let [merged, activated] = (snapshots.rollback)(&site, "2").map(|words| join_words(&words));
             assert_eq!(merged, "lvconvert --yes --quiet --merge --interval 1 n/kept-2");
             assert_eq!(activated, "lvchange --quiet --activate y n/volume");
             assert_eq!((snapshots.has_room)(options), options != "striped,chunk=128KiB");

@@ -87,7 +87,7 @@ mod tests {
     fn names_are_sorted_unique_and_found() {
         assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", layer_names());
         for layer in registry() {
-            assert_eq!(find_layer(layer.name).map(|found| found.summary), Some(layer.summary));
+            assert_eq!(find_layer(layer.name).map(|known| known.summary), Some(layer.summary));
         }
         assert!(find_layer("none").is_none() && find_layer("luks3").is_none() && find_layer("").is_none());
         assert!(registry().iter().any(|layer| layer.usual));
@@ -121,7 +121,7 @@ mod tests {
                 assert!(layer.tools.iter().any(|tool| tool.program == program), "{name}: {program}");
                 assert!(!line.step.is_empty(), "{name}");
             }
-            let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
+            let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|given| given == word);
             let node = layer.kind.device_node(site.name);
             let names = |line: LayerLine| has(line, site.name) || has(line, &node);
             for below in site.below {
@@ -135,8 +135,8 @@ mod tests {
             assert!(names(layer.open), "{name}");
             // What the kernel does not take down by itself, somebody must.
             assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
-            let said = !(layer.in_use.lines)(&site).is_empty();
-            assert!(said || layer.kind.is_above() && layer.in_use.note.is_some(), "{name}");
+            let has_lines = !(layer.in_use.lines)(&site).is_empty();
+            assert!(has_lines || layer.kind.is_above() && layer.in_use.note.is_some(), "{name}");
         }
     }
 }

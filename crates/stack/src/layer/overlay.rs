@@ -70,14 +70,14 @@ mod tests {
     #[test]
     fn it_says_what_is_on_and_what_is_off() {
         let below = ["/below".to_owned()];
-        for (options, said) in [
+        for (options, switches) in [
             ("", "metacopy=off,redirect_dir=off"),
             ("redirect_dir", "metacopy=off,redirect_dir=on"),
             ("metacopy", "metacopy=on,redirect_dir=on"),
         ] {
             let site = LayerPlace { below: &below, name: "/mnt", options, key: "", bytes: None };
             let folders = "lowerdir=/below/lower,upperdir=/below/upper,workdir=/below/work";
-            let wanted = format!("mount -i -t overlay -o {folders},{said} overlay /mnt");
+            let wanted = format!("mount -i -t overlay -o {folders},{switches} overlay /mnt");
             assert_eq!((OVERLAY.open.argv)(&site).join(" "), wanted);
         }
         for wrong in ["volatile", "metacopy=on", ",", "metacopy,", "index"] {

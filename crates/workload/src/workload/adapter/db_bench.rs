@@ -40,8 +40,8 @@ pub(super) fn parse_db_bench(output: &str, hint: &'static str) -> Result<Reading
     let mut benchmarks: Vec<Benchmark<'_>> = Vec::new();
     let mut is_unmeasured = false;
     for line in output.lines() {
-        if let Some((name, told)) = line.split_once(" : ").map(|(name, told)| (name.trim(), told))
-            && told.contains(" micros/op ")
+        if let Some((name, text)) = line.split_once(" : ").map(|(name, text)| (name.trim(), text))
+            && text.contains(" micros/op ")
         {
             is_unmeasured = UNMEASURED.contains(&name);
             if is_unmeasured {
@@ -54,7 +54,7 @@ pub(super) fn parse_db_bench(output: &str, hint: &'static str) -> Result<Reading
                     hint,
                 ));
             }
-            benchmarks.push(read_benchmark(name, told, hint)?);
+            benchmarks.push(read_benchmark(name, text, hint)?);
         } else if let Some(benchmark) = benchmarks.last_mut().filter(|_| !is_unmeasured) {
             read_histogram_line(line, benchmark).map_err(|fault| (fault, hint))?;
         }
@@ -75,7 +75,7 @@ pub(super) fn parse_db_bench(output: &str, hint: &'static str) -> Result<Reading
 /// Of `fillsync     :      23.497 micros/op 42520 ops/sec 0.047 seconds 2000 operations;    6.4 MB/s (764 of 2000 found)`.
 fn read_benchmark<'a>(
     name: &'a str,
-    told: &'a str,
+    text: &'a str,
     hint: &'static str,
 ) -> Result<Benchmark<'a>, AdapterProblem> {
     if adapter_metric(&format!("db_bench_{name}_rate")).is_none() {
@@ -83,9 +83,9 @@ fn read_benchmark<'a>(
         let problem = format!("its benchmark `{}` is not known", name.chars().take(60).collect::<String>());
         return Err((OutputFault::Unsupported(problem.into()), hint));
     }
-    let words: Vec<&str> = told.split_whitespace().collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
     let [_, "micros/op", rate, "ops/sec" | "ops/sec;", ..] = words[..] else {
-        return Err((OutputFault::of_line(format!("it says of `{name}`:"), told.trim(), 100), hint));
+        return Err((OutputFault::of_line(format!("it says of `{name}`:"), text.trim(), 100), hint));
     };
     // For no operations or no time it prints `inf` or `nan`.
     let rate = match rate {
@@ -94,7 +94,7 @@ fn read_benchmark<'a>(
     };
     let operations = words.iter().position(|word| *word == "operations;");
     let operations = operations.and_then(|at| parse_number(words.get(at.checked_sub(1)?)?).ok());
-    let remark = told.split_once('(').map_or("", |(_, remark)| remark.trim_end().trim_end_matches(')'));
+    let remark = text.split_once('(').map_or("", |(_, remark)| remark.trim_end().trim_end_matches(')'));
     Ok(Benchmark { name, rate, operations, remark, histograms: Vec::new() })
 }
 
@@ -191,7 +191,11 @@ mod tests {
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
         assert!(adapter_metric(metric).is_some(), "{metric}");
-        reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+        reading
+            .measurements
+            .iter()
+            .find(|measurement| measurement.metric == metric)
+            .map(|measurement| measurement.value)
     }
 
     /// The number behind this word in the part of the output about a benchmark.
@@ -225,21 +229,22 @@ mod tests {
     #[test]
     fn each_kind_of_operation_has_latencies_of_its_own() {
         let reading = adapter_by_name("db_bench").unwrap().read_output(KINDS, "").unwrap();
-        let mut names: Vec<&str> = reading.measurements.iter().map(|found| found.metric.as_ref()).collect();
+        let mut names: Vec<&str> =
+            reading.measurements.iter().map(|measurement| measurement.metric.as_ref()).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "each name once: {names:?}");
         let part = KINDS.split("Microseconds per write:").nth(1).unwrap();
         let median: f64 = part.split("P50: ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-        let of = |metric: &str| reading.measurements.iter().find(|found| found.metric == metric);
+        let of = |metric: &str| reading.measurements.iter().find(|measurement| measurement.metric == metric);
         let write = of("db_bench_readrandomwriterandom_latency_p50@write").unwrap();
         assert!((write.value - median / 1e6).abs() < 1e-12, "{write:?}");
         assert!(of("db_bench_readrandomwriterandom_latency_p50@read").is_some());
         assert!(of("db_bench_readrandomwriterandom_latency_p50").is_none());
         assert!(of("db_bench_updaterandom_latency_p50").is_some(), "one kind needs no name");
-        for found in &reading.measurements {
-            assert!(fsverdict_judgement::journal::adapter_metric(&found.metric).is_some(), "{found:?}");
+        for measurement in &reading.measurements {
+            assert!(fsverdict_judgement::journal::adapter_metric(&measurement.metric).is_some(), "{measurement:?}");
         }
         // Keys that are missing by design are no fault.
         assert!(reading.notes.is_empty(), "{:?}", reading.notes);
@@ -254,8 +259,12 @@ mod tests {
         let reading = adapter_by_name("db_bench").unwrap().read_output(&text, "").unwrap();
         for (metric, expected) in [("read", 0.56e-6), ("write", 2.76e-6)] {
             let name = format!("db_bench_readrandomwriterandom_latency_p50@{metric}");
-            let found: Vec<f64> =
-                reading.measurements.iter().filter(|one| one.metric == name).map(|one| one.value).collect();
+            let found: Vec<f64> = reading
+                .measurements
+                .iter()
+                .filter(|measurement| measurement.metric == name)
+                .map(|measurement| measurement.value)
+                .collect();
             assert!(matches!(found[..], [one] if (one - expected).abs() < 1e-12), "{name}: {found:?}");
         }
     }
@@ -263,7 +272,8 @@ mod tests {
     #[test]
     fn what_found_or_did_nothing_is_told() {
         let reading = adapter_by_name("db_bench").unwrap().read_output(NOTHING, "").unwrap();
-        let of = |name: &str| reading.measurements.iter().any(|found| found.metric.contains(name));
+        let of =
+            |name: &str| reading.measurements.iter().any(|measurement| measurement.metric.contains(name));
         assert!(of("fillseq_rate") && !of("readrandom") && !of("seekrandom"), "{:?}", reading.measurements);
         assert!(
             reading.notes.iter().any(|note| note.contains("no operation of readrandom")),
@@ -276,7 +286,7 @@ mod tests {
             "{:?}",
             reading.notes
         );
-        for (line, told) in [
+        for (line, is_noted) in [
             ("(0 of 2000 found)", true),
             ("(1 of 2000 found)", false),
             ("( reads:1800 writes:200 total:2000 found:0)", true),
@@ -286,7 +296,7 @@ mod tests {
             let text = EMPTY.replacen("(0 of 2000 found)", line, 1);
             assert_eq!(
                 !adapter_by_name("db_bench").unwrap().read_output(&text, "").unwrap().notes.is_empty(),
-                told,
+                is_noted,
                 "{line}"
             );
         }

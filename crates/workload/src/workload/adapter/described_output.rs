@@ -114,8 +114,8 @@ impl<'a> OutputReader<'a> {
             }
         }
         for failure in &self.file.failures {
-            if let Some(found) = find_line(&compile(&failure.pattern)?, self.text) {
-                return Err(OutputFault::Failed(fill_in(&failure.text, &found[1])));
+            if let Some(captures) = find_line(&compile(&failure.pattern)?, self.text) {
+                return Err(OutputFault::Failed(fill_in(&failure.text, &captures[1])));
             }
         }
         Ok(())

@@ -46,7 +46,7 @@ mod bonnie {
         assert_eq!(value(&reading, "bonnie_char_read"), Some(1035.0 * 1024.0));
         let reading = known("bonnie++").read_output(FILES, "").unwrap();
         assert_eq!(reading.working_set, None);
-        assert!(reading.measurements.iter().all(|found| found.metric.ends_with("_latency")));
+        assert!(reading.measurements.iter().all(|measurement| measurement.metric.ends_with("_latency")));
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod bonnie {
         assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some(0.15));
         assert_eq!(value(&reading, "bonnie_random_delete"), Some(8210.0));
         assert_eq!(reading.working_set, Some(2000 << 20));
-        assert!(!reading.measurements.iter().any(|found| found.metric.ends_with("_latency")));
+        assert!(!reading.measurements.iter().any(|measurement| measurement.metric.ends_with("_latency")));
     }
 
     #[test]

@@ -160,7 +160,11 @@ mod tests {
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
         assert!(adapter_metric(metric).is_some(), "{metric}");
-        reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+        reading
+            .measurements
+            .iter()
+            .find(|measurement| measurement.metric == metric)
+            .map(|measurement| measurement.value)
     }
 
     #[test]
@@ -187,7 +191,11 @@ mod tests {
     fn each_of_several_groups_has_its_own_numbers() {
         let reading = adapter_by_name("fio").unwrap().read_output(GROUPS, "").unwrap();
         let of = |name: &str| {
-            reading.measurements.iter().find(|found| found.metric == name).map(|found| found.value)
+            reading
+                .measurements
+                .iter()
+                .find(|measurement| measurement.metric == name)
+                .map(|measurement| measurement.value)
         };
         assert!(of("fio_write_bandwidth@w").unwrap() > 0.0 && of("fio_read_iops@r").unwrap() > 0.0);
         assert_eq!((of("fio_write_bandwidth@r"), of("fio_write_bandwidth")), (None, None));
@@ -201,7 +209,7 @@ mod tests {
                 .unwrap()
                 .measurements
                 .iter()
-                .any(|found| found.metric == "fio_read_iops@w2")
+                .any(|measurement| measurement.metric == "fio_read_iops@w2")
         );
     }
 

@@ -125,7 +125,7 @@ impl FioDirection {
 fn finer_latency<'a>(ns: Option<&'a FioLatency>, us: Option<&'a FioLatency>) -> Option<Sampled<'a>> {
     let latency = ns.map(|latency| Sampled { latency, per_second: 1e9 });
     let latency = latency.or(us.map(|latency| Sampled { latency, per_second: 1e6 }));
-    latency.filter(|found| found.latency.is_measured())
+    latency.filter(|sampled| sampled.latency.is_measured())
 }
 
 impl FioJob {
@@ -179,8 +179,8 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
             continue;
         }
         let rates: [(&str, f64); 2] = [
-            ("bandwidth", active.iter().map(|one| one.bytes_per_second()).sum()),
-            ("iops", active.iter().map(|one| one.iops).sum()),
+            ("bandwidth", active.iter().map(|direction| direction.bytes_per_second()).sum()),
+            ("iops", active.iter().map(|direction| direction.iops).sum()),
         ];
         for (end, rate) in rates {
             let metric = format!("{begin}_{end}");
@@ -189,14 +189,17 @@ pub(super) fn measure_group(jobs: &[&FioJob]) -> GroupReading {
                 false => reading.too_fast.push(metric),
             }
         }
-        let whole: Vec<Sampled<'_>> = active.iter().filter_map(|one| one.whole_latency()).collect();
-        let completion: Vec<Sampled<'_>> = active.iter().filter_map(|one| one.completion_latency()).collect();
+        let whole: Vec<Sampled<'_>> =
+            active.iter().filter_map(|direction| direction.whole_latency()).collect();
+        let completion: Vec<Sampled<'_>> =
+            active.iter().filter_map(|direction| direction.completion_latency()).collect();
         // A mean of some of the jobs is none of the group.
         if whole.len() == active.len() {
             add_mean_and_max(&mut reading.measurements, begin, &whole);
         }
         if let [_] = active[..] {
-            let counted = completion.iter().chain(&whole).find(|found| !found.latency.percentile.is_empty());
+            let counted =
+                completion.iter().chain(&whole).find(|sampled| !sampled.latency.percentile.is_empty());
             add_percentiles(&mut reading.measurements, begin, counted);
         }
     }
@@ -228,22 +231,23 @@ fn mean_cpu(jobs: &[&FioJob], percent: fn(&FioJob) -> f64) -> f64 {
 }
 
 /// Mean and longest of the whole latency, over the samples of all jobs.
-fn add_mean_and_max(measurements: &mut Vec<Measurement>, begin: &str, found: &[Sampled<'_>]) {
-    let weight = |one: &Sampled<'_>| one.latency.samples.unwrap_or(1) as f64;
-    let total: f64 = found.iter().map(weight).sum();
-    let sum: f64 = found.iter().map(|one| one.latency.mean / one.per_second * weight(one)).sum();
-    let mean = match found {
+fn add_mean_and_max(measurements: &mut Vec<Measurement>, begin: &str, latencies: &[Sampled<'_>]) {
+    let weight = |sampled: &Sampled<'_>| sampled.latency.samples.unwrap_or(1) as f64;
+    let total: f64 = latencies.iter().map(weight).sum();
+    let sum: f64 =
+        latencies.iter().map(|sampled| sampled.latency.mean / sampled.per_second * weight(sampled)).sum();
+    let mean = match latencies {
         [only] => only.latency.mean / only.per_second,
         _ => sum / total,
     };
-    let max = found.iter().map(|one| one.latency.max / one.per_second).fold(0.0, f64::max);
+    let max = latencies.iter().map(|sampled| sampled.latency.max / sampled.per_second).fold(0.0, f64::max);
     measurements.extend(measure(&format!("{begin}_latency_mean"), mean));
     measurements.extend(measure(&format!("{begin}_latency_max"), max));
 }
 
 /// Percentiles where fio was let count them, usually of completion alone. Those of several jobs cannot be merged.
-fn add_percentiles(measurements: &mut Vec<Measurement>, begin: &str, found: Option<&Sampled<'_>>) {
-    let Some(Sampled { latency, per_second }) = found else { return };
+fn add_percentiles(measurements: &mut Vec<Measurement>, begin: &str, sampled: Option<&Sampled<'_>>) {
+    let Some(Sampled { latency, per_second }) = sampled else { return };
     for (name, end) in PERCENTILES {
         if let Some(value) = latency.percentile.get(name) {
             measurements.extend(measure(&format!("{begin}_latency_{end}"), value / per_second));

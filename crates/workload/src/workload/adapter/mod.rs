@@ -106,10 +106,14 @@ impl Adapter {
             _ => OutputReader::new(self.file, self.metrics, output, log).read(),
         };
         let reading = reading.map_err(failed)?;
-        let odd = reading.measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0);
-        match odd {
-            Some(odd) => {
-                let fault = OutputFault::Implausible(format!("`{}` is {}", odd.metric, odd.value));
+        let implausible = reading
+            .measurements
+            .iter()
+            .find(|measurement| !measurement.value.is_finite() || measurement.value < 0.0);
+        match implausible {
+            Some(measurement) => {
+                let fault =
+                    OutputFault::Implausible(format!("`{}` is {}", measurement.metric, measurement.value));
                 Err(failed((fault, "try its options by hand")))
             }
             None => Ok(reading),

@@ -18,8 +18,8 @@ pub(super) fn parse_pgbench(output: &str, log: &str, hint: &'static str) -> Resu
         let hint = "a run that makes tables (-i) measures nothing: use a phase with `command`, or `before`";
         return Err((OutputFault::NothingDone("it measured nothing".into()), hint));
     }
-    let summary = Told::parse(output).map_err(|fault| (fault, hint))?;
-    let logged = Logged::parse(log).map_err(|fault| {
+    let summary = PrintedSummary::parse(output).map_err(|fault| (fault, hint))?;
+    let logged = TransactionLog::parse(log).map_err(|fault| {
         (fault, "leave out --aggregate-interval and --sampling-rate: every transaction is looked at")
     })?;
     if logged.latencies.len() as u64 != summary.transactions {
@@ -61,14 +61,14 @@ pub(super) fn parse_pgbench(output: &str, log: &str, hint: &'static str) -> Resu
 }
 
 /// The summary that it prints at its end.
-struct Told {
+struct PrintedSummary {
     transactions: u64,
     /// None where no time passed.
     tps: Option<f64>,
     failed: f64,
 }
 
-impl Told {
+impl PrintedSummary {
     fn parse(output: &str) -> Result<Self, OutputFault> {
         let need = |start: &str| {
             text_after(output, start).ok_or_else(|| {
@@ -106,12 +106,12 @@ impl Told {
 }
 
 /// The content of its log: sorted latencies, and the number of transactions that ended in each second.
-struct Logged {
+struct TransactionLog {
     latencies: Vec<u64>,
     course: CourseCounter,
 }
 
-impl Logged {
+impl TransactionLog {
     fn parse(log: &str) -> Result<Self, OutputFault> {
         let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
         let mut latencies = Vec::new();
@@ -169,14 +169,18 @@ mod tests {
 
     fn value(reading: &Reading, metric: &str) -> Option<f64> {
         assert!(adapter_metric(metric).is_some(), "{metric}");
-        reading.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+        reading
+            .measurements
+            .iter()
+            .find(|measurement| measurement.metric == metric)
+            .map(|measurement| measurement.value)
     }
 
     #[test]
     fn rates_are_what_it_says_and_latencies_what_its_log_has() {
         let reading = adapter_by_name("pgbench").unwrap().read_output(PRINTED, LOG).unwrap();
-        let told = PRINTED.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()).unwrap();
-        assert_eq!(value(&reading, "pgbench_tps"), told.parse().ok());
+        let rate = PRINTED.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()).unwrap();
+        assert_eq!(value(&reading, "pgbench_tps"), rate.parse().ok());
         let mut latencies: Vec<u64> =
             LOG.lines().map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect();
         latencies.sort_unstable();
@@ -259,14 +263,14 @@ mod tests {
 
     #[test]
     fn a_refusal_of_its_own_gets_a_way_out() {
-        for (said, hint) in [
+        for (output, hint) in [
             ("pgbench: error: connection to server on socket \"/x\" failed", "[[service]]"),
             ("pgbench: error: ERROR:  relation \"pgbench_branches\" does not exist", "-i -s 10"),
             ("pgbench: unrecognized option '--frob'", "pgbench --help"),
         ] {
             assert!(
-                adapter_by_name("pgbench").unwrap().hint_for_output(said).unwrap().contains(hint),
-                "{said}"
+                adapter_by_name("pgbench").unwrap().hint_for_output(output).unwrap().contains(hint),
+                "{output}"
             );
         }
         assert_eq!(adapter_by_name("pgbench").unwrap().hint_for_output("could not extend file"), None);
