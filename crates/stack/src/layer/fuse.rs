@@ -14,6 +14,13 @@ const BINDFS: Tool = Tool {
     },
 };
 
+const ENV: Tool =
+    Tool { program: "env", version: &["--version"], packages: Packages::everywhere("coreutils") };
+
+/// The signals at which libfuse unmounts and ends well, as if the trial had unmounted it. It leaves those alone that are
+/// ignored when it starts.
+const IGNORED: &str = "--ignore-signal=HUP,INT,TERM";
+
 /// Where the kernel hands requests out.
 const DEVICE: &str = "/dev/fuse";
 
@@ -23,7 +30,7 @@ pub(super) static FUSE: Layer = Layer {
               stands last in the list. Every request goes from the kernel to bindfs, which does the same to the filesystem with one \
               thread and answers. What is written is handed on at once. Direct I/O, clones, FIEMAP, fallocate and the fsync of a \
               folder do not reach the filesystem through it.",
-    tools: &[BINDFS, UMOUNT],
+    tools: &[BINDFS, ENV, UMOUNT],
     config: &["CONFIG_FUSE_FS"],
     modules: &["fuse"],
     driver: "fuse",
@@ -36,7 +43,9 @@ pub(super) static FUSE: Layer = Layer {
     open: LayerLine {
         step: "serve the filesystem",
         // -f: it stays in the foreground, a child of the agent, and its exit status is that of serving.
-        argv: |site| to_words(&[&["bindfs", "-f", "-o", "nosuid,nodev", site.device(), site.name]]),
+        argv: |site| {
+            to_words(&[&["env", IGNORED, "bindfs", "-f", "-o", "nosuid,nodev", site.device(), site.name]])
+        },
     },
     close: Some(LayerLine {
         step: "unmount what is served",
@@ -60,7 +69,8 @@ mod tests {
     fn bindfs_serves_the_folder_below_in_the_foreground() {
         let below = ["/below".to_owned()];
         let site = LayerPlace { below: &below, name: "/mnt", options: "", key: "", bytes: None };
-        assert_eq!((FUSE.open.argv)(&site).join(" "), "bindfs -f -o nosuid,nodev /below /mnt");
+        let argv = (FUSE.open.argv)(&site).join(" ");
+        assert_eq!(argv, "env --ignore-signal=HUP,INT,TERM bindfs -f -o nosuid,nodev /below /mnt");
         for wrong in ["writeback", "threads=4", ","] {
             (FUSE.options)(wrong).unwrap_err();
         }

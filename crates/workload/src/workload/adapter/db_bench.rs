@@ -244,7 +244,10 @@ mod tests {
         assert!(of("db_bench_readrandomwriterandom_latency_p50").is_none());
         assert!(of("db_bench_updaterandom_latency_p50").is_some(), "one kind needs no name");
         for measurement in &reading.measurements {
-            assert!(fsverdict_judgement::journal::adapter_metric(&measurement.metric).is_some(), "{measurement:?}");
+            assert!(
+                fsverdict_judgement::journal::adapter_metric(&measurement.metric).is_some(),
+                "{measurement:?}"
+            );
         }
         // Keys that are missing by design are no fault.
         assert!(reading.notes.is_empty(), "{:?}", reading.notes);
