@@ -1,7 +1,6 @@
 //! A pass-through in user space above the filesystem: `bindfs` gets every request and carries it out on the filesystem.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, to_words};
-use super::tools::UMOUNT;
+use super::model::{InUse, Layer, LayerKind, LayerLine, UMOUNT, to_words};
 use crate::filesystem::{Package, Packages, Tool};
 
 const BINDFS: Tool = Tool {

@@ -5,7 +5,6 @@
 
 mod fuse;
 mod integrity;
-mod least_device;
 mod luks;
 mod luks1;
 mod luks2;
@@ -17,14 +16,12 @@ mod overlay;
 mod properties;
 mod protection;
 mod scheduler;
-mod tools;
 mod verity;
 mod volume_options;
 
 use fsverdict_judgement::plan::{Candidate, Layers, split_layer};
 use fsverdict_text::Reason;
 
-pub use least_device::least_device;
 pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
 pub use properties::{has_property, has_room_for_snapshots, properties_of};
 pub use protection::{keeps_default_safety, protection_of};
@@ -72,6 +69,13 @@ pub fn layer_names() -> Vec<&'static str> {
 /// The layers of a candidate that are known, the one on the device first.
 pub fn layers_of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> {
     candidate.layers.names().filter_map(find_layer)
+}
+
+/// Bytes of the smallest device that the candidate's filesystem and layers take with their fair defaults.
+pub fn least_device(candidate: &Candidate) -> u64 {
+    let filesystem = crate::filesystem::find_filesystem(&candidate.filesystem);
+    filesystem.map_or(0, |known| known.minimum_size)
+        + layers_of(candidate).map(|layer| layer.header).sum::<u64>()
 }
 
 /// The layers to try by default: each usual layer by itself.

@@ -1,6 +1,6 @@
 //! The description of a layer.
 
-use crate::filesystem::Tool;
+use crate::filesystem::{Package, Packages, Tool};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_text::Reason;
 
@@ -220,6 +220,11 @@ pub struct InUse {
     /// The difference from the measured set-up.
     pub note: Option<&'static str>,
 }
+
+const IN_MOUNT: Packages =
+    Packages { debian: Package::Official("mount"), ..Packages::everywhere("util-linux") };
+pub(super) const MOUNT: Tool = Tool { program: "mount", version: &["--version"], packages: IN_MOUNT };
+pub(super) const UMOUNT: Tool = Tool { program: "umount", version: &["--version"], packages: IN_MOUNT };
 
 /// The words of a command line, group by group.
 pub(super) fn to_words(groups: &[&[&str]]) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! An overlay above the filesystem: existing files are its lower tree, and changes go to the upper one.
 
-use super::model::{InUse, Layer, LayerKind, LayerLine, to_words};
-use super::tools::{MOUNT, UMOUNT};
+use super::model::{InUse, Layer, LayerKind, LayerLine, MOUNT, UMOUNT, to_words};
 use fsverdict_text::Reason;
 
 /// Options of the kernel's that are on or off, which it has off unless it was built otherwise
