@@ -1,6 +1,6 @@
 //! The verdicts of the protection levels in words.
 
-use crate::conclusion::sentence;
+use crate::conclusion::{no_verdict, sentence};
 use crate::topics::protection_costs;
 use crate::wording::difference;
 use crate::wording::text::capitalize;
@@ -45,7 +45,7 @@ fn describe_sole_candidate(
     let only = &group.sole_candidate()?.candidate;
     let total = difference::describe_total(judged, only)
         .map_or(String::new(), |total| format!(", {total} {}", difference::of_what(judged)));
-    Some(match sentence::describe_excluded(of_level) {
+    Some(match no_verdict::describe_excluded(of_level) {
         Some(excluded) => format!("{only} alone is left{total}; {excluded}."),
         None => format!("{only}{total}; nothing else with this protection was tried."),
     })

@@ -1,5 +1,6 @@
 //! What a report concludes from a run: the outcome in a sentence, a paragraph and plain words, and notes.
 
+mod clauses;
 pub(crate) mod levels;
 mod no_verdict;
 mod noise;

@@ -3,11 +3,11 @@
 use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::verdict::{Judgement, Rank, TrialBasis};
 
-use crate::conclusion::sentence::{describe_excluded, describe_settling_trials, with_total};
 use crate::topics::required;
 use crate::wording::difference;
 use crate::wording::number::percent;
 use crate::wording::text::{count, listing};
+use fsverdict_text::rough_duration_text;
 
 pub(crate) fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
@@ -103,4 +103,43 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
             }
         }
     }
+}
+
+/// The candidates that failed, and are excluded for that; `None` if there are none.
+pub(crate) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
+    let names: Vec<&str> = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name).collect();
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(format!("{only} is excluded (the reason is below)")),
+        _ => Some(format!("{} are excluded (the reasons are below)", listing(&names, names.len()))),
+    }
+}
+
+/// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
+pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String> {
+    let pair = judged.verdict.first_to_settle()?;
+    if let Some(alike) = judged.verdict.inseparable_candidates(judged.plan.protocol.tie) {
+        return Some(format!(
+            "differences between {} are too small to see here: take any of these",
+            listing(&alike, 4)
+        ));
+    }
+    let (candidate, other) = (&pair.candidate, &pair.against);
+    let Some(more) = pair.more_blocks else {
+        return Some(format!("no number of blocks worth promising would settle {candidate} against {other}"));
+    };
+    let blocks = count(more as usize, "more block");
+    let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
+    Some(match pair.not_better {
+        true => {
+            format!("about {blocks}{time} would tell whether {candidate} is behind {other} or tied with it")
+        }
+        false => format!("about {blocks}{time} would settle {candidate} against {other}"),
+    })
+}
+
+/// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
+fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
+    let total = difference::describe_total(judged, &rank.candidate);
+    total.map_or(String::new(), |total| format!(" with {total} {}", difference::of_what(judged)))
 }

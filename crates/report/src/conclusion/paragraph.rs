@@ -1,8 +1,8 @@
 //! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
-use crate::conclusion::sentence::{self, describe_settling_trials};
+use crate::conclusion::clauses;
+use crate::conclusion::no_verdict::describe_settling_trials;
 use crate::model::clause::{Clause, ClauseKind};
-use crate::topics::TOPICS;
 use crate::topics::across::write_headline;
 use crate::wording::difference::{self, is_of_time};
 use crate::wording::number::{alike_within, plain_number, times_within};
@@ -10,13 +10,11 @@ use crate::wording::text::{capitalize, count, listing};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
-    Across, COSTS, Contrast, ContrastOutcome, Cost, CostLead, Judgement, Limit, Outcome, TrialBasis,
+    Across, COSTS, Contrast, ContrastOutcome, Cost, CostLead, Judgement, Outcome, TrialBasis,
 };
 
 /// The most candidates that are listed by name.
 const MOST_NAMES: usize = 4;
-/// The most limits that the paragraph lists.
-const MOST_LIMITS: usize = 3;
 
 /// The paragraph about the verdict, without the outcome and the noise, which are shown separately; `None` where there
 /// is nothing to compare, or not yet.
@@ -52,65 +50,16 @@ pub(crate) fn write_paragraph(
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let caveats = list_caveats(judged);
+    let caveats = clauses::list_caveats(judged);
     if !caveats.is_empty() {
         sentences.push(format!("Limits: {}.", caveats.join("; ")));
     }
     Some(sentences.join(" "))
 }
 
-/// The statements about a run, ranked: those of the verdict and of all topics.
-pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
-    let mut clauses = Clause::list(ClauseKind::Premise, sentence::describe_failed_leaders(judged));
-    clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
-    clauses.extend(Clause::list(ClauseKind::Premise, sentence::describe_left_out_phases(judged)));
-    clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
-    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
-    clauses.sort_by_key(|clause| clause.kind);
-    clauses
-}
-
-/// The caveats of the verdict among all clauses, the gravest kind first.
-pub(crate) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
-    // The first sentence of a recommendation says itself that the models may be wrong.
-    let reversal = judged.verdict.limits.iter().find(|limit| matches!(limit, Limit::ModelsMayReverse { .. }));
-    let stated = reversal.filter(|_| judged.verdict.outcome != Outcome::Undecided).map(Limit::to_string);
-    let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
-    let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
-    let (limits, grave): (Vec<Clause>, Vec<Clause>) =
-        caveats.partition(|clause| clause.kind == ClauseKind::Limit);
-    grave.into_iter().chain(limits.into_iter().take(MOST_LIMITS)).map(|clause| clause.text).collect()
-}
-
-/// The work that computation did for nothing for some of the candidates that are ranked against each other.
-fn list_uneven_free_work(judged: &Judgement<'_>) -> Vec<String> {
-    let compared = list_measured(judged);
-    let contests: Vec<Vec<&str>> = match judged.verdict.groups.as_slice() {
-        [] => vec![compared],
-        groups => groups
-            .iter()
-            .map(|group| {
-                let is_own = |name: &&str| group.candidates.iter().any(|own| own == name);
-                compared.iter().copied().filter(is_own).collect()
-            })
-            .collect(),
-    };
-    let cautions = judged.run.summarize_cautions();
-    let uneven = cautions.iter().filter_map(|caution| {
-        contests.iter().find_map(|contest| Some(caution.uneven_free_work(contest)?.to_owned()))
-    });
-    uneven.collect()
-}
-
-/// The candidates that have estimates.
-fn list_measured<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
-    let names = judged.run.candidates.iter().map(|state| state.name.as_str());
-    names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
-}
-
 /// The comparison: the candidates, the metric and the amount of data.
 fn describe_comparison(judged: &Judgement<'_>) -> String {
-    let compared = list_measured(judged);
+    let compared = clauses::list_measured(judged);
     let goal = &judged.plan.goal.metric;
     let measure = match goal.as_str() {
         "durable" => "the time until the data were durable".to_owned(),
@@ -157,7 +106,7 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     {
         return vec![outcome.to_owned()];
     }
-    let clauses = list_clauses(judged);
+    let clauses = clauses::list_clauses(judged);
     let ruled_out = clauses.iter().filter(|clause| clause.kind == ClauseKind::RuledOut);
     let mut sentences: Vec<String> = ruled_out.map(|clause| clause.text.clone()).collect();
     if verdict.outcome == Outcome::Undecided {

@@ -1,8 +1,8 @@
 //! The verdict in three sentences for readers without knowledge of confidence intervals: the trials, the result, and
 //! its limits. The paragraph in `words` has every number with its interval.
 
-use crate::conclusion::sentence::describe_settling_trials;
-use crate::conclusion::{levels, paragraph};
+use crate::conclusion::no_verdict::describe_settling_trials;
+use crate::conclusion::{clauses, levels};
 use crate::wording::difference;
 use crate::wording::number::{is_alike, percent};
 use crate::wording::text::{count, listing};
@@ -94,5 +94,5 @@ fn describe_result(judged: &Judgement<'_>) -> Option<String> {
 
 /// The gravest limit of the verdict.
 fn describe_limit(judged: &Judgement<'_>) -> Option<String> {
-    paragraph::list_caveats(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
+    clauses::list_caveats(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
 }

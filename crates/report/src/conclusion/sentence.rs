@@ -1,19 +1,13 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
-use crate::conclusion::{noise, paragraph, unevaluated};
+use crate::conclusion::{clauses, noise, unevaluated};
 use crate::model::clause::ClauseKind;
 use crate::topics::required;
 use crate::wording::difference;
 use crate::wording::number::{alike_within, is_alike, percent};
-use crate::wording::text::{count, listing};
-use fsverdict_judgement::journal::CandidateStatus;
-use fsverdict_judgement::plan::once_each;
-use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement, Limit, Outcome, Rank};
-use fsverdict_text::{join_names, rough_duration_text};
-
-/// The most candidates that led and failed which get a sentence of their own.
-const MOST_LOST: usize = 2;
+use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement, Limit, Outcome};
+use fsverdict_text::join_names;
 
 /// The outcome as a sentence. Its names come from the plan and are not yet safe for a terminal.
 pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
@@ -24,7 +18,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
     }
-    let clauses = paragraph::list_clauses(judged);
+    let clauses = clauses::list_clauses(judged);
     let before = |kind: ClauseKind| -> String {
         let texts = clauses.iter().filter(|clause| clause.kind == kind);
         texts.map(|clause| format!("{} ", clause.text)).collect()
@@ -114,90 +108,6 @@ fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
             difference::compare_with_leader(judged, name, ratio)
         )
     })
-}
-
-/// The candidates that were ahead of the leader and failed, a sentence each, or one for many.
-pub(crate) fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
-    let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
-        Limit::Lost { candidate, reason, .. } => {
-            Some((candidate.as_str(), shorten_reason(judged, candidate, reason)))
-        }
-        _ => None,
-    });
-    match lost.collect::<Vec<_>>().as_slice() {
-        few if few.len() <= MOST_LOST => few
-            .iter()
-            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({reason})."))
-            .collect(),
-        many => {
-            let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
-            let reasons = once_each(many.iter().map(|(_, reason)| reason.as_str()));
-            // The list of candidates says why each one failed.
-            let why = if let [only] = reasons.as_slice() { only } else { "the reasons are below" };
-            vec![format!("{}, which were ahead, are excluded ({why}).", listing(&names, names.len()))]
-        }
-    }
-}
-
-/// The candidates that failed, and are excluded for that; `None` if there are none.
-pub(crate) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
-    let names: Vec<&str> = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name).collect();
-    match names.as_slice() {
-        [] => None,
-        [only] => Some(format!("{only} is excluded (the reason is below)")),
-        _ => Some(format!("{} are excluded (the reasons are below)", listing(&names, names.len()))),
-    }
-}
-
-/// Why a candidate is excluded, without the example that the list of candidates has.
-fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> String {
-    judged.run.why_out(candidate).map_or_else(|| reason.to_owned(), |loss| loss.summary)
-}
-
-/// The phases that the comparison had to leave out, as the beginning of a sentence.
-pub(crate) fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
-    let left_out = judged.verdict.left_out_phases.iter().map(|left| {
-        let lacking = listing(&left.lacking, 4);
-        match left.moved {
-            Some(moved) => {
-                format!("{} (it moved {} of its data with {lacking})", left.phase, percent(moved))
-            }
-            None => format!("{} (nothing of {lacking})", left.phase),
-        }
-    });
-    match left_out.collect::<Vec<_>>() {
-        none if none.is_empty() => None,
-        some => Some(format!("Compared without {}:", some.join(", "))),
-    }
-}
-
-/// The trials that would settle the most important open question, without a full stop; `None` if nothing is open.
-pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String> {
-    let pair = judged.verdict.first_to_settle()?;
-    if let Some(alike) = judged.verdict.inseparable_candidates(judged.plan.protocol.tie) {
-        return Some(format!(
-            "differences between {} are too small to see here: take any of these",
-            listing(&alike, 4)
-        ));
-    }
-    let (candidate, other) = (&pair.candidate, &pair.against);
-    let Some(more) = pair.more_blocks else {
-        return Some(format!("no number of blocks worth promising would settle {candidate} against {other}"));
-    };
-    let blocks = count(more as usize, "more block");
-    let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
-    Some(match pair.not_better {
-        true => {
-            format!("about {blocks}{time} would tell whether {candidate} is behind {other} or tied with it")
-        }
-        false => format!("about {blocks}{time} would settle {candidate} against {other}"),
-    })
-}
-
-/// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
-pub(crate) fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
-    let total = difference::describe_total(judged, &rank.candidate);
-    total.map_or(String::new(), |total| format!(" with {total} {}", difference::of_what(judged)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,108 @@
+//! The list of clauses of a run, ranked: those of the verdict and of all topics. Sentence, paragraph and plain words choose
+//! from it.
+
+use crate::model::clause::{Clause, ClauseKind};
+use crate::topics::TOPICS;
+use crate::wording::number::percent;
+use crate::wording::text::listing;
+use fsverdict_judgement::plan::once_each;
+use fsverdict_judgement::verdict::{Judgement, Limit, Outcome};
+
+/// The most limits that the paragraph lists.
+const MOST_LIMITS: usize = 3;
+/// The most candidates that led and failed which get a sentence of their own.
+const MOST_LOST: usize = 2;
+
+/// The statements about a run, ranked: those of the verdict and of all topics.
+pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
+    let mut clauses = Clause::list(ClauseKind::Premise, describe_failed_leaders(judged));
+    clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
+    clauses.extend(Clause::list(ClauseKind::Premise, describe_left_out_phases(judged)));
+    clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
+    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
+    clauses.sort_by_key(|clause| clause.kind);
+    clauses
+}
+
+/// The caveats of the verdict among all clauses, the gravest kind first.
+pub(crate) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
+    // The first sentence of a recommendation says itself that the models may be wrong.
+    let reversal = judged.verdict.limits.iter().find(|limit| matches!(limit, Limit::ModelsMayReverse { .. }));
+    let stated = reversal.filter(|_| judged.verdict.outcome != Outcome::Undecided).map(Limit::to_string);
+    let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
+    let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
+    let (limits, grave): (Vec<Clause>, Vec<Clause>) =
+        caveats.partition(|clause| clause.kind == ClauseKind::Limit);
+    grave.into_iter().chain(limits.into_iter().take(MOST_LIMITS)).map(|clause| clause.text).collect()
+}
+
+/// The work that computation did for nothing for some of the candidates that are ranked against each other.
+fn list_uneven_free_work(judged: &Judgement<'_>) -> Vec<String> {
+    let compared = list_measured(judged);
+    let contests: Vec<Vec<&str>> = match judged.verdict.groups.as_slice() {
+        [] => vec![compared],
+        groups => groups
+            .iter()
+            .map(|group| {
+                let is_own = |name: &&str| group.candidates.iter().any(|own| own == name);
+                compared.iter().copied().filter(is_own).collect()
+            })
+            .collect(),
+    };
+    let cautions = judged.run.summarize_cautions();
+    let uneven = cautions.iter().filter_map(|caution| {
+        contests.iter().find_map(|contest| Some(caution.uneven_free_work(contest)?.to_owned()))
+    });
+    uneven.collect()
+}
+
+/// The candidates that have estimates.
+pub(crate) fn list_measured<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
+    let names = judged.run.candidates.iter().map(|state| state.name.as_str());
+    names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()
+}
+
+/// The candidates that were ahead of the leader and failed, a sentence each, or one for many.
+fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
+    let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
+        Limit::Lost { candidate, reason, .. } => {
+            Some((candidate.as_str(), shorten_reason(judged, candidate, reason)))
+        }
+        _ => None,
+    });
+    match lost.collect::<Vec<_>>().as_slice() {
+        few if few.len() <= MOST_LOST => few
+            .iter()
+            .map(|(name, reason)| format!("{name}, which was ahead, is excluded ({reason})."))
+            .collect(),
+        many => {
+            let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
+            let reasons = once_each(many.iter().map(|(_, reason)| reason.as_str()));
+            // The list of candidates says why each one failed.
+            let why = if let [only] = reasons.as_slice() { only } else { "the reasons are below" };
+            vec![format!("{}, which were ahead, are excluded ({why}).", listing(&names, names.len()))]
+        }
+    }
+}
+
+/// Why a candidate is excluded, without the example that the list of candidates has.
+fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> String {
+    judged.run.why_out(candidate).map_or_else(|| reason.to_owned(), |loss| loss.summary)
+}
+
+/// The phases that the comparison had to leave out, as the beginning of a sentence.
+fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
+    let left_out = judged.verdict.left_out_phases.iter().map(|left| {
+        let lacking = listing(&left.lacking, 4);
+        match left.moved {
+            Some(moved) => {
+                format!("{} (it moved {} of its data with {lacking})", left.phase, percent(moved))
+            }
+            None => format!("{} (nothing of {lacking})", left.phase),
+        }
+    });
+    match left_out.collect::<Vec<_>>() {
+        none if none.is_empty() => None,
+        some => Some(format!("Compared without {}:", some.join(", "))),
+    }
+}
