@@ -12,6 +12,7 @@ mod derive;
 mod derive_tests;
 mod error;
 mod event;
+mod folder_content;
 mod follow;
 mod labelled;
 mod loss_age;
@@ -44,6 +45,7 @@ pub use event::{
     BlockSite, CLAIM, Caution, CautionKind, CommandRecord, DATASET_FACT, DeviceEvent, Ending, Event, Facts,
     HIDDEN_DIGEST, MERGED_FACT, Record, STAGE, Status, TEAR_DOWN, TrialId,
 };
+pub use folder_content::FolderContent;
 pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{

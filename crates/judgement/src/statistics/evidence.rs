@@ -102,7 +102,7 @@ impl Evidence {
     /// The difference of two unpaired samples, ours minus theirs (Welch 1947); `None` if one is empty.
     pub fn from_unpaired_samples(ours: &[f64], theirs: &[f64]) -> Option<Evidence> {
         let (ours, theirs) = (Self::from_sample(ours)?, Self::from_sample(theirs)?);
-        let squares = |one: &Evidence| one.error * one.error;
+        let squares = |evidence: &Evidence| evidence.error * evidence.error;
         let (one, other) = (squares(&ours), squares(&theirs));
         let parts = one * one / ours.degrees + other * other / theirs.degrees;
         let degrees = (one + other) * (one + other) / parts;

@@ -57,7 +57,7 @@ pub fn predicted_range_of_kinds(kinds: &[&[f64]]) -> Option<PredictedRange> {
         kinds.iter().filter_map(|values| Some((mean(values)?, *values))).collect();
     let squares: f64 = known
         .iter()
-        .flat_map(|(mean, values)| values.iter().map(move |one| (one - mean) * (one - mean)))
+        .flat_map(|(mean, values)| values.iter().map(move |value| (value - mean) * (value - mean)))
         .sum();
     // Each mean takes a degree of freedom; each of the remaining ones counts half.
     let left = count.saturating_sub(known.len()).max(1) as f64;

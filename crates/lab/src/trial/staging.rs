@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::journal::{DATASET_FACT, Facts, Learnt, STAGE};
+use fsverdict_judgement::journal::{DATASET_FACT, Facts, FolderContent, Learnt, STAGE};
 use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
 use fsverdict_linux::host::loop_device::{LoopDevice, LoopOptions};
 use fsverdict_linux::host::syscall::own_descriptor;
@@ -62,7 +62,7 @@ impl Materials {
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
-                let fingerprint = content_fingerprint(&prepared, staged)?;
+                let fingerprint = content_fingerprint(&prepared, staged)?.to_string();
                 let shown = Facts::from([(format!("{DATASET_FACT}{name}"), fingerprint.clone())]);
                 let fingerprints = BTreeMap::from([(name.clone(), fingerprint)]);
                 sink.send_learnt(shown, Learnt { held: fingerprints, ..Learnt::default() });
@@ -100,10 +100,10 @@ impl Materials {
 }
 
 /// A fingerprint of a user's folder, since its content may differ in the next trial or run.
-fn content_fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
+fn content_fingerprint(prepared: &Prepared, staged: &Staged) -> Result<FolderContent, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
     let digest = Manifest::for_generation(prepared, Some(staged), 0)?.digest();
-    Ok(format!("{files} files, {} (digest {digest:016x})", Bytes(bytes)))
+    Ok(FolderContent { amount: format!("{files} files, {}", Bytes(bytes)), digest: format!("{digest:016x}") })
 }
 
 /// Where a folder of the process that staged for the whole run is shown to the agent.

@@ -61,9 +61,10 @@ pub(crate) fn find_dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
     let mut found: Vec<Dependence> = rivals
         .iter()
         .flat_map(|rival| of_pair(evidence, &rival.candidate, &leader.candidate, rivals.len()))
-        .filter(|one| side_difference(one) > libm::log1p(evidence.tie()))
+        .filter(|dependence| side_difference(dependence) > libm::log1p(evidence.tie()))
         .collect();
-    let key = |one: &Dependence| (one.changes_leader(evidence.tie()), side_difference(one));
+    let key =
+        |dependence: &Dependence| (dependence.changes_leader(evidence.tie()), side_difference(dependence));
     found.sort_by(|one, other| {
         let (one, other) = (key(one), key(other));
         other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))

@@ -133,9 +133,9 @@ impl DeviceTable {
     /// Compares the candidates over all devices: the leader has the best mean of the devices' means.
     fn pooled_ratios(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
         let mut objective: Objective = judged.first()?.objective.clone();
-        objective
-            .weights
-            .retain(|phase, _| judged.iter().all(|one| one.objective.weights.contains_key(phase)));
+        objective.weights.retain(|phase, _| {
+            judged.iter().all(|judgement| judgement.objective.weights.contains_key(phase))
+        });
         let everywhere: Vec<&str> = self
             .candidates
             .iter()

@@ -49,9 +49,14 @@ pub(crate) fn predict_rivals(
 ) -> Vec<DevicePrediction> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let predict = |rival: &Rank| {
-        let of_pair = |one: &&Dependence| one.candidate == rival.candidate && one.against == leader.candidate;
+        let of_pair = |dependence: &&Dependence| {
+            dependence.candidate == rival.candidate && dependence.against == leader.candidate
+        };
         // The first is the number that explains most.
-        let number = depends.iter().filter(of_pair).find_map(|one| one.two_values().map(|_| &*one.number));
+        let number = depends
+            .iter()
+            .filter(of_pair)
+            .find_map(|dependence| dependence.two_values().map(|_| &*dependence.number));
         predict_pair(evidence, &rival.candidate, &leader.candidate, number)
     };
     rivals.iter().filter_map(predict).collect()
@@ -112,28 +117,20 @@ pub struct DeviceSpread {
 }
 
 /// Candidates with a ratio to the first of the ranking that varies much between devices, the widest spread first.
-pub(crate) fn device_spreads(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<DeviceSpread> {
-    let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
-    let mut spreads: Vec<DeviceSpread> = rivals
-        .iter()
-        .filter_map(|rival| device_spread(evidence, &rival.candidate, &leader.candidate))
-        .collect();
+pub(crate) fn device_spreads(predictions: &[DevicePrediction]) -> Vec<DeviceSpread> {
+    let spread = |prediction: &DevicePrediction| {
+        let find = |pick: fn(f64, f64) -> f64| prediction.ratios.iter().copied().reduce(pick);
+        let (least, most) = (find(f64::min)?, find(f64::max)?);
+        (prediction.devices >= FEWEST_DEVICES && most / least > MUCH).then(|| DeviceSpread {
+            candidate: prediction.candidate.clone(),
+            against: prediction.against.clone(),
+            devices: prediction.devices,
+            least,
+            most,
+            better: prediction.better,
+        })
+    };
+    let mut spreads: Vec<DeviceSpread> = predictions.iter().filter_map(spread).collect();
     spreads.sort_by(|one, other| (other.most / other.least).total_cmp(&(one.most / one.least)));
     spreads
-}
-
-fn device_spread(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str) -> Option<DeviceSpread> {
-    let logs: Vec<f64> =
-        evidence.behind_on_devices(candidate, against).into_iter().map(|(_, behind)| behind).collect();
-    let of = |pick: fn(f64, f64) -> f64| logs.iter().copied().reduce(pick).map(libm::exp);
-    let (least, most) = (of(f64::min)?, of(f64::max)?);
-    let tie = libm::log1p(evidence.tie());
-    (logs.len() >= FEWEST_DEVICES && most / least > MUCH).then(|| DeviceSpread {
-        candidate: candidate.to_owned(),
-        against: against.to_owned(),
-        devices: logs.len(),
-        least,
-        most,
-        better: logs.iter().filter(|log| **log < -tie).count(),
-    })
 }

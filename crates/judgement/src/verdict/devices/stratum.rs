@@ -43,10 +43,10 @@ pub(crate) fn device_strata(
     ranking: &[Rank],
     depends: &[Dependence],
 ) -> Vec<DeviceStratum> {
-    let turning = depends.iter().filter(|one| one.changes_leader(evidence.tie()));
-    let strata = turning.filter_map(|one| {
-        let [low, high] = one.two_values()?;
-        let [low, high] = [low, high].map(|value| estimate_stratum(evidence, ranking, one, value));
+    let turning = depends.iter().filter(|dependence| dependence.changes_leader(evidence.tie()));
+    let strata = turning.filter_map(|dependence| {
+        let [low, high] = dependence.two_values()?;
+        let [low, high] = [low, high].map(|value| estimate_stratum(evidence, ranking, dependence, value));
         let (low, high) = (low?, high?);
         (low.leader != high.leader).then(|| vec![low, high])
     });

@@ -136,9 +136,9 @@ fn stopping_rule(plan: &Plan, run: &Run) -> Rule {
 }
 
 /// Which direction of a metric is better: from the plan, else from the list of known metrics, else from the unit.
-pub fn better_of(name: &str, unit: Unit, said: Option<Better>) -> Better {
-    if let Some(said) = said {
-        return said;
+pub fn better_of(name: &str, unit: Unit, stated: Option<Better>) -> Better {
+    if let Some(stated) = stated {
+        return stated;
     }
     match (metric(name).or_else(|| adapter_metric(name)), unit) {
         (Some(known), _) => known.better,

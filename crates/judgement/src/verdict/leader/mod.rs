@@ -38,8 +38,8 @@ use crate::statistics::FEWEST;
 /// The only candidate that is not ruled out, if it is shown to meet every requirement.
 fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
     let [only] = fitting else { return None };
-    let mut standings = required.iter().filter(|one| one.candidate == *only);
-    let keeps = standings.all(|one| one.relation == RequirementRelation::Kept);
+    let mut standings = required.iter().filter(|standing| standing.candidate == *only);
+    let keeps = standings.all(|standing| standing.relation == RequirementRelation::Kept);
     (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
 }
 
@@ -53,8 +53,8 @@ pub fn judge(
     measured: &[&str],
 ) -> Verdict {
     let required = requirement_standings(plan, run, measured);
-    let missed = required.iter().filter(|one| one.relation == RequirementRelation::Missed);
-    let ruled_out = once_each(missed.map(|one| one.candidate.clone()));
+    let missed = required.iter().filter(|standing| standing.relation == RequirementRelation::Missed);
+    let ruled_out = once_each(missed.map(|standing| standing.candidate.clone()));
     let fitting: Vec<&str> =
         measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
     let measured = fitting.as_slice();
@@ -106,6 +106,7 @@ pub fn judge(
         known.into_iter().any(|known| known == name)
     };
     let depends = find_dependences(&evidence, &ranking);
+    let predictions = predict_rivals(&evidence, &ranking, &depends);
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
@@ -114,11 +115,11 @@ pub fn judge(
         tradeoffs: list_tradeoffs(&evidence, &ranking),
         sensitivity: weight_ranges(&evidence, &ranking, &tied),
         device_strata: device_strata(&evidence, &ranking, &depends),
-        predictions: predict_rivals(&evidence, &ranking, &depends),
         depends,
         background: find_background(&evidence, &ranking),
         charged: charged_computation(&evidence, &ranking),
-        device_spreads: device_spreads(&evidence, &ranking),
+        device_spreads: device_spreads(&predictions),
+        predictions,
         limits: list_limits(&evidence, &ranking),
         groups: Vec::new(),
         protection_costs: Vec::new(),

@@ -73,16 +73,16 @@ impl Verdict {
     /// The costs in which another candidate certainly takes less than this one, or in which no other candidate does.
     /// Costs where neither is known are left out.
     pub fn cost_leads(&self, candidate: &str, tie: f64) -> Vec<(Cost, CostLead<'_>)> {
-        let Some(own) = self.tradeoffs.iter().find(|one| one.candidate == candidate) else {
+        let Some(own) = self.tradeoffs.iter().find(|tradeoff| tradeoff.candidate == candidate) else {
             return Vec::new();
         };
         let small = 1.0 / (1.0 + tie);
         let lead = |cost: Cost| {
             let mine = own.cost(cost).filter(|mine| mine.point > 0.0)?;
-            let others = self.tradeoffs.iter().filter(|one| one.candidate != candidate);
+            let others = self.tradeoffs.iter().filter(|tradeoff| tradeoff.candidate != candidate);
             let ratios: Vec<(&str, Estimate)> = others
-                .filter_map(|one| {
-                    Some((one.candidate.as_str(), one.cost(cost)?.map(|value| value / mine.point)))
+                .filter_map(|tradeoff| {
+                    Some((tradeoff.candidate.as_str(), tradeoff.cost(cost)?.map(|value| value / mine.point)))
                 })
                 .collect();
             let best = ratios.iter().min_by(|one, other| one.1.point.total_cmp(&other.1.point));

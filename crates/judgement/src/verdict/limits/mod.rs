@@ -118,7 +118,7 @@ fn bytes_held(plan: &Plan, run: &Run) -> Option<Limit> {
         (!values.is_empty()).then(|| (candidate.clone(), Bytes(libm::round(mean / MIB) as u64 * MIB as u64)))
     };
     let mut held: Vec<_> = run.candidates.iter().filter_map(|state| mean(&state.name)).collect();
-    held.sort_by_key(|one| std::cmp::Reverse(one.1.0));
+    held.sort_by_key(|candidate| std::cmp::Reverse(candidate.1.0));
     (!held.is_empty()).then(|| Limit::Held { phase: phase.clone(), held })
 }
 

@@ -43,8 +43,8 @@ pub(crate) fn order_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> 
     // With many candidates, each is compared with the rest of all trials, which takes time quadratic in them.
     let follows = |rank: &Rank| {
         let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
-            residuals.iter().partition(|one| one.before == Some(&rank.candidate));
-        let rests = |list: &[&Residual<'_>]| list.iter().map(|one| one.rest).collect::<Vec<f64>>();
+            residuals.iter().partition(|residual| residual.before == Some(&rank.candidate));
+        let rests = |list: &[&Residual<'_>]| list.iter().map(|residual| residual.rest).collect::<Vec<f64>>();
         let enough = after.len() >= FEWEST as usize;
         Evidence::from_unpaired_samples(&rests(&after), &rests(&others)).filter(|_| enough)
     };
@@ -82,9 +82,9 @@ fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Ve
                 });
             }
         }
-        let middle =
-            block_residuals.iter().map(|one| one.rest).sum::<f64>() / block_residuals.len().max(1) as f64;
-        block_residuals.iter_mut().for_each(|one| one.rest -= middle);
+        let middle = block_residuals.iter().map(|residual| residual.rest).sum::<f64>()
+            / block_residuals.len().max(1) as f64;
+        block_residuals.iter_mut().for_each(|residual| residual.rest -= middle);
         all.extend(block_residuals);
     }
     all
@@ -92,13 +92,14 @@ fn list_residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Ve
 
 /// The effect of the position in the block, from the first trial to the last, by least squares.
 fn position_effect(residuals: &[Residual<'_>]) -> Option<Evidence> {
-    let blocks = residuals.iter().map(|one| one.block).max()?;
-    let candidates = residuals.iter().filter(|one| one.block == 1).count();
-    let squares: f64 = residuals.iter().map(|one| one.place * one.place).sum();
-    let difference = residuals.iter().map(|one| one.place * one.rest).sum::<f64>() / squares;
-    let unexplained = |one: &Residual<'_>| one.rest - difference * one.place;
+    let blocks = residuals.iter().map(|residual| residual.block).max()?;
+    let candidates = residuals.iter().filter(|residual| residual.block == 1).count();
+    let squares: f64 = residuals.iter().map(|residual| residual.place * residual.place).sum();
+    let difference = residuals.iter().map(|residual| residual.place * residual.rest).sum::<f64>() / squares;
+    let unexplained = |residual: &Residual<'_>| residual.rest - difference * residual.place;
     let degrees = residuals.len() as f64 - f64::from(blocks) - candidates as f64;
-    let variance = residuals.iter().map(|one| unexplained(one) * unexplained(one)).sum::<f64>() / degrees;
+    let variance =
+        residuals.iter().map(|residual| unexplained(residual) * unexplained(residual)).sum::<f64>() / degrees;
     let enough = blocks >= FEWEST && degrees >= 1.0 && squares > 0.0;
     let evidence = Evidence { difference, error: sqrt(variance / squares), degrees, count: residuals.len() };
     enough.then_some(evidence)
@@ -108,11 +109,13 @@ fn position_effect(residuals: &[Residual<'_>]) -> Option<Evidence> {
 fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
     let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
     let mut by_candidate: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    residuals.iter().for_each(|one| by_candidate.entry(one.candidate).or_default().push(one.rest));
+    residuals
+        .iter()
+        .for_each(|residual| by_candidate.entry(residual.candidate).or_default().push(residual.rest));
     for rests in by_candidate.into_values() {
         let middle = rests.iter().sum::<f64>() / rests.len() as f64;
         products += rests.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
-        squares += rests.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();
+        squares += rests.iter().map(|rest| (rest - middle) * (rest - middle)).sum::<f64>();
         most = most.max(rests.len());
     }
     // For independent blocks the correlation is -1/n, with a standard deviation of about 1/√n.

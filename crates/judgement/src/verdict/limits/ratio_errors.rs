@@ -204,8 +204,9 @@ fn time_by_kind(trial: &Trial, phase: &str) -> Option<(BTreeMap<String, f64>, f6
     let durable = trial.value(phase, "durable")?;
     let observations = trial.observations.iter().filter(|observation| observation.phase == phase);
     let measurements = observations.flat_map(|observation| &observation.measurements);
-    let busy: BTreeMap<String, f64> =
-        measurements.filter_map(|one| Some((busy_kind(&one.metric)?.to_owned(), one.value))).collect();
+    let busy: BTreeMap<String, f64> = measurements
+        .filter_map(|measurement| Some((busy_kind(&measurement.metric)?.to_owned(), measurement.value)))
+        .collect();
     let asked = trial.value(phase, "device_busy").is_none_or(|seconds| seconds > 0.0);
     (!busy.is_empty() || !asked).then_some((busy, durable))
 }

@@ -114,7 +114,7 @@ fn contrast_seconds(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
     let sum = |seconds: fn(&AddedSeconds) -> f64| {
         weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()
     };
-    AddedSeconds { durable: sum(|one| one.durable), cpu: sum(|one| one.cpu) }
+    AddedSeconds { durable: sum(|seconds| seconds.durable), cpu: sum(|seconds| seconds.cpu) }
 }
 
 fn effects_of_factor(

@@ -55,7 +55,7 @@ pub(crate) fn unevaluated(
         }
         Unevaluated { candidate: name.to_owned(), lacks }
     });
-    each.filter(|one| !one.lacks.is_empty()).collect()
+    each.filter(|unevaluated| !unevaluated.lacks.is_empty()).collect()
 }
 
 /// The faults of the plan that were not examined for a candidate.
@@ -73,11 +73,11 @@ fn open_requirements<'a>(
     required: &'a [RequirementStanding],
     name: &'a str,
 ) -> impl Iterator<Item = MissingEvaluation> + 'a {
-    let is_open = |one: &&RequirementStanding| {
-        matches!(one.relation, RequirementRelation::Open | RequirementRelation::NotMeasured)
+    let is_open = |standing: &&RequirementStanding| {
+        matches!(standing.relation, RequirementRelation::Open | RequirementRelation::NotMeasured)
     };
-    let own = required.iter().filter(move |one| one.candidate == name);
-    own.filter(is_open).map(|one| MissingEvaluation::Requirement(one.requirement.clone()))
+    let own = required.iter().filter(move |standing| standing.candidate == name);
+    own.filter(is_open).map(|standing| MissingEvaluation::Requirement(standing.requirement.clone()))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub enum RequirementRelation {
 impl Verdict {
     /// Whether every candidate with a requirement standing is ruled out.
     pub fn nobody_is_left(&self) -> bool {
-        let out = |one: &RequirementStanding| self.ruled_out.contains(&one.candidate);
+        let out = |standing: &RequirementStanding| self.ruled_out.contains(&standing.candidate);
         !self.ruled_out.is_empty() && self.required.iter().all(out)
     }
 }

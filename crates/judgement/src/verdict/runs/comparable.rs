@@ -3,7 +3,7 @@
 //! Kernel, options, tool versions and date may differ, because they are compared. Lab, device, data and workload may
 //! not: their effect would be mistaken for one of kernels or options.
 
-use crate::journal::{HIDDEN_DIGEST, Run, Trial};
+use crate::journal::{FolderContent, Run, Trial};
 use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};
 use crate::verdict::Slice;
 use fsverdict_text::Bytes;
@@ -136,9 +136,11 @@ fn folder_differences(before: &Run, after: &Run) -> Vec<String> {
     pairs
         .filter(|(_, one, other)| one != other)
         .map(|(name, one, other)| {
-            let of_packs = [&one, &other].iter().filter(|held| held.contains(HIDDEN_DIGEST)).count();
-            let only_the_digest = one.split(" (").next() == other.split(" (").next();
-            if of_packs == 1 && only_the_digest {
+            let contents = [&one, &other].map(|held| FolderContent::parse(held));
+            if let [Some(before), Some(after)] = contents
+                && before.amount == after.amount
+                && before.has_hidden_digest() != after.has_hidden_digest()
+            {
                 return format!(
                     "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a bundle, and digests are hidden in bundles; compare bundles of both, made on one machine"
                 );

@@ -87,12 +87,15 @@ pub(crate) fn list_differences<'a>(before: &'a Slice, after: &'a Slice, common: 
 /// the facts of the trials have them.
 fn differing_options(candidate: &Candidate, other: &Candidate) -> Facts {
     let key = |axis: &Axis| {
-        let mut keys = [candidate, other].map(|one| axis.key_of(&axis.level(one).text())).into_iter();
+        let mut keys = [candidate, other]
+            .map(|candidate_of_pair| axis.key_of(&axis.level(candidate_of_pair).text()))
+            .into_iter();
         keys.find(|key| *key != axis.key).unwrap_or(axis.key)
     };
     let chosen = AXES.iter().filter(|axis| axis.is_chosen());
-    let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
-    said.map(|(axis, level)| (key(axis).to_owned(), level.text())).collect()
+    let set_levels =
+        chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
+    set_levels.map(|(axis, level)| (key(axis).to_owned(), level.text())).collect()
 }
 
 /// The protocol and goal, by the keys of the plan. Of the order only the plan's setting is included, because a random

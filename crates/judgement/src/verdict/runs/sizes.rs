@@ -90,7 +90,7 @@ impl SizeTable {
         let sizes: Vec<AtSize> = runs.iter().map(at_size).collect();
         let tie = first.protocol.tie;
         let candidates = once_each(
-            runs.iter().flat_map(|one| &one.plan.candidates).map(|candidate| candidate.name.clone()),
+            runs.iter().flat_map(|slice| &slice.plan.candidates).map(|candidate| candidate.name.clone()),
         );
         let steps = sizes.windows(2).map(|pair| compare_sizes(&pair[0], &pair[1], tie)).collect();
         let costs = costs_by_size(&sizes, &candidates);

@@ -67,7 +67,7 @@ pub(crate) fn charged_computation(
     let phases: Vec<ChargedPhase> =
         of_ranking.filter_map(|(candidate, phase)| in_phase(candidate, phase)).collect();
     let of_candidate = |rank: &Rank| {
-        let phases_of_candidate = phases.iter().filter(|one| one.candidate == rank.candidate);
+        let phases_of_candidate = phases.iter().filter(|phase| phase.candidate == rank.candidate);
         let (seconds, of) =
             phases_of_candidate.fold((0.0, 0.0), |(seconds, of), one| (seconds + one.seconds, of + one.of));
         (of > 0.0).then(|| charged_candidate(evidence, &rank.candidate, leader, [seconds, of]))

@@ -38,7 +38,9 @@ pub(crate) fn find<'a>(
     phase: &str,
     metric: &str,
 ) -> Option<&'a PhaseEstimate> {
-    let is = |one: &&PhaseEstimate| one.candidate == candidate && one.phase == phase && one.metric == metric;
+    let is = |estimate: &&PhaseEstimate| {
+        estimate.candidate == candidate && estimate.phase == phase && estimate.metric == metric
+    };
     estimates.iter().find(is)
 }
 

@@ -72,10 +72,13 @@ impl Objective {
             let lacks =
                 |phase: &str| phase_cost(metric, by, phase, trial).is_none() || moved(phase).is_some();
             let lacked: Vec<String> = self.weights.keys().filter(|phase| lacks(phase)).cloned().collect();
-            for one in self.left_out.iter_mut().filter(|one| lacks(&one.phase)) {
-                one.moved = one.moved.into_iter().chain(moved(&one.phase)).reduce(f64::min);
-                if !one.lacking.contains(&trial.id.candidate) {
-                    one.lacking.push(trial.id.candidate.clone());
+            for phase_left_out in
+                self.left_out.iter_mut().filter(|phase_left_out| lacks(&phase_left_out.phase))
+            {
+                phase_left_out.moved =
+                    phase_left_out.moved.into_iter().chain(moved(&phase_left_out.phase)).reduce(f64::min);
+                if !phase_left_out.lacking.contains(&trial.id.candidate) {
+                    phase_left_out.lacking.push(trial.id.candidate.clone());
                 }
             }
             for phase in lacked {

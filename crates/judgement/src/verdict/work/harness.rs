@@ -38,8 +38,9 @@ impl Harness {
                 settle += value("settle").unwrap_or(0.0) * times;
             }
             // The wall clock starts a little after the record of the beginning is stamped.
-            let before =
-                |one: Spent| (one.boot + one.staging + one.work + one.teardown - trial.wall).max(0.0);
+            let before = |spent: Spent| {
+                (spent.boot + spent.staging + spent.work + spent.teardown - trial.wall).max(0.0)
+            };
             spent = spent.zip(trial.spent).map(|(all, one)| Spent {
                 boot: all.boot + (one.boot - before(one)).max(0.0),
                 staging: all.staging + one.staging,
