@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::fixtures::{Story, data_of, id};
-use fsverdict_judgement::plan::{Assertion, Legacy, Of, Operation, PhaseWork, Published};
+use fsverdict_judgement::plan::{Assertion, Denominator, Legacy, Operation, PhaseWork, Published};
 
 fn published(phase: &str, claim: Assertion) -> Published {
     Published {
@@ -33,7 +33,7 @@ pub(super) fn study() -> Story {
         than: names(&["xfs"]),
         by: 1.5,
         than_phase: None,
-        of: Of::default(),
+        of: Denominator::default(),
     };
     let reach = Assertion::Reach {
         reach: names(&["xfs", "jfs"]),

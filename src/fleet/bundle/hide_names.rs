@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::DATASET_FACT;
 use super::hidden_kind::HiddenKind;
 use super::name_patterns::is_public;
 use super::names::NameReplacer;
-use fsverdict_judgement::plan::{Tells, find_axis};
+use fsverdict_judgement::plan::{Disclosure, find_axis};
 
 /// Words of the schemas besides those of axes: fixed words, which no user chose.
 const OURS: [&str; 16] = [
@@ -74,8 +74,8 @@ fn named_by(fact: &str) -> Option<HiddenKind> {
 }
 
 /// The kind of information that a candidate's axis of this key gives.
-fn told_by(key: &str) -> Option<Tells> {
-    find_axis(key).map(|axis| axis.tells)
+fn disclosure_of(key: &str) -> Option<Disclosure> {
+    find_axis(key).map(|axis| axis.disclosure)
 }
 
 /// Registers the names that a plan or a record gives explicitly.
@@ -138,7 +138,7 @@ pub(super) fn hide_names(key: &str, value: &mut Value, names: &mut NameReplacer)
             }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| hide_names(key, value, names)),
-        Value::String(_) if OURS.contains(&key) || told_by(key) == Some(Tells::Nobody) => {}
+        Value::String(_) if OURS.contains(&key) || disclosure_of(key) == Some(Disclosure::Nothing) => {}
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
@@ -152,7 +152,7 @@ pub(super) fn hide_names(key: &str, value: &mut Value, names: &mut NameReplacer)
         }
         // A path may contain anything, so the whole path is replaced.
         Value::String(text)
-            if (PATHS.contains(&key) || told_by(key) == Some(Tells::Path))
+            if (PATHS.contains(&key) || disclosure_of(key) == Some(Disclosure::Path))
                 && text.starts_with('/')
                 && !is_public(text) =>
         {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fsverdict_text::Reason;
 
-use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, ListKey, Read, Setting, Tells};
+use super::axis::{Axis, AxisLevel, AxisRole, Disclosure, EnvironmentAxis, ListKey, Read, Setting};
 use super::environment::read_memory;
 use super::layers::{self, Layers};
 use super::value::{name, read_kernel};
@@ -27,7 +27,7 @@ const fn default_axis(key: &'static str, read: Read, level: fn(&Candidate) -> Ax
         in_name: |level, _| level.text(),
         preposition: None,
         column: 2,
-        tells: Tells::Anybody,
+        disclosure: Disclosure::Anything,
     }
 }
 
@@ -37,11 +37,11 @@ pub static AXES: [Axis; 10] = [
         role: AxisRole::Filesystem,
         preposition: Some("on"),
         column: 0,
-        tells: Tells::Nobody,
+        disclosure: Disclosure::Nothing,
         ..default_axis(
             "filesystem",
-            |node| setting_of(filled_text(node), |one, value| one.filesystem = value),
-            |one| AxisLevel::Word(&one.filesystem),
+            |node| setting_of(filled_text(node), |candidate, value| candidate.filesystem = value),
+            |candidate| AxisLevel::Word(&candidate.filesystem),
         )
     },
     Axis {
@@ -50,28 +50,28 @@ pub static AXES: [Axis; 10] = [
             let path = level.text();
             if in_full { path.trim_start_matches('/').to_owned() } else { last_part(&path) }
         },
-        tells: Tells::Path,
+        disclosure: Disclosure::Path,
         ..default_axis(
             "path",
-            |node| setting_of(absolute_path(node), |one, value| one.path = Some(value)),
-            |one| one.path.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
+            |node| setting_of(absolute_path(node), |candidate, value| candidate.path = Some(value)),
+            |candidate| candidate.path.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
     Axis {
         mark: ":",
-        in_name: telling_words,
+        in_name: option_values,
         ..default_axis(
             "mkfs",
-            |node| setting_of(read_words(node), |one, value| one.mkfs = value),
-            |one| AxisLevel::Words(&one.mkfs),
+            |node| setting_of(read_words(node), |candidate, value| candidate.mkfs = value),
+            |candidate| AxisLevel::Words(&candidate.mkfs),
         )
     },
     Axis {
         mark: ":",
         ..default_axis(
             "mount",
-            |node| setting_of(read_mount_options(node), |one, value| one.mount = value),
-            |one| AxisLevel::Options(&one.mount),
+            |node| setting_of(read_mount_options(node), |candidate, value| candidate.mount = value),
+            |candidate| AxisLevel::Options(&candidate.mount),
         )
     },
     Axis {
@@ -79,26 +79,26 @@ pub static AXES: [Axis; 10] = [
         list: Some(ListKey {
             key: layers::LIST,
             noun: "layer",
-            read: |node| setting_of(Layers::read_list(node), |one, value| one.layers = value),
+            read: |node| setting_of(Layers::read_list(node), |candidate, value| candidate.layers = value),
             known: |vocabulary| vocabulary.layers.to_vec(),
             needed: layers::need_the_list,
         }),
         mark: "+",
         column: 1,
-        tells: Tells::Nobody,
+        disclosure: Disclosure::Nothing,
         ..default_axis(
             layers::SHORT,
-            |node| setting_of(Layers::read_short(node), |one, value| one.layers = value),
-            |one| AxisLevel::Layers(&one.layers),
+            |node| setting_of(Layers::read_short(node), |candidate, value| candidate.layers = value),
+            |candidate| AxisLevel::Layers(&candidate.layers),
         )
     },
     Axis {
         mark: "@",
-        tells: Tells::Nobody,
+        disclosure: Disclosure::Nothing,
         ..default_axis(
             "scheduler",
-            |node| setting_of(read_scheduler(node), |one, value| one.scheduler = value),
-            |one| one.scheduler.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
+            |node| setting_of(read_scheduler(node), |candidate, value| candidate.scheduler = value),
+            |candidate| candidate.scheduler.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
     Axis {
@@ -115,8 +115,8 @@ pub static AXES: [Axis; 10] = [
         preposition: Some("on the device"),
         ..default_axis(
             "model",
-            |node| setting_of(filled_text(node), |one, value| one.under.model = Some(value)),
-            |one| one.under.model.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
+            |node| setting_of(filled_text(node), |candidate, value| candidate.under.model = Some(value)),
+            |candidate| candidate.under.model.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
     Axis {
@@ -127,11 +127,11 @@ pub static AXES: [Axis; 10] = [
         }),
         mark: "-under-",
         in_name: kernel_name,
-        tells: Tells::Path,
+        disclosure: Disclosure::Path,
         ..default_axis(
             "kernel",
-            |node| setting_of(read_kernel(node), |one, value| one.under.kernel = Some(value)),
-            |one| one.under.kernel.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
+            |node| setting_of(read_kernel(node), |candidate, value| candidate.under.kernel = Some(value)),
+            |candidate| candidate.under.kernel.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
     Axis {
@@ -144,8 +144,8 @@ pub static AXES: [Axis; 10] = [
         in_name: |level, _| level.text().replace(' ', ""),
         ..default_axis(
             "memory",
-            |node| setting_of(read_memory(node), |one, value| one.under.memory = Some(value)),
-            |one| one.under.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
+            |node| setting_of(read_memory(node), |candidate, value| candidate.under.memory = Some(value)),
+            |candidate| candidate.under.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
         )
     },
     Axis {
@@ -161,8 +161,8 @@ pub static AXES: [Axis; 10] = [
         in_name: model_name,
         ..default_axis(
             "cpu",
-            |node| setting_of(filled_text(node), |one, value| one.under.cpu = Some(value)),
-            |one| one.under.cpu.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
+            |node| setting_of(filled_text(node), |candidate, value| candidate.under.cpu = Some(value)),
+            |candidate| candidate.under.cpu.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
 ];
@@ -192,7 +192,7 @@ fn last_part(path: &str) -> String {
 }
 
 /// The values of mkfs options, since letters such as `-O` say little; in full all of it in one.
-fn telling_words(level: &AxisLevel<'_>, in_full: bool) -> String {
+fn option_values(level: &AxisLevel<'_>, in_full: bool) -> String {
     let AxisLevel::Words(words) = level else { return level.text() };
     if in_full {
         return words.concat();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_on_an_axis_is_said_on_that_alone() {
+    fn what_is_read_on_an_axis_is_set_on_that_axis_alone() {
         let plain = Candidate::with_defaults("");
         for axis in &AXES {
             // A path must be absolute, and a size have a unit; all else takes any word.
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_said_by_the_key_that_can_say_them() {
+    fn layers_are_written_with_the_key_that_can_express_them() {
         for (names, key, json) in [
             (&[][..], "encryption", r#""none""#),
             (&["luks2"], "encryption", r#""luks2""#),

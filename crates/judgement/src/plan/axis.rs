@@ -28,7 +28,7 @@ pub struct Axis {
     pub(super) preposition: Option<&'static str>,
     /// The position of the column in the CSV; rows with the same number keep their order.
     pub(super) column: u8,
-    pub tells: Tells,
+    pub disclosure: Disclosure,
 }
 
 /// A second key of an axis that takes several words in order, while the axis's own key takes one.
@@ -86,11 +86,11 @@ pub struct EnvironmentAxis {
 
 /// Whether a value may reveal private data when a run is packed for strangers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tells {
+pub enum Disclosure {
     /// The value is a keyword of fsverdict or the kernel, or a number: it reveals nothing.
-    Nobody,
+    Nothing,
     /// The value may contain anything.
-    Anybody,
+    Anything,
     /// The value is a path and may contain anything.
     Path,
 }

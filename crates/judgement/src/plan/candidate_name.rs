@@ -28,7 +28,7 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
         let (earlier, rest) = drafts.split_at(index);
         let Some(draft) = rest.first() else { continue };
         let Some(twin) = earlier.iter().find(|twin| twin.value.name == draft.value.name) else { continue };
-        // The matrix stands before candidates in some files: the later of the two is told.
+        // The matrix stands before candidates in some files: the later of the two is reported.
         let at = draft.at.max(twin.at);
         let hint = "to try the same configuration twice, give one of them another `name`";
         problems.add(at, format!("there are two candidates `{}`", draft.value.name), hint);

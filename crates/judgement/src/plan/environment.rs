@@ -64,7 +64,8 @@ impl Plan {
 
     /// The first setting of the plan that only a guest can provide.
     pub fn wants_guest(&self) -> Option<&'static str> {
-        let any = |has: fn(&Environment) -> bool| self.candidates.iter().any(|one| has(&one.under));
+        let any =
+            |has: fn(&Environment) -> bool| self.candidates.iter().any(|candidate| has(&candidate.under));
         if self.kernel.is_some() || any(|under| under.kernel.is_some()) {
             Some("kernel")
         } else if self.memory.is_some() || any(|under| under.memory.is_some()) {

@@ -115,7 +115,7 @@ fn read_trials(node: &Node) -> Result<u32, Reason> {
 
 /// Whether a phase with this work records when each file was saved. Only then is it known which files must survive a
 /// power cut.
-pub fn tells_of_saves(work: &PhaseWork) -> bool {
+fn records_saves(work: &PhaseWork) -> bool {
     matches!(work, PhaseWork::Operation(operation) if operation.effect() == Effect::SavesFiles)
 }
 
@@ -128,7 +128,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
         ));
     }
-    let saves = plan.phases.iter().any(|phase| tells_of_saves(&phase.work));
+    let saves = plan.phases.iter().any(|phase| records_saves(&phase.work));
     let rechecks = plan.phases.iter().any(|phase| phase.recheck.is_some());
     if !saves && (faults.rot > 0 || !rechecks) {
         return Err(Reason::new(

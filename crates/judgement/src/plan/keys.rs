@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::plan_lines::PlanLines;
+use super::write::PlanLines;
 use super::{
     ArrayState, Blocks, ClockChoice, Disturbance, LabChoice, Legacy, OwnMetric, Remake, Until, Verify,
 };

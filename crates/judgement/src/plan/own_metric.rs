@@ -113,7 +113,7 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
         unit_written(&name).map(|_| name)
     });
     let better = section.need("better", "better = \"more\"", |node| text(node)?.parse());
-    let found = match (section.entry("match"), section.entry("json")) {
+    let source = match (section.entry("match"), section.entry("json")) {
         (None, None) => {
             section.report_missing(
                 section.at,
@@ -128,5 +128,5 @@ fn read_own_metric(node: &Node, problems: &Problems) -> Option<OwnMetric> {
         }
         _ => pattern.map(NumberSource::Match).or(pointer.map(NumberSource::Json)),
     };
-    Some(OwnMetric { found: found?, unit: unit?, better: better? })
+    Some(OwnMetric { found: source?, unit: unit?, better: better? })
 }

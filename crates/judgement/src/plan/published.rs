@@ -44,7 +44,7 @@ pub struct Published {
     pub source: String,
     pub phase: String,
     pub metric: String,
-    /// Whether it is about computation, although its metric is not: nothing is told of it where computation is free.
+    /// Whether it is about computation, although its metric is not: where computation is free, the finding stays open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub about_cpu: bool,
     /// The published figures by candidate; empty if the study published only a sentence.
@@ -76,7 +76,7 @@ pub enum Assertion {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         than_phase: Option<String>,
         #[serde(flatten)]
-        of: Of,
+        of: Denominator,
     },
     /// Some candidates do not differ by more than a share.
     Alike {
@@ -84,7 +84,7 @@ pub enum Assertion {
         /// The largest value may exceed the smallest by at most this share.
         within: f64,
         #[serde(flatten)]
-        of: Of,
+        of: Denominator,
     },
     /// The worst of some candidates is at least this many times the best.
     Spread {
@@ -114,7 +114,7 @@ pub enum Assertion {
 /// The denominator of a claim about ratios: the cost of encryption, for example, is a multiple of the same filesystem's
 /// time without it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Of {
+pub struct Denominator {
     /// For each candidate, the candidate that supplies the denominator; one that is not listed uses its own number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of: BTreeMap<String, String>,
@@ -126,9 +126,9 @@ pub struct Of {
     pub of_phase: Option<String>,
 }
 
-impl Of {
+impl Denominator {
     pub fn is_none(&self) -> bool {
-        *self == Of::default()
+        *self == Denominator::default()
     }
 }
 
@@ -141,18 +141,18 @@ impl Published {
 impl Assertion {
     /// The candidates in the claim and the candidates in its denominators.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
-        let (one, other): (&[String], &[String]) = match self {
+        let (first, second): (&[String], &[String]) = match self {
             Assertion::Better { better, than, .. } => (better, than),
             Assertion::Alike { alike, .. } => (alike, &[]),
             Assertion::Spread { among, .. } => (among, &[]),
             Assertion::Reach { reach, .. } => (reach, &[]),
         };
         let bases = self.denominator().into_iter().flat_map(|of| of.of.values());
-        one.iter().chain(other).chain(bases).map(String::as_str)
+        first.iter().chain(second).chain(bases).map(String::as_str)
     }
 
     /// The denominator of the claim's numbers, for claims that may have one.
-    pub fn denominator(&self) -> Option<&Of> {
+    pub fn denominator(&self) -> Option<&Denominator> {
         match self {
             Assertion::Better { of, .. } | Assertion::Alike { of, .. } => Some(of),
             Assertion::Spread { .. } | Assertion::Reach { .. } => None,
@@ -169,7 +169,7 @@ pub(super) fn read_published(
     // A phase that could not be read has no name here; its own error is the one to report.
     let known: Option<Vec<&str>> = phases.complete.then(|| phases.names().into_iter().chain(STEPS).collect());
     let words = Words { phases: known, metrics: vocabulary.metrics };
-    nodes.iter().filter_map(|node| read_one(node, &words, top.problems)).collect()
+    nodes.iter().filter_map(|node| read_finding(node, &words, top.problems)).collect()
 }
 
 /// Names that a finding may use.
@@ -187,7 +187,7 @@ impl Words<'_> {
     }
 }
 
-fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Published> {
+fn read_finding(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Published> {
     let section = Section::new("[[published]]", node, PUBLISHED, problems)?;
     let finding = section.need("finding", "finding = \"xfs is slow to remove\"", filled_text);
     let source = section.need("source", "source = \"the article, figure 3\"", filled_text);
@@ -248,8 +248,8 @@ const CLAIMS: [(&str, &[&str]); 4] = [
 
 fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Assertion> {
     let section = Section::new("claim", node, CLAIM, problems)?;
-    let found = CLAIMS.iter().find(|(kind, _)| section.entry(kind).is_some());
-    let (kind, own) = found.unwrap_or(&CLAIMS[3]);
+    let known = CLAIMS.iter().find(|(kind, _)| section.entry(kind).is_some());
+    let (kind, own) = known.unwrap_or(&CLAIMS[3]);
     let others: Vec<&str> = CLAIM.iter().copied().filter(|key| key != kind && !own.contains(key)).collect();
     let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
     let go_with = format!("it goes with {}", own.join(", "));
@@ -271,7 +271,11 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
         "alike" => {
             let alike = section.get("alike", |node| read_names(node, 2));
             let within = section.need("within", "within = 0.1", share);
-            Some(Assertion::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
+            Some(Assertion::Alike {
+                alike: alike?,
+                within: within?,
+                of: Denominator { of, of_metric, of_phase },
+            })
         }
         "spread" => {
             let among = section.get("among", |node| read_names(node, 2)).unwrap_or_default();
@@ -283,7 +287,7 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Ass
             let than = section.need("than", "than = [\"ext2\"]", |node| read_names(node, 1));
             let by = section.get("by", read_advantage).unwrap_or(1.0);
             let than_phase = words.phase(&section, "than_phase");
-            let of = Of { of, of_metric, of_phase };
+            let of = Denominator { of, of_metric, of_phase };
             Some(Assertion::Better { better: better?, than: than?, by, than_phase, of })
         }
     }

@@ -2,16 +2,15 @@
 
 use fsverdict_text::Reason;
 
-use super::asked_by::{self, read_ask};
 use super::change::{Overrides, apply, apply_settings, forget_models};
 use super::control::Twice;
-use super::disturbance;
 use super::environment;
 use super::faults::{self, read_faults};
 use super::folders;
 use super::keys::keys_with_types;
 use super::lab::KernelOwner;
 use super::own_metric;
+use super::preset::{self, read_ask};
 use super::protection::assign_protection;
 use super::protocol::{self, ProtocolSection, read_protocol};
 use super::published::{self, read_published};
@@ -58,7 +57,7 @@ pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)>
         ("fails", untyped(read_device::FAILS)),
         ("[protocol]", keys_with_types(protocol::PROTOCOL)),
         ("blocks", untyped(protocol::BLOCKS)),
-        ("disturbed", keys_with_types(disturbance::DISTURBED)),
+        ("disturbed", keys_with_types(protocol::DISTURBED)),
         ("[faults]", keys_with_types(faults::FAULTS)),
         ("[goal]", untyped(read_goal::KEYS)),
         ("[dataset.NAME]", keys_with_types(read_dataset::TREE)),
@@ -71,7 +70,7 @@ pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)>
         ("[[service]]", keys_with_types(read_service::SERVICE)),
         ("[[published]]", untyped(published::PUBLISHED)),
         ("claim", untyped(published::CLAIM)),
-        ("[ask]", keys_with_types(asked_by::ASK)),
+        ("[ask]", keys_with_types(preset::ASK)),
     ]
 }
 
@@ -81,7 +80,8 @@ pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)>
 /// `--set` is applied to the TOML before it is typed, so that its mistakes are reported like those of a file; then
 /// candidates are picked, lab, device and blocks replaced, the data scaled, and the whole checked to fit.
 ///
-/// # Errors Returns every fault of the plan and of the changes. Some faults can be found only in a plan that is
+/// # Errors
+/// Returns every fault of the plan and of the changes. Some faults can be found only in a plan that is
 /// otherwise right (in a change to its candidates, or whether its data fit); they are looked for once there are no
 /// others.
 pub fn read_with(

@@ -1,4 +1,4 @@
-//! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
+//! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out.
 
 use super::axes::AXES;
 use super::axis::{Axis, AxisRole, Setting, Spelling};
@@ -120,9 +120,10 @@ fn read_candidate(
 
 /// The value that a section gives on an axis, and the key that it uses. Notes a problem if several keys are used.
 fn find_setting<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> {
-    let mut said = axis.spellings().filter_map(|one| Some((one, &section.entry(one.key)?.node)));
-    let first = said.next()?;
-    for (other, _) in said {
+    let mut settings =
+        axis.spellings().filter_map(|spelling| Some((spelling, &section.entry(spelling.key)?.node)));
+    let first = settings.next()?;
+    for (other, _) in settings {
         let (short, list) = (first.0.key, other.key);
         let hint = format!("`{short}` is the short form of `{list}`, for one of them: write either");
         section.forbid_keys(&[list], &format!("`{short}`"), &hint);
@@ -193,8 +194,11 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let lengths = || axes.iter().map(|(_, choices)| choices.len());
     let product = lengths().try_fold(1_usize, usize::checked_mul);
     problems.record_error(section.at, check_length("candidates", product, CANDIDATES))?;
-    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
-        all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
+    let every = |candidates: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
+        candidates
+            .iter()
+            .flat_map(|candidate| choices.iter().map(|choice| choice.given_to(candidate)))
+            .collect()
     };
     Some(axes.iter().fold(vec![Candidate::with_defaults("")], every))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fsverdict_calls::CallTrace;
 
 use super::keys::{Key, PlanValue, fill_keys, key, key_names};
-use super::plan_lines::PlanLines;
+use super::write::PlanLines;
 use super::{Dataset, TreeShape, Vocabulary};
 use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};

@@ -57,7 +57,7 @@ pub(super) fn read_device(
     let at = at.or(models.as_ref().map(|models| models.at));
     match (&models, &model_size) {
         (Some(models), None) => {
-            // One that is wrong is told.
+            // A wrong size is reported already.
             if section.entry("size").is_none() {
                 let hint = "write, for example: size = \"2TB\"";
                 top.problems.add(models.at, "the modelled device has no size", hint);

@@ -92,8 +92,9 @@ fn check_place(service: &Service, phases: &[Phase], section: &Section<'_>) {
     }
     // A service can begin with a phase that is cold, and with none that goes on to unmount it.
     let always = |phase: &Phase| {
-        let operation = matches!(phase.work, PhaseWork::Operation(one) if one.needs() != Needs::Mounted);
-        operation || phase.state.is_some() || phase.repeat.is_some() || phase.remake.is_some()
+        let is_unmounted =
+            matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() != Needs::Mounted);
+        is_unmounted || phase.state.is_some() || phase.repeat.is_some() || phase.remake.is_some()
     };
     for (number, phase) in phases.iter().enumerate().take(to + 1).skip(from) {
         if always(phase) || phase.cold && number > from {

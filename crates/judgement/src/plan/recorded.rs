@@ -1,4 +1,5 @@
-//! The bounds of a resolved plan, wherever it is read from: the folder of a run, a bundle, a page, the file of a shared run.
+//! A resolved plan as JSON: its digest, and its bounds wherever it is read from: the folder of a run, a bundle, a page,
+//! the file of a shared run.
 //!
 //! Such a plan may be a stranger's. It is read by [`Plan`]'s own `Deserialize`, which counts every list while it reads it and then
 //! calls [`check_bounds`], so that there is no way from bytes to a plan that leaves this out. A plan in TOML passes the same check.
@@ -161,6 +162,25 @@ fn check_phase(phase: &Phase) -> Result<(), Reason> {
     }
     check_at_most("`piece`", phase.piece.map_or(0, |piece| piece.0), PIECE)?;
     check_names("metrics", phase.metrics.keys().map(String::as_str))
+}
+
+/// 16 hexadecimal digits that change whenever anything in the resolved plan does, on every machine alike.
+///
+/// It is the xxh3 hash of the plan's JSON, with fields in the order of their definition and with sorted maps. A plan
+/// holds only strings, numbers and lists, so it can always be written as JSON.
+///
+/// Protection levels follow from the candidates and are left out: versions that know of more levels do the same work.
+pub fn digest(plan: &Plan) -> String {
+    let json = match plan.goal.protection.is_empty() {
+        true => serde_json::to_vec(plan),
+        false => {
+            let mut plan = plan.clone();
+            plan.goal.protection.clear();
+            serde_json::to_vec(&plan)
+        }
+    };
+    let json = json.unwrap_or_default();
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&json))
 }
 
 #[cfg(test)]

@@ -111,12 +111,12 @@ impl RequiredProperty {
 
     /// The property with this keyword.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.word() == word)
+        Self::ALL.into_iter().find(|property| property.word() == word)
     }
 
     /// The keywords of all properties.
     pub fn words() -> Vec<&'static str> {
-        Self::ALL.iter().map(|one| one.word()).collect()
+        Self::ALL.iter().map(|property| property.word()).collect()
     }
 }
 
@@ -139,8 +139,8 @@ impl Requirements {
 
     /// The conditions in the form that a plan has.
     pub(super) fn to_plan_form(&self) -> BTreeMap<String, Value> {
-        let numbers = self.numbers.iter().map(|one| (one.key(), json!(one.said)));
-        let properties = self.properties.iter().map(|one| (one.word().to_owned(), json!(true)));
+        let numbers = self.numbers.iter().map(|number| (number.key(), json!(number.said)));
+        let properties = self.properties.iter().map(|property| (property.word().to_owned(), json!(true)));
         numbers.chain(properties).collect()
     }
 }
@@ -243,7 +243,7 @@ impl RequireContext<'_> {
             self.problems.add(entry.key_at, message, hint);
             return None;
         }
-        let said = self.problems.record_error(
+        let text = self.problems.record_error(
             entry.node.at,
             filled_text(entry.node).map_err(|error| {
                 let number =
@@ -251,7 +251,7 @@ impl RequireContext<'_> {
                 Reason::new(error.what, format!("for example \"<= {number}\""))
             }),
         )?;
-        let bound = self.problems.record_error(entry.node.at, read_bound(&said, unit))?;
+        let bound = self.problems.record_error(entry.node.at, read_bound(&text, unit))?;
         let (phase, metric) = (phase.name.clone(), metric.to_owned());
         Some(Requirement { phase, metric, bound: bound.bound, value: bound.value, said: bound.said })
     }
@@ -264,7 +264,7 @@ struct ReadBound {
 }
 
 /// Parses a bound such as `<= 10ms`, in a unit that the metric supports.
-fn read_bound(said: &str, unit: Unit) -> Result<ReadBound, Reason> {
+fn read_bound(text: &str, unit: Unit) -> Result<ReadBound, Reason> {
     let units = units_of(unit);
     let bare = matches!(unit, Unit::PerSecond | Unit::Count | Unit::Ratio);
     let example = match unit {
@@ -274,21 +274,21 @@ fn read_bound(said: &str, unit: Unit) -> Result<ReadBound, Reason> {
         Unit::PerSecond | Unit::Count | Unit::Ratio => "\">= 1000\"",
     };
     let hint = format!("as in {example}; the units are {units}");
-    let said = said.trim();
-    let (bound, rest) = match (said.strip_prefix("<="), said.strip_prefix(">=")) {
+    let text = text.trim();
+    let (bound, rest) = match (text.strip_prefix("<="), text.strip_prefix(">=")) {
         (Some(rest), _) => (Bound::AtMost, rest.trim()),
         (_, Some(rest)) => (Bound::AtLeast, rest.trim()),
-        _ => return Err(Reason::new(format!("\"{said}\" begins with neither <= nor >="), hint)),
+        _ => return Err(Reason::new(format!("\"{text}\" begins with neither <= nor >="), hint)),
     };
     let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_');
     let (number, name) = rest.split_at(end.unwrap_or(rest.len()));
     let number: f64 = number
         .replace('_', "")
         .parse()
-        .map_err(|_| Reason::new(format!("\"{said}\" has no number behind its sign"), hint.clone()))?;
+        .map_err(|_| Reason::new(format!("\"{text}\" has no number behind its sign"), hint.clone()))?;
     let factor = match name.trim() {
         "" if bare => 1.0,
-        "" => return Err(Reason::new(format!("\"{said}\" lacks a unit"), hint)),
+        "" => return Err(Reason::new(format!("\"{text}\" lacks a unit"), hint)),
         name => match unit_written(name)? {
             written if written.unit == unit => written.factor,
             _ => return Err(Reason::new(format!("`{name}` is no unit of this metric"), hint)),
@@ -296,7 +296,7 @@ fn read_bound(said: &str, unit: Unit) -> Result<ReadBound, Reason> {
     };
     let value = number * factor;
     if !(value.is_finite() && value > 0.0) {
-        return Err(Reason::new(format!("\"{said}\" is no bound above 0"), hint));
+        return Err(Reason::new(format!("\"{text}\" is no bound above 0"), hint));
     }
     let sign = if bound == Bound::AtMost { "<=" } else { ">=" };
     Ok(ReadBound { bound, value, said: format!("{sign} {rest}") })

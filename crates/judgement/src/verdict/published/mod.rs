@@ -12,7 +12,7 @@ pub use legacy::{Combined, combine_as_study, legacy_name};
 use serde::Serialize;
 
 use crate::journal::{Beginning, Better, Trial, Unit, is_of_cpu};
-use crate::plan::{Assertion, Candidate, GOAL, Of, Plan, Published, once_each};
+use crate::plan::{Assertion, Candidate, Denominator, GOAL, Plan, Published, once_each};
 use crate::statistics::Evidence;
 
 use crate::verdict::limits::ratio_errors::{RatioErrors, RatioTerm, unknown_factor};
@@ -225,8 +225,8 @@ fn judge_one<'a>(
     let in_phase = |name: &str, phase: &str| find(estimates, name, phase, &published.metric);
     let here = |name: &String| in_phase(name, &published.phase);
     // The side exists only where the number that it is divided by was also measured.
-    let side = |found: &'a PhaseEstimate, of: &Of| {
-        let base = |of: &Of| {
+    let side = |found: &'a PhaseEstimate, of: &Denominator| {
+        let base = |of: &Denominator| {
             let candidate = of.of.get(&found.candidate).unwrap_or(&found.candidate);
             let phase = of.of_phase.as_ref().unwrap_or(&found.phase);
             let metric = of.of_metric.as_ref().unwrap_or(&found.metric);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{FindingContext, FindingReason, FindingStatus, then_and_now};
 use crate::journal::{Beginning, Unit};
-use crate::plan::{Aggregation, Assertion, DeviceSource, Of, Plan, Published};
+use crate::plan::{Aggregation, Assertion, Denominator, DeviceSource, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, Objective, PhaseEstimate, ThenAndNow};
 use fsverdict_text::Bytes;
 
@@ -41,7 +41,13 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 fn better(one: &[&str], than: &[&str], by: f64) -> Assertion {
-    Assertion::Better { better: names(one), than: names(than), by, than_phase: None, of: Of::default() }
+    Assertion::Better {
+        better: names(one),
+        than: names(than),
+        by,
+        than_phase: None,
+        of: Denominator::default(),
+    }
 }
 
 /// On a real device.
@@ -101,7 +107,7 @@ fn numbers_may_be_multiples_of_others() {
         estimate("c+luks2", 3, [0.1, 0.1, 0.1]),
     ];
     let plain = ["a", "b", "c"].map(|name| (format!("{name}+luks2"), name.to_owned()));
-    let of = Of { of: plain.into(), ..Of::default() };
+    let of = Denominator { of: plain.into(), ..Denominator::default() };
     let better = |one: &str, than: &[&str]| Assertion::Better {
         better: names(&[one]),
         than: names(than),
@@ -121,7 +127,7 @@ fn numbers_may_be_multiples_of_others() {
 fn a_difference_too_small_to_matter_is_none() {
     let estimates = [estimate("a", 3, [1.0, 1.001, 1.002]), estimate("b", 3, [1.005, 1.006, 1.007])];
     assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), FindingStatus::NoLongerHolds);
-    let alike = Assertion::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
+    let alike = Assertion::Alike { alike: names(&["a", "b"]), within: 0.1, of: Denominator::default() };
     assert_eq!(now(alike, &estimates), FindingStatus::Holds);
 }
 
@@ -135,7 +141,7 @@ fn spread_is_of_the_best_and_the_worst() {
     let spread = |factor| Assertion::Spread { among: Vec::new(), spread: factor, at_most: None };
     assert_eq!(now(spread(1.8), &estimates), FindingStatus::Holds);
     assert_eq!(now(spread(2.5), &estimates), FindingStatus::NoLongerHolds);
-    let alike = Assertion::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
+    let alike = Assertion::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Denominator::default() };
     assert_eq!(now(alike, &estimates), FindingStatus::NoLongerHolds);
 }
 
@@ -252,7 +258,8 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
     for other in ["ext4+luks2", "btrfs+zstd"] {
         let free = (FindingStatus::CannotTell, FindingReason::CpuIsFree);
         assert_eq!(told(better(&["ext4"], &[other], 1.0), &estimates), free);
-        let claim = Assertion::Alike { alike: names(&["ext4", other]), within: 0.1, of: Of::default() };
+        let claim =
+            Assertion::Alike { alike: names(&["ext4", other]), within: 0.1, of: Denominator::default() };
         assert_eq!(told(claim, &estimates), free);
     }
     assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, FindingStatus::Holds);
