@@ -9,8 +9,7 @@ use fsverdict_disk::calibrate::{
     Demerit, Measured, TraceScore, first_fifth, fit_to_trace, read_recording, replay_trace,
 };
 use fsverdict_disk::device::Model;
-use fsverdict_folders::read_regular;
-use fsverdict_folders::{Existing, write_output};
+use fsverdict_folders::{Existing, read_regular, write_output};
 use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
 use fsverdict_text::{Bytes, Hinted, Reason};
 

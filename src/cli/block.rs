@@ -15,11 +15,9 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
-use super::consent::confirm_plan;
-use super::device::{ask_identity, check_erase_option};
+use super::consent::{ask_identity, check_erase_option, confirm_plan};
 use super::fleet::print_settled;
-use super::opened::open_run;
-use super::recorded::open_to_carry_out;
+use super::open_run::{open_run, open_to_carry_out};
 use super::report::{ReportFormat, gather_report, show_gathered_report, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names};

@@ -19,7 +19,7 @@ use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::against;
 use super::calibrate_cpu;
-use super::device::ask_identity;
+use super::consent::ask_identity;
 use super::output::check_output;
 use super::vocabulary::read_plan;
 use super::{CliError, Exit};

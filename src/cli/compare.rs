@@ -9,7 +9,7 @@ use fsverdict_judgement::verdict::Slice;
 use fsverdict_report::{ComparisonReport, write_comparison};
 use fsverdict_text::{Hinted, Reason};
 
-use super::opened::open_run;
+use super::open_run::open_run;
 use super::pager::PagerArguments;
 use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit, settle_size};

@@ -1,4 +1,5 @@
-//! Determines the owner of a plan. A plan of another user is shown, and carried out only after it was confirmed.
+//! The user's consent: to a plan of another user, which is shown and carried out only after it was confirmed, and to
+//! erasing a device.
 
 use std::fs::Metadata;
 use std::io::{BufRead, IsTerminal};
@@ -8,6 +9,7 @@ use crate::study::OpenedRun;
 use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_lab::lab::hidden_from;
+use fsverdict_linux::guard::Refusal;
 use fsverdict_linux::host::talk;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{count, in_lines};
@@ -63,12 +65,12 @@ pub(super) struct Consent {
 /// Decides whether this plan may be carried out. The plan of another user is shown first, and must be confirmed.
 ///
 /// # Errors Fails if the user did not confirm, or there is no terminal to ask on. Nothing has been done by then.
-pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(), CliError> {
+pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, consent: Consent) -> Result<(), CliError> {
     let why = match origin {
         PlanOrigin::Preset => return Ok(()),
         PlanOrigin::Own => {
             let commands = commands_of(plan);
-            if let (Some(first), false) = (commands.first(), said.quiet) {
+            if let (Some(first), false) = (commands.first(), consent.quiet) {
                 let short: String = in_lines(first).replace('\n', " ").chars().take(60).collect();
                 let number = count(commands.len(), "command");
                 print_line(&format!(
@@ -82,7 +84,7 @@ pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, said: Consent) -> R
     };
     let online: Vec<&str> =
         plan.phases.iter().filter(|phase| phase.network).map(|phase| phase.name.as_str()).collect();
-    if !online.is_empty() && !said.network {
+    if !online.is_empty() && !consent.network {
         return Err(CliError::usage(Reason::new(
             format!(
                 "the plan is not yours ({why}), and its commands want this machine's network: {}",
@@ -92,7 +94,7 @@ pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, said: Consent) -> R
         )));
     }
     print_in_screens(&describe_plan(plan, why));
-    if said.yes || ask_on_terminal() {
+    if consent.yes || ask_on_terminal() {
         return Ok(());
     }
     Err(CliError::usage(Reason::new(
@@ -103,13 +105,22 @@ pub(super) fn confirm_plan(plan: &Plan, origin: &PlanOrigin, said: Consent) -> R
 
 /// Asks on the terminal; `false` if there is none.
 fn ask_on_terminal() -> bool {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return false;
-    }
-    talk::print_prompt("Carry it out? [y/N] ");
+    has_terminal()
+        && read_answer("Carry it out? [y/N] ")
+            .is_some_and(|answer| ["y", "yes"].contains(&answer.to_ascii_lowercase().as_str()))
+}
+
+/// Whether there is a user to ask.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Prints a question, and reads the line that answers it.
+fn read_answer(prompt: &str) -> Option<String> {
+    talk::print_prompt(prompt);
     let mut line = String::new();
-    let answered = std::io::stdin().lock().read_line(&mut line).is_ok();
-    answered && ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str())
+    std::io::stdin().lock().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned())
 }
 
 /// Prints all of the text, however long: an author could hide a command in an omitted part.
@@ -204,6 +215,29 @@ fn describe_reads(plan: &Plan) -> String {
             )
         }
     }
+}
+
+/// Refuses `--erase` without a block device: the user means a device, and would take the results for that device's.
+pub(super) fn check_erase_option(erase: &[String], source: &DeviceSource) -> Result<(), CliError> {
+    match source {
+        DeviceSource::Path(_) => Ok(()),
+        _ if erase.is_empty() => Ok(()),
+        other => Err(CliError::Usage(Reason::new(
+            format!("--erase applies to block devices only, and this run uses none: {other}"),
+            "name the block device with --device PATH, or leave --erase out",
+        ))),
+    }
+}
+
+/// Asks for the identity; `None` if there is no terminal, or no input.
+pub(super) fn ask_identity(refusal: &Refusal) -> Option<String> {
+    let identity = refusal.erase_identity()?;
+    if !has_terminal() {
+        return None;
+    }
+    print_line(&refusal.to_string());
+    let prompt = format!("To destroy everything on it, type its identity ({identity}): ");
+    read_answer(&prompt).filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -7,20 +7,47 @@ use clap::Args;
 
 use crate::runner::{FaultExamination, FaultNews, prepare_power_cutting};
 use crate::study::{FaultTime, RunFolder};
-use fsverdict_faults::{CutName, MinimisedState, PowerCutting, WrittenState};
+use fsverdict_disk::crash::{RotNameError, RottenBlock, StateNameError};
+use fsverdict_faults::{CutName, MinimisedState, PowerCutting, WrittenRot, WrittenState};
 use fsverdict_folders::{Existing, OutputFile};
 use fsverdict_judgement::plan::{Candidate, Plan};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::count;
-use fsverdict_text::{Hinted, suggest};
+use fsverdict_text::{Hinted, Reason};
 
 use super::consent::Consent;
 use super::fault_news::print_fault_news;
-use super::recorded::open_to_carry_out;
+use super::open_run::{find_candidate, open_to_carry_out};
 use super::report::show_result;
-use super::rot::{FaultState, write_rot};
 use super::{CliError, Exit};
+
+/// A state of a device by its name: after a cut of power, or with a rotten block.
+#[derive(Debug, Clone, Copy)]
+enum FaultState {
+    Cut(CutName),
+    Rot(RottenBlock),
+}
+
+/// A name that no state of a device has.
+#[derive(Debug, thiserror::Error)]
+enum FaultStateError {
+    #[error(transparent)]
+    Cut(#[from] StateNameError),
+    #[error(transparent)]
+    Rot(#[from] RotNameError),
+}
+
+impl std::str::FromStr for FaultState {
+    type Err = FaultStateError;
+
+    fn from_str(name: &str) -> Result<FaultState, FaultStateError> {
+        Ok(match name.starts_with("rot-") {
+            true => FaultState::Rot(name.parse()?),
+            false => FaultState::Cut(name.parse()?),
+        })
+    }
+}
 
 #[derive(Debug, Args)]
 pub(super) struct CrashArguments {
@@ -65,7 +92,7 @@ pub(super) struct CrashArguments {
 pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
     let CrashArguments { yes, allow_network: network, quiet, .. } = *arguments;
     let (folder, plan) = open_to_carry_out(&arguments.run, Consent { yes, network, quiet })?;
-    let candidate = arguments.candidate.as_deref().map(|name| find(&plan, name)).transpose()?;
+    let candidate = arguments.candidate.as_deref().map(|name| find_candidate(&plan, name)).transpose()?;
     match (candidate, arguments.state) {
         (Some(candidate), Some(FaultState::Cut(state))) => {
             return match &arguments.script {
@@ -74,7 +101,7 @@ pub(super) fn run(arguments: &CrashArguments) -> Result<Exit, CliError> {
             };
         }
         (Some(_), Some(FaultState::Rot(_))) if arguments.script.is_some() => {
-            return Err(CliError::usage(fsverdict_text::Reason::new(
+            return Err(CliError::usage(Reason::new(
                 "a state with a corrupted block has no calls or lost writes to reduce",
                 "leave out --script to write the image instead",
             )));
@@ -111,7 +138,7 @@ fn export(
 ) -> Result<Exit, CliError> {
     let recorded = cutting.recorded_parts(candidate);
     let wanted: Vec<u32> =
-        recorded.iter().copied().filter(|one| part.is_none_or(|part| part == *one)).collect();
+        recorded.iter().copied().filter(|recorded| part.is_none_or(|part| part == *recorded)).collect();
     if wanted.is_empty() {
         let what = match part {
             Some(part) => format!("nothing was recorded of part {part} of {}", candidate.name),
@@ -125,30 +152,19 @@ fn export(
                 recorded_parts.join(", ")
             ),
         };
-        return Err(CliError::failed(fsverdict_text::Reason::new(what, hint)));
+        return Err(CliError::failed(Reason::new(what, hint)));
     }
-    for one in wanted {
-        let numbered = || PathBuf::from(format!("{}.{one}", path.display()));
+    for number in wanted {
+        let numbered = || PathBuf::from(format!("{}.{number}", path.display()));
         let file = if part.is_some() || recorded.len() == 1 { path.to_owned() } else { numbered() };
-        let files = cutting.export_log(candidate, one, &file).map_err(CliError::failed)?;
+        let files = cutting.export_log(candidate, number, &file).map_err(CliError::failed)?;
         for (device, file) in (1..).zip(&files) {
             let to = if files.len() > 1 { format!(" to its device {device}") } else { String::new() };
-            let line = format!("{}: what {} wrote{to}, part {one}\n", file.display(), candidate.name);
+            let line = format!("{}: what {} wrote{to}, part {number}\n", file.display(), candidate.name);
             result_writer().write_all(line.as_bytes())?;
         }
     }
     Ok(Exit::Done)
-}
-
-fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
-    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let found = plan.candidates.iter().find(|candidate| candidate.name == name);
-    found.ok_or_else(|| {
-        CliError::usage(fsverdict_text::Reason::new(
-            format!("the run has no candidate `{name}`"),
-            suggest(name, &names),
-        ))
-    })
 }
 
 fn write_state(
@@ -165,11 +181,17 @@ fn write_state(
         cutting.write_state(candidate, state, &image).map_err(CliError::failed)?;
     let images: Vec<String> = images.iter().map(|image| image.display().to_string()).collect();
     let devices = if images.len() > 1 { "devices" } else { "device" };
-    let mut text = format!(
-        "{}: the {devices} of {} when power was cut {at_s:.6} s after its start ({state})\nthe image must contain:\n",
+    let text = format!(
+        "{}: the {devices} of {} when power was cut {at_s:.6} s after its start ({state})",
         images.join(", "),
         candidate.name
     );
+    print_required_content(&text, &must)
+}
+
+/// Prints a line about an image, and what the image must contain.
+fn print_required_content(line: &str, must: &[String]) -> Result<Exit, CliError> {
+    let mut text = format!("{line}\nthe image must contain:\n");
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     result_writer().write_all(text.as_bytes())?;
     Ok(Exit::Done)
@@ -184,7 +206,7 @@ fn write_script(
     quiet: bool,
 ) -> Result<Exit, CliError> {
     if !candidate.layers.is_empty() || plan.device.count() > 1 {
-        return Err(CliError::usage(fsverdict_text::Reason::new(
+        return Err(CliError::usage(Reason::new(
             format!(
                 "`{}` has layers or several devices, and a script can only write one plain image",
                 candidate.name
@@ -196,7 +218,7 @@ fn write_script(
     let failed = |error: std::io::Error| {
         let hint = error.hint().unwrap_or_else(|| "remove it, or name another file".to_owned());
         let failure = format!("cannot make {}: {error}", path.display());
-        CliError::failed(fsverdict_text::Reason::new(failure, hint))
+        CliError::failed(Reason::new(failure, hint))
     };
     let output = OutputFile::create_executable(path, Existing::Keep).map_err(failed)?;
     let tell = |what: &str| {
@@ -216,4 +238,39 @@ fn write_script(
     text.push_str(&format!("{} lost; {twice}\n", count(lost.len(), "write")));
     result_writer().write_all(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Writes the image of a device with a rotten block, and lists its required content.
+fn write_rot(
+    image: Option<&Path>,
+    folder: &RunFolder,
+    plan: &Plan,
+    candidate: &Candidate,
+    rotten: RottenBlock,
+) -> Result<Exit, CliError> {
+    let image =
+        image.map_or_else(|| PathBuf::from(format!("{}-{rotten}.img", candidate.name)), Path::to_owned);
+    let cutting = prepare_power_cutting(plan, folder.handle()).map_err(CliError::failed)?;
+    let WrittenRot { held, stopped, must } =
+        cutting.write_rot(candidate, rotten, &image).map_err(CliError::failed)?;
+    if let Some(stopped) = stopped {
+        print_line(&format!("caution: the layout of this device was not read to its end ({stopped})"));
+    }
+    let held_words = held.map_or("nothing that is known to be in use", |held| held.words());
+    let what = match rotten.decay.changes_content() {
+        true => {
+            format!(
+                "with block {} (of 4096 bytes, which held: {held_words}) {}",
+                rotten.block,
+                rotten.decay.word()
+            )
+        }
+        false => format!(
+            "as it was left; that block {} (of 4096 bytes, which held: {held_words}) is {} no image shows: dm-dust does, or dm-error",
+            rotten.block,
+            rotten.decay.word()
+        ),
+    };
+    let text = format!("{}: the device of {} {what} ({rotten})", image.display(), candidate.name);
+    print_required_content(&text, &must)
 }

@@ -10,8 +10,7 @@ use clap::Args;
 
 use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
-use fsverdict_folders::FolderFile;
-use fsverdict_folders::{Existing, write_output};
+use fsverdict_folders::{Existing, FolderFile, write_output};
 use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::results::result_writer;
@@ -21,10 +20,10 @@ use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::fleet::print_settled;
 use super::guarantees::guarantees;
-use super::opened::{open_run, read_run};
+use super::open_run::{open_run, read_run};
 use super::output::check_output;
 use super::pager::{PagedOutput, PagerArguments, screen};
-use super::requests::requests_of_run;
+use super::request_picture::requests_of_run;
 use super::to_use::to_use;
 use super::{CliError, Exit};
 

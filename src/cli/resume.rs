@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::runner::{ResumeRequest, resume};
 
-use super::device::check_erase_option;
+use super::consent::check_erase_option;
 use super::fleet::SiteArguments;
-use super::recorded::open_to_carry_out;
+use super::open_run::open_to_carry_out;
 use super::report::show_outcome;
 use super::run::Conduct;
 use super::{CliError, Exit};

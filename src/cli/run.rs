@@ -13,8 +13,7 @@ use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice};
 use fsverdict_text::{is_steering, parse_time};
 
-use super::consent::{Consent, PlanOrigin, confirm_plan};
-use super::device::check_erase_option;
+use super::consent::{Consent, PlanOrigin, check_erase_option, confirm_plan};
 use super::fleet::SiteArguments;
 use super::pager::PagerArguments;
 use super::report::show_outcome;
@@ -33,7 +32,7 @@ Examples:
 
 `fsverdict man plan` describes plans.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArguments {
     /// A preset (`fsverdict list presets`), a plan's file (`-` reads standard input), or a report.html that contains a plan
@@ -91,7 +90,7 @@ pub(super) struct RunArguments {
 }
 
 /// How a run is carried out and shown; the same for `resume`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Conduct {
     /// How many trials run at once, in simulated time only [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
@@ -127,26 +126,7 @@ impl Conduct {
 impl RunArguments {
     /// Nothing but a plan's name.
     pub(super) fn of_question(name: &str) -> Self {
-        RunArguments {
-            plan: name.into(),
-            lab: None,
-            device: Vec::new(),
-            fs: Vec::new(),
-            blocks: None,
-            budget: None,
-            twice: None,
-            scale: None,
-            settle_size: None,
-            set: Vec::new(),
-            out: None,
-            erase: Vec::new(),
-            open: false,
-            dry_run: false,
-            answers_question: true,
-            pager: PagerArguments::default(),
-            sites: SiteArguments::default(),
-            conduct: Conduct { jobs: None, quiet: false, yes: false, allow_network: false, all: false },
-        }
+        RunArguments { plan: name.into(), answers_question: true, ..Self::default() }
     }
 
     pub(super) fn plan(&self) -> &OsStr {

@@ -12,9 +12,8 @@ use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
-use super::consent::confirm_plan;
-use super::device::check_erase_option;
-use super::opened::open_run;
+use super::consent::{check_erase_option, confirm_plan};
+use super::open_run::open_run;
 use super::report::{write_to, written};
 use super::run::{RunArguments, default_folder};
 use super::run_view::TerminalView;

@@ -4,8 +4,8 @@
 //! reads only the records appended since the last look, so that it takes no processor time that a native run would
 //! measure.
 
+mod describe;
 mod reading;
-mod words;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use fsverdict_report::{TerminalLook, in_lines};
 use fsverdict_text::Reason;
 
 use super::{CliError, Exit};
+use describe::{describe, describe_in_line};
 use reading::{RunProgress, StatusReader};
-use words::{describe, describe_in_line};
 
-pub(super) use words::{name_leaders, time_to_go};
+pub(super) use describe::{name_leaders, time_to_go};
 
 /// Pause between two looks at the journal.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -11,8 +11,9 @@ use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::{Flags, Metrics, TraceFormat, Traced, export};
 use fsverdict_lab::lab::{TRACES, TraceFile};
 use fsverdict_linux::host::results::binary_result_writer;
-use fsverdict_text::{Bytes, Hinted, Reason, suggest};
+use fsverdict_text::{Bytes, Hinted, Reason};
 
+use super::open_run::find_candidate;
 use super::report::write_to;
 use super::{CliError, Exit};
 
@@ -53,14 +54,7 @@ enum TraceFormArgument {
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    if !names.contains(&arguments.candidate.as_str()) {
-        let hint = suggest(&arguments.candidate, &names);
-        return Err(CliError::usage(Reason::new(
-            format!("the run has no candidate `{}`", arguments.candidate),
-            hint,
-        )));
-    }
+    find_candidate(&plan, &arguments.candidate)?;
     let mut files = TraceFile::list_traces(folder.handle()).map_err(|error| {
         CliError::Failed(error.reason().after(format!("{}: ", folder.handle().path_of(TRACES).display())))
     })?;

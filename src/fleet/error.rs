@@ -6,7 +6,13 @@ use crate::study::{RunFolderError, SessionError};
 use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason, TextError, quoted};
 
-use super::ignored_file::IgnoredFile;
+/// A file that is not a complete block, and why it is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredFile {
+    /// The path below the run's folder.
+    pub path: PathBuf,
+    pub why: Reason,
+}
 
 /// Why a run of several sites cannot continue.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,8 @@ use fsverdict_judgement::journal::{
 };
 use fsverdict_judgement::plan::Plan;
 
-use super::FleetError;
 use super::agreement::{SHARED_PROPERTIES, find_differences, list_sites, shared_values};
-use super::ignored_file::IgnoredFile;
+use super::error::{FleetError, IgnoredFile};
 use super::merged_records::{merged_start, renumber_records};
 use super::omissions::describe_omissions;
 use super::roster::sites_of_run;

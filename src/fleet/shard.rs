@@ -18,9 +18,8 @@ use fsverdict_judgement::journal::{
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Reason};
 
-use super::FleetError;
 use super::copies::KnownTimes;
-use super::ignored_file::IgnoredFile;
+use super::error::{FleetError, IgnoredFile};
 use super::plausibility::{ExpectedBlocks, find_implausibility};
 use super::run_key::RunKey;
 use super::site::{RUN, Site};

@@ -7,7 +7,7 @@ use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
 use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::Ruling;
 
-use super::disturbance::hopelessly_disturbed;
+use super::block_validity::hopelessly_disturbed;
 use super::time::TimeBudget;
 use fsverdict_judgement::verdict::{
     Deliberation, Slice, has_open_requirement, slice_by_environment, slice_by_protection,

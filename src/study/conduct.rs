@@ -2,24 +2,41 @@
 
 use std::time::Instant;
 
-use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
+use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, Run, TrialId};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::{Attachments, Lab};
 use fsverdict_text::Reason;
 
+use super::block_validity::{broken_rule, find_changed_data, find_mixed_data};
 use super::clocks::{ClockReadings, JumpWatch};
 use super::conclusion::{Conclusion, next_to_try, still_in};
-use super::disturbance::broken_rule;
 use super::error::SessionError;
-use super::observer::Observer;
 use super::prospect::find_obstacle;
 use super::schedule::{draw_order, order_seed};
-use super::staged::{find_changed_data, find_mixed_data};
 use super::time::{Outlook, TimeBudget};
 use super::watcher::Watcher;
 
 /// The maximum number of attempts at a block that is conducted by itself.
 pub const BLOCK_ATTEMPTS: u32 = 3;
+
+/// Receives the events of a study while it is conducted.
+pub trait Observer {
+    /// Announces the remaining work and the leader at the beginning of a block.
+    fn expect_trials(&mut self, outlook: Outlook);
+    /// Receives an event, with its trial if it belongs to one.
+    fn observe_event(&mut self, trial: Option<&TrialId>, event: &Event);
+    /// Receives the run as it is known at the end of a block.
+    fn block_ended(&mut self, _run: &Run) {}
+}
+
+/// An observer that ignores all events.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn expect_trials(&mut self, _outlook: Outlook) {}
+    fn observe_event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
+}
 
 /// A plan that is being carried out.
 pub struct Study<'a> {
@@ -185,8 +202,11 @@ impl Study<'_> {
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), SessionError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
-            let known =
-                self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
+            let known = self
+                .refused
+                .iter()
+                .find(|(name, _)| *name == candidate.name)
+                .map(|(_, reason)| reason.clone());
             let obstacle = find_obstacle(self.plan, self.lab, candidate, self.attachments.size()).or(known);
             if let Some(Reason { what: reason, hint, .. }) = obstacle {
                 let candidate = candidate.name.clone();

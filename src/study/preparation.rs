@@ -19,10 +19,9 @@ use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::clocks::JumpWatch;
-use super::conduct::Study;
+use super::conduct::{Observer, Study};
 use super::error::SessionError;
 use super::folder::RunFolder;
-use super::observer::Observer;
 use super::prospect::{check_datasets, find_obstacle};
 use super::rehearsal::find_refused_options;
 use super::schedule::ORDER_SEED;

@@ -21,7 +21,7 @@ use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 
 use super::clocks::{ClockReadings, ClockWatch};
-use super::sentinel::time_sentinel;
+use super::machine_speed::time_sentinel;
 
 /// Watches the machine while a trial runs.
 pub trait Watcher {

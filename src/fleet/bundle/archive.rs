@@ -11,8 +11,7 @@ use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::study::{LONGEST_PLAN, PLAN_FILE};
-use fsverdict_folders::{Existing, OutputFile};
-use fsverdict_folders::{Links, open_regular};
+use fsverdict_folders::{Existing, Links, OutputFile, open_regular};
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Reason};

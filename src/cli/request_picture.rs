@@ -1,15 +1,49 @@
-//! Computes the data of a trace's picture: time across, the device up, and the bytes moved in each stretch of time.
+//! The pictures of the requests to modelled devices, from the traces in a run's folder: time across, the device up, and the
+//! bytes moved in each stretch of time.
 
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::Traced;
+use fsverdict_judgement::journal::{Run, Trial};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_lab::lab::TraceFile;
 use fsverdict_report::Requests;
+use fsverdict_folders::FolderHandle;
 
 /// Columns and rows of a picture, before it is made smaller to fit a page.
 const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
+/// The most records that are drawn; a longer trace has no picture. A trace of a few MB may unpack to any number of
+/// requests.
+const MOST_RECORDS: usize = 1 << 22;
+
+/// A successful trial of each candidate: the first with a trace that can be read.
+pub(super) fn requests_of_run(folder: &FolderHandle, plan: &Plan, run: &Run) -> Vec<Requests> {
+    let pictured = |name: &str| {
+        let mut trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == name);
+        trials.find_map(|trial| of_trial(folder, plan, trial))
+    };
+    run.candidates.iter().filter_map(|state| pictured(&state.name)).collect()
+}
+
+fn of_trial(folder: &FolderHandle, plan: &Plan, trial: &Trial) -> Option<Requests> {
+    let spans = plan.phases.iter().filter_map(|phase| {
+        let began = trial.value(&phase.name, "began")?;
+        Some((began, began + trial.value(&phase.name, "durable")?))
+    });
+    let (from, to) = spans.reduce(|(from, to), (began, ended)| (began.min(from), ended.max(to)))?;
+    let id = &trial.id;
+    let file = TraceFile::for_trial(folder, &id.candidate, id.block, id.attempt);
+    let records = file.read_requests().ok()?;
+    if records.len() > MOST_RECORDS {
+        return None;
+    }
+    let picture = summarise_requests(&records, (from * 1e9) as u64, (to * 1e9) as u64)?;
+    Some(Requests { candidate: id.candidate.clone(), block: id.block, ..picture })
+}
+
 /// Summarises `records` between two nanoseconds of the simulation clock; `None` if nothing was read or written then.
-pub(super) fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
+fn summarise_requests(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
     let moves = |record: &&Traced| {
         matches!(record.operation, Action::Read | Action::Write)
             && record.sectors > 0
@@ -69,7 +103,7 @@ fn scaled(at: u64, whole: u64, parts: u16) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, ROWS, reckon};
+    use super::{COLUMNS, ROWS, summarise_requests};
     use fsverdict_disk::device::Action;
     use fsverdict_disk::device::trace::{Flags, Traced};
 
@@ -93,7 +127,7 @@ mod tests {
             .map(|number| record(number, Action::Write, number * 8))
             .chain([record(500, Action::Read, 0)])
             .collect();
-        let found = reckon(&records, 0, 1_000_000_000).unwrap();
+        let found = summarise_requests(&records, 0, 1_000_000_000).unwrap();
         assert_eq!((found.lowest, found.highest), (0, 8000 * 512));
         assert_eq!(found.cells[0], [(COLUMNS / 2, 0)]);
         // A line from corner to corner.
@@ -104,6 +138,6 @@ mod tests {
         assert!((moved - 1001.0 * 4096.0).abs() < 1.0, "{moved}");
         let busy: f64 = found.depth.iter().sum::<f64>() * seconds;
         assert!((busy - 1.001).abs() < 1e-6, "{busy}");
-        assert_eq!(reckon(&records, 2_000_000_000, 3_000_000_000), None);
+        assert_eq!(summarise_requests(&records, 2_000_000_000, 3_000_000_000), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Decides whether a block counts: applies the plan's limits to the observations of the machine during the block.
-//! Measured results play no part.
+//! Decides whether a block counts: applies the plan's limits to the observations of the machine during the block, and
+//! checks that its trials worked on the same data, since the user's folders may change. Measured results play no part.
 
 use fsverdict_judgement::journal::{Run, Sentinel, Surroundings, Trial};
 use fsverdict_judgement::plan::Disturbance;
@@ -24,24 +24,24 @@ pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: 
 
 /// Like [`broken_rule`], from the observations during the block's trials and during all other trials.
 fn find_broken_rule(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
-    if seen.iter().any(|one| one.stopped) {
+    if seen.iter().any(|trial| trial.stopped) {
         return Some("a trial was stopped and went on later: its times hold the pause".to_owned());
     }
-    if let Some(slept) = seen.iter().filter_map(|one| one.slept).next() {
+    if let Some(slept) = seen.iter().filter_map(|trial| trial.slept).next() {
         return Some(format!("the machine slept for {slept:.1} s during a trial"));
     }
-    if let Some(step) = seen.iter().filter_map(|one| one.clock_step).next() {
+    if let Some(step) = seen.iter().filter_map(|trial| trial.clock_step).next() {
         let way = if step > 0.0 { "forward" } else { "back" };
         return Some(format!(
             "the clock of this machine was set {way} by {:.1} s during a trial",
             step.abs()
         ));
     }
-    let cpu_time = sum_if_complete(seen, |one| one.cpu_time);
+    let cpu_time = sum_if_complete(seen, |trial| trial.cpu_time);
     let share = |used: Option<f64>| Some(used? / cpu_time.filter(|time| *time > 0.0)?);
-    let beyond = |found: Option<f64>, limit: f64| found.filter(|share| *share > limit);
+    let beyond = |share: Option<f64>, limit: f64| share.filter(|share| *share > limit);
     let foreign =
-        beyond(share(sum_if_complete(seen, |one| one.foreign_cpu)), limits.foreign_cpu).map(|share| {
+        beyond(share(sum_if_complete(seen, |trial| trial.foreign_cpu)), limits.foreign_cpu).map(|share| {
             format!(
                 "other programs used {} of the CPU ({} is borne)",
                 format_percent(share),
@@ -49,7 +49,7 @@ fn find_broken_rule(limits: &Disturbance, seen: &[Surroundings], before: &[Surro
             )
         });
     let steal = || {
-        let share = beyond(share(sum_if_complete(seen, |one| one.steal)), limits.steal)?;
+        let share = beyond(share(sum_if_complete(seen, |trial| trial.steal)), limits.steal)?;
         Some(format!(
             "the hypervisor took {} of the CPU ({} is borne)",
             format_percent(share),
@@ -76,7 +76,7 @@ fn check_foreign_bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<St
     let sum_of = |of: fn(&Surroundings) -> Option<u64>| {
         seen.iter().map(of).try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
     };
-    let (foreign, own) = sum_of(|one| one.foreign_bytes).zip(sum_of(|one| one.own_bytes))?;
+    let (foreign, own) = sum_of(|trial| trial.foreign_bytes).zip(sum_of(|trial| trial.own_bytes))?;
     let share = foreign as f64 / own.max(1) as f64;
     (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
         // Rounds to two digits.
@@ -98,7 +98,7 @@ fn check_foreign_bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<St
 fn check_drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
     let usual = |of: fn(&Sentinel) -> f64| {
         let times_of = |seen: &[Surroundings]| -> Vec<f64> {
-            seen.iter().filter_map(|one| one.sentinel.as_ref()).map(of).collect()
+            seen.iter().filter_map(|trial| trial.sentinel.as_ref()).map(of).collect()
         };
         let (now, earlier) = (times_of(seen), times_of(before));
         Some(median(&now)? / median(&[earlier, now].concat())?)
@@ -125,6 +125,29 @@ pub(super) fn hopelessly_disturbed(run: &Run) -> Option<String> {
         format!(
             "{invalid} blocks were invalid and only {valid} valid: this machine is too busy (last: {last})"
         )
+    })
+}
+
+/// Why a block does not count, if its trials worked on different data.
+pub(super) fn find_mixed_data(run: &Run, block: u32, attempt: u32) -> Option<String> {
+    let mut trials = run.trials.iter().filter(|trial| (trial.id.block, trial.id.attempt) == (block, attempt));
+    let first = trials.next()?;
+    let difference = trials.find_map(|trial| find_difference(first, trial))?;
+    Some(format!("its trials did not work on the same data: {difference}"))
+}
+
+/// A caution that this block worked on different data than the previous one, with the difference.
+pub(super) fn find_changed_data(run: &Run, block: u32, attempt: u32) -> Option<String> {
+    let before = run.trials.iter().find(|trial| trial.is_counted() && trial.id.block + 1 == block)?;
+    let now = run.trials.iter().find(|trial| (trial.id.block, trial.id.attempt) == (block, attempt))?;
+    let difference = find_difference(before, now)?;
+    Some(format!("from block {block} on, other data than before: {difference}"))
+}
+
+fn find_difference(before: &Trial, now: &Trial) -> Option<String> {
+    before.datasets().find_map(|(name, was)| {
+        let (_, is) = now.datasets().find(|(known, is)| *known == name && *is != was)?;
+        Some(format!("the folder of dataset `{name}` held {was}, and then {is}"))
     })
 }
 

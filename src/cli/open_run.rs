@@ -1,25 +1,50 @@
-//! Opens the plan of a run's folder to carry it out: to continue the run, to repeat trials, or for the tests that
-//! follow them.
+//! Opens a run that the user names: its folder or a bundle to read it, or the plan of its folder to carry it out (to
+//! continue the run, to repeat trials, or for the tests that follow them).
 
 use std::path::Path;
 
-use fsverdict_judgement::plan::{Overrides, Plan, read_with, write};
-use fsverdict_text::Reason;
-
+use crate::fleet::open_bundle;
 use crate::study::RunFolder;
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::{Candidate, Overrides, Plan, read_with, write};
+use fsverdict_text::{Reason, suggest};
 
 use super::consent::{Consent, PlanOrigin, confirm_plan};
 use super::error::CliError;
 use super::vocabulary::with_vocabulary;
 
+/// The run at this path; its folder too, unless it is a bundle.
+pub(super) fn open_run(path: &Path) -> Result<(Option<RunFolder>, Plan, Run), CliError> {
+    if path.is_file() {
+        let (plan, run) = open_bundle(path).map_err(CliError::usage)?;
+        return Ok((None, plan, run));
+    }
+    let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
+    let run = read_run(&folder, &plan)?;
+    Ok((Some(folder), plan, run))
+}
+
+pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
+    Run::read_in_folder(plan, &folder.journal()).map_err(CliError::failed)
+}
+
+/// The candidate of this name.
+pub(super) fn find_candidate<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
+    let candidate = plan.candidates.iter().find(|candidate| candidate.name == name);
+    candidate.ok_or_else(|| {
+        let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        CliError::usage(Reason::new(format!("the run has no candidate `{name}`"), suggest(name, &names)))
+    })
+}
+
 /// Opens the folder, and asks the user for consent if the plan belongs to another user.
 ///
 /// # Errors Fails if there is no run, its plan is not one that fsverdict would write, or the user did not agree to it.
 /// Nothing has been done by then.
-pub(super) fn open_to_carry_out(folder: &Path, said: Consent) -> Result<(RunFolder, Plan), CliError> {
+pub(super) fn open_to_carry_out(folder: &Path, consent: Consent) -> Result<(RunFolder, Plan), CliError> {
     let opened = RunFolder::open_seen(folder).map_err(CliError::usage)?;
     check(&opened.plan)?;
-    confirm_plan(&opened.plan, &PlanOrigin::of_run(&opened), said)?;
+    confirm_plan(&opened.plan, &PlanOrigin::of_run(&opened), consent)?;
     Ok((opened.folder, opened.plan))
 }
 
