@@ -13,7 +13,7 @@ use fsverdict_folders::{Existing, read_regular, write_output};
 use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
-use super::report::{ReportFormat, write_to, written};
+use super::output::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
 
 /// The most bytes that a trace may have.

@@ -18,8 +18,9 @@ use fsverdict_text::{Reason, quoted};
 use super::consent::{ask_identity, check_erase_option, confirm_plan};
 use super::fleet::print_settled;
 use super::open_run::{open_run, open_to_carry_out};
-use super::report::{ReportFormat, gather_report, show_gathered_report, write_to, written};
+use super::output::{ReportFormat, write_to, written};
 use super::run::Conduct;
+use super::run_report::{gather_report, show_gathered_report};
 use super::vocabulary::{PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit};
 

@@ -10,8 +10,8 @@ use fsverdict_report::{ComparisonReport, write_comparison};
 use fsverdict_text::{Hinted, Reason};
 
 use super::open_run::open_run;
+use super::output::{ReportFormat, write_to, written};
 use super::pager::PagerArguments;
-use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit, settle_size};
 
 #[derive(Debug, Args)]

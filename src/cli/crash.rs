@@ -19,7 +19,7 @@ use fsverdict_text::{Hinted, Reason};
 use super::consent::Consent;
 use super::fault_news::print_fault_news;
 use super::open_run::{find_candidate, open_to_carry_out};
-use super::report::show_result;
+use super::run_report::show_result;
 use super::{CliError, Exit};
 
 /// A state of a device by its name: after a cut of power, or with a rotten block.

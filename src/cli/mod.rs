@@ -32,6 +32,7 @@ mod request_picture;
 mod resume;
 mod run;
 mod run_files;
+mod run_report;
 mod run_view;
 mod settle_size;
 mod show;

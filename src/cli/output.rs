@@ -1,18 +1,90 @@
-//! Refuses output files that the command reads, or that a run needs.
+//! Writes results in the format that the user asks for, to standard output or into a file. Refuses output files that the
+//! command reads, or that a run needs.
 
 use std::ffi::OsStr;
 use std::fs::{Metadata, metadata};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use fsverdict_text::{Reason, quoted};
-
-use super::CliError;
 use crate::fleet::{ROSTER, RUN_KEY, SITES};
 use crate::study::{PLAN_FILE, RunFolder};
 use fsverdict_faults::CUTS;
+use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::journal::FILE_NAME;
 use fsverdict_lab::lab::TRACES;
+use fsverdict_linux::host::results::result_writer;
+use fsverdict_report::{Format, ReportError, TerminalLook};
+use fsverdict_text::{Hinted, Reason, quoted};
+
+use super::CliError;
+use super::pager::{PagedOutput, PagerArguments};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ReportFormat {
+    /// Text for the terminal
+    Terminal,
+    /// One self-contained page with charts
+    Html,
+    /// Tables for a pull request or a forum
+    Markdown,
+    /// One row per number
+    Csv,
+    /// A stable, versioned data format
+    Json,
+}
+
+impl ReportFormat {
+    pub(super) fn format(self, to_file: bool, all: bool) -> Format {
+        match self {
+            ReportFormat::Terminal if to_file => {
+                Format::Terminal(TerminalLook::suited(false, None, all, |_| None))
+            }
+            ReportFormat::Terminal => Format::Terminal(TerminalLook::of_stdout(all)),
+            ReportFormat::Html => Format::Html,
+            ReportFormat::Markdown => Format::Markdown,
+            ReportFormat::Csv => Format::Csv,
+            ReportFormat::Json => Format::Json,
+        }
+    }
+}
+
+/// Into this file, or to standard output: a text for people through their pager, if it is long. The file is none of
+/// those that the command `reads`.
+pub(super) fn write_to(
+    file: Option<&Path>,
+    reads: &[&Path],
+    pager: Option<PagerArguments>,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let Some(path) = file else {
+        let Some(pager) = pager else { return write(&mut result_writer()) };
+        let mut out = PagedOutput::new(pager);
+        write(&mut out)?;
+        return out.show().map_err(CliError::Output);
+    };
+    check_output(path, reads)?;
+    write_output(path, Existing::Replace, |out| write(out)).map_err(|error| match error {
+        CliError::Output(error) => unwritten(path, &error),
+        other => other,
+    })
+}
+
+/// A file that a user named could not be written.
+pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> CliError {
+    let hint = error.hint().unwrap_or_else(|| {
+        "name a file in an existing folder that you may write to, or leave --output out".to_owned()
+    });
+    CliError::Failed(Reason::new(format!("cannot write {}: {error}", path.display()), hint))
+}
+
+/// A closed pipe is no failure of the report.
+pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
+    result.map_err(|error| match error {
+        ReportError::Io(error) => CliError::Output(error),
+        ReportError::Json(error) => CliError::failed(error),
+    })
+}
 
 /// So many folders above a file are looked at: the deepest file of a run lies two folders below it.
 const FOLDERS_ABOVE: usize = 4;

@@ -3,11 +3,11 @@
 
 use fsverdict_disk::device::Action;
 use fsverdict_disk::device::trace::Traced;
+use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{Run, Trial};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_lab::lab::TraceFile;
 use fsverdict_report::Requests;
-use fsverdict_folders::FolderHandle;
 
 /// Columns and rows of a picture, before it is made smaller to fit a page.
 const COLUMNS: u16 = 240;

@@ -9,8 +9,8 @@ use crate::runner::{ResumeRequest, resume};
 use super::consent::check_erase_option;
 use super::fleet::SiteArguments;
 use super::open_run::open_to_carry_out;
-use super::report::show_outcome;
 use super::run::Conduct;
+use super::run_report::show_outcome;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]

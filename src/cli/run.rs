@@ -16,7 +16,7 @@ use fsverdict_text::{is_steering, parse_time};
 use super::consent::{Consent, PlanOrigin, check_erase_option, confirm_plan};
 use super::fleet::SiteArguments;
 use super::pager::PagerArguments;
-use super::report::show_outcome;
+use super::run_report::show_outcome;
 use super::run_view::TerminalView;
 use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run};

@@ -6,7 +6,7 @@ use fsverdict_faults::{CUTS, TRIED_IN as MINIMISE};
 use fsverdict_judgement::journal::FILE_NAME;
 use fsverdict_lab::lab::TRACES;
 
-use super::report::{REPORTS, name_of_report};
+use super::run_report::{REPORTS, name_of_report};
 
 /// A file in the folder of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use super::fault_news::print_fault_news;
 use super::forecast::forecast;
 use super::interrupt;
 use super::progress::Bar;
-use super::report::{PAGE, gather_report, open_page, replace};
+use super::run_report::{PAGE, gather_report, open_page, replace};
 
 /// Shows a run on the terminal.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
 use super::consent::{check_erase_option, confirm_plan};
 use super::open_run::open_run;
-use super::report::{write_to, written};
+use super::output::{write_to, written};
 use super::run::{RunArguments, default_folder};
 use super::run_view::TerminalView;
 use super::vocabulary::plan_and_origin;

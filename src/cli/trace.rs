@@ -14,7 +14,7 @@ use fsverdict_linux::host::results::binary_result_writer;
 use fsverdict_text::{Bytes, Hinted, Reason};
 
 use super::open_run::find_candidate;
-use super::report::write_to;
+use super::output::write_to;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! Errors of runs that several sites share: a block cannot be conducted, or blocks cannot be merged.
 
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use crate::study::{RunFolderError, SessionError};
 use fsverdict_judgement::journal::JournalError;
@@ -126,8 +127,16 @@ impl FleetError {
         )
     }
 
+    /// The opened file or folder at this path; `None` if there is none.
+    pub(super) fn if_exists<T>(path: &Path, opened: io::Result<T>) -> Result<Option<T>, Self> {
+        match opened {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            opened => opened.map(Some).map_err(Self::io_error(path)),
+        }
+    }
+
     /// Returns a function for `map_err` that adds the path of the file to an error.
-    pub(super) fn io_error(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub(super) fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         |source| FleetError::Io { path, source }
     }

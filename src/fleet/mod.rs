@@ -23,6 +23,7 @@ mod site_clock;
 mod slurm;
 mod ssh;
 mod stored_inventory;
+mod user_state;
 
 pub use block::{BlockEnd, BlockOrder, conduct_block, create_shared_run, shared_run};
 pub use bundle::{BundleError, Bundled, Hiding, bundle_name, bundle_run, open_bundle};
@@ -35,4 +36,5 @@ pub use run_key::FILE as RUN_KEY;
 pub use shard::{FOLDER as SITES, Shard, Shards};
 pub use site::Site;
 pub use slurm::log_name as slurm_log_name;
-pub use stored_inventory::{state_folder, store_inventory, stored_inventory};
+pub use stored_inventory::{store_inventory, stored_inventory};
+pub use user_state::state_folder;

@@ -32,10 +32,7 @@ struct RosterEntry {
 pub fn sites_of_run(run: &FolderHandle) -> Result<Option<Vec<Site>>, FleetError> {
     let place = run.file(FILE);
     let path = place.path();
-    let file = match place.open() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(FleetError::io_error(&path))?,
-    };
+    let Some(file) = FleetError::if_exists(&path, place.open())? else { return Ok(None) };
     let roster: Result<Roster, _> = serde_json::from_reader(file.take(LONGEST));
     match roster {
         Ok(roster) => Ok(Some(roster.sites.into_iter().map(|entry| entry.name).collect())),

@@ -19,10 +19,7 @@ impl RunKey {
     pub(super) fn read_from(run: &FolderHandle) -> Result<Option<Self>, FleetError> {
         let place = run.file(FILE);
         let path = place.path();
-        let file = match place.open() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(FleetError::io_error(&path))?,
-        };
+        let Some(file) = FleetError::if_exists(&path, place.open())? else { return Ok(None) };
         let mut text = Vec::new();
         file.take(64).read_to_end(&mut text).map_err(FleetError::io_error(&path))?;
         let text = String::from_utf8_lossy(&text);

@@ -53,7 +53,7 @@ const WAYS: [&str; 27] = [
 ];
 
 /// Where that is right: the file, what is used there, and why it is nothing in the folder of a run.
-const REASONS: [(&str, &str, &str); 31] = [
+const REASONS: [(&str, &str, &str); 29] = [
     ("src/cli/calibrate_cpu.rs", "tempfile", "a folder of this process alone, which is no folder of a run"),
     ("src/cli/calibrate_cpu.rs", "fs::copy(", "the same"),
     ("src/cli/calibrate_cpu.rs", ".path().join(", "the same"),
@@ -87,11 +87,9 @@ const REASONS: [(&str, &str, &str); 31] = [
     ("src/fleet/block.rs", "fs::read(", "this program itself"),
     ("src/study/folder.rs", "fs::read_dir(", "the names of runs beside one that is not there, for a hint"),
     ("src/fleet/inventory.rs", "read_regular(", "an inventory that the user named"),
-    ("src/fleet/stored_inventory.rs", "DirBuilder", "the user's own folder of inventories"),
-    ("src/fleet/device_state_file.rs", "DirBuilder", "the user's own folder of inventories"),
-    ("src/fleet/device_state_file.rs", "fs::remove_", "the user's own folder of inventories"),
-    ("src/fleet/device_state_file.rs", "open_regular(", "the user's own folder of inventories"),
-    ("src/fleet/stored_inventory.rs", "set_permissions(", "the user's own folder of inventories"),
+    ("src/fleet/user_state.rs", "DirBuilder", "the user's own folder of inventories"),
+    ("src/fleet/user_state.rs", "fs::remove_", "the user's own folder of inventories"),
+    ("src/fleet/user_state.rs", "set_permissions(", "the user's own folder of inventories"),
     ("src/fleet/bundle/archive.rs", "open_regular(", "a bundle that the user named"),
     (
         "crates/judgement/src/journal/reader.rs",
