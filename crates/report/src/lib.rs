@@ -79,7 +79,14 @@ pub enum ReportError {
     #[error("cannot write the report: {0}")]
     Io(#[from] io::Error),
     #[error("cannot write the report as JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
+}
+
+impl From<serde_json::Error> for ReportError {
+    /// An error of the output is one in every format.
+    fn from(error: serde_json::Error) -> Self {
+        if error.is_io() { ReportError::Io(error.into()) } else { ReportError::Json(error) }
+    }
 }
 
 /// Writes the report in the given format.
