@@ -48,7 +48,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::plan::{DeviceSource, Plan, write};
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
 use self::asked_plan::AskedPlan;

@@ -11,7 +11,7 @@ use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge_blocks, shar
 use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
 use fsverdict_judgement::verdict::Slice;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 

@@ -12,9 +12,9 @@ use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_linux::host::block_device::BlockDevice;
 use fsverdict_linux::host::limits::check_file_size_limit;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Hinted, Reason, suggest};
 
 use super::against;

@@ -7,9 +7,9 @@ use crate::study::{CalibrationPlans, CpuCalibration, calibrate_cpu};
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 use fsverdict_lab::cpu::CpuModel;
 use fsverdict_lab::kernel::{CPU_CLASSES, KernelCache};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::procfs::{cpu_info, has_cpu_flag};
 use fsverdict_linux::host::root::Root;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::{Hinted, Reason};
 use fsverdict_workload::cpu_work::{COMMAND, COUNT_PREFIX, CPU_PIECES, OWN_NANOSECONDS};
 

@@ -10,8 +10,8 @@ use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use fsverdict_lab::lab::hidden_from;
 use fsverdict_linux::guard::Refusal;
-use fsverdict_linux::host::talk;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::{count, in_lines};
 use fsverdict_text::{Reason, quoted};
 
@@ -117,7 +117,7 @@ fn has_terminal() -> bool {
 
 /// Prints a question, and reads the line that answers it.
 fn read_answer(prompt: &str) -> Option<String> {
-    talk::print_prompt(prompt);
+    messages::print_prompt(prompt);
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).ok()?;
     Some(line.trim().to_owned())

@@ -11,8 +11,8 @@ use fsverdict_disk::crash::{RotNameError, RottenBlock, StateNameError};
 use fsverdict_faults::{CutName, MinimisedState, PowerCutting, WrittenRot, WrittenState};
 use fsverdict_folders::{Existing, OutputFile};
 use fsverdict_judgement::plan::{Candidate, Plan};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::count;
 use fsverdict_text::{Hinted, Reason};
 

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use crate::fleet::FleetError;
 use crate::runner::RunnerError;
 use crate::study::hint_of_runs;
-use fsverdict_linux::host::talk::say_styled;
+use fsverdict_linux::host::messages::print_styled;
 use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
 
@@ -66,7 +66,7 @@ pub(super) fn print_usage_error(error: &clap::Error) {
     if let Some(text) = hint_of_missing_argument(error) {
         let _ = write!(said, "\n{hint}hint:{hint:#} {}", in_lines(&text));
     }
-    say_styled(&said);
+    print_styled(&said);
 }
 
 fn hint_of_missing_argument(error: &clap::Error) -> Option<String> {
@@ -117,7 +117,7 @@ impl CliError {
                 ReasonLine::Hint(text) => writeln!(message, "{hint}hint:{hint:#} {}", in_lines(text)),
             };
         }
-        say_styled(message.trim_end());
+        print_styled(message.trim_end());
     }
 }
 

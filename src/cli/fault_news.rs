@@ -3,7 +3,7 @@
 use crate::runner::{FaultKind, FaultNews};
 use fsverdict_faults::CutProgress;
 use fsverdict_judgement::journal::{PowerCuts, RotOutcome, RottenBlocks};
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Reason, quoted};
 
 /// Prints the news; if `quiet`, only of candidates that are not examined.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::fleet::{Fleet, Merged, SiteTransport};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 
 use super::{CliError, Exit};
 

@@ -10,7 +10,7 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::study::RunFolder;
 use fsverdict_judgement::journal::{Run, TrialStanding};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Reason, quoted};
 
 /// Handles signals from now on. Everything that the run has open ends with the program, as when it is killed; there is

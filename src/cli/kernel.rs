@@ -12,9 +12,9 @@ use fsverdict_lab::kernel::{
     build_kernel, export_kernel, import_kernel,
 };
 use fsverdict_lab::lab::{by_default, try_kernel};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::names_in;
-use fsverdict_linux::host::talk::print_line;
 
 use fsverdict_report::TerminalLook;
 use fsverdict_text::wrap_hanging;

@@ -46,8 +46,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::own_folder;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_linux::sandbox::OF_MACHINE;
 
 use error::print_usage_error;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::study::{Observer, Outlook};
 use fsverdict_judgement::journal::{Event, Status, TrialId};
 use fsverdict_lab::trial::THE_KERNEL;
-use fsverdict_linux::host::talk::{fit_to_screen, print_line};
+use fsverdict_linux::host::messages::{fit_to_screen, print_line};
 use fsverdict_report::in_lines;
 use fsverdict_text::{Reason, rough_duration_text};
 

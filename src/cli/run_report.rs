@@ -10,8 +10,8 @@ use crate::study::RunFolder;
 use fsverdict_folders::FolderFile;
 use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
 use fsverdict_judgement::plan::Plan;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
 use fsverdict_text::{Hinted, Reason, quoted};
 

@@ -6,7 +6,7 @@ use crate::study::{Observer, Outlook, PreparedTrials, Prospect, RunFolder, Silen
 use fsverdict_judgement::journal::{Event, Run, TrialId};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::guard::Refusal;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::{Format, TerminalLook, wrap};
 use fsverdict_text::{Hinted, Reason, quoted};
 

@@ -8,7 +8,7 @@ use crate::study::FolderRequest;
 use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::Slice;
 use fsverdict_linux::guard::LeftDevice;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 

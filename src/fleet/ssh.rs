@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::study::BLOCK_ATTEMPTS;
 use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::plan::Plan;
-use fsverdict_linux::host::talk::print_line;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::sandbox::program::{Program, ProgramError, require_success};
 use fsverdict_linux::sandbox::{Isolation, Sandbox, make_inheritable};
 use fsverdict_text::{Hinted, Reason, duration_text, quoted};

@@ -319,7 +319,7 @@ fn nothing_hostile_gets_into_a_page_a_file_or_its_name() {
 fn results_and_talk_leave_through_one_writer_each() {
     const ALLOWED: [&str; 4] = [
         "crates/linux/src/host/results.rs",
-        "crates/linux/src/host/talk.rs",
+        "crates/linux/src/host/messages.rs",
         // What an agent tells its conductor.
         "crates/lab/src/trial/staged_once.rs",
         "crates/lab/src/trial/sink.rs",

@@ -161,6 +161,6 @@ fn complete_requests(
         now_ns = next_ns;
         device.advance(now_ns, &mut done);
         under_way -= done.len();
-        times.extend(done.drain(..).map(|one| one.completed_ns));
+        times.extend(done.drain(..).map(|completion| completion.completed_ns));
     }
 }

@@ -3,7 +3,7 @@
 //! A trial is recorded once with a log of its writes. Each possible state of the device after a power cut, and each rotten block, is
 //! then computed from that log and mounted in a guest. Each module below imports only from those above it.
 
-// Both panic when the stream is closed: messages go through host/talk.rs, results are written to standard output.
+// Both panic when the stream is closed: messages go through host/messages.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod error;

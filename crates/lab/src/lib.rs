@@ -2,7 +2,7 @@
 //!
 //! Each module below imports only from those above it.
 
-// Both panic when the stream has no reader: messages go through host/talk.rs, results are written to standard output.
+// Both panic when the stream has no reader: messages go through host/messages.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod kernel;

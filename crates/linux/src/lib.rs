@@ -2,7 +2,7 @@
 //!
 //! All unsafe code of the workspace lies in [`host::syscall`]. Each module below imports only from those above it.
 
-// These macros panic if the stream is closed: messages go through host/talk.rs, results to standard output.
+// These macros panic if the stream is closed: messages go through host/messages.rs, results to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod host;

@@ -2,7 +2,7 @@
 //!
 //! Each module below imports only from those above it.
 
-// Both panic when the reader closes the stream: messages go through host/talk.rs, results to standard output.
+// Both panic when the reader closes the stream: messages go through host/messages.rs, results to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod dataset;

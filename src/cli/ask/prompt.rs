@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use fsverdict_judgement::plan::RequiredProperty;
-use fsverdict_linux::host::talk::{self, print_line};
+use fsverdict_linux::host::messages::{self, print_line};
 use fsverdict_report::wrap;
 use fsverdict_text::Reason;
 
@@ -20,7 +20,7 @@ fn line() -> Result<String, CliError> {
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => {
             // The cursor still stands behind the prompt.
-            talk::print_prompt("\n");
+            messages::print_prompt("\n");
             let hint = "answer, or say it in a line: fsverdict ask mail on hdd";
             Err(CliError::Usage(Reason::new("nothing was asked", hint)))
         }
@@ -31,7 +31,7 @@ fn line() -> Result<String, CliError> {
 /// Asks until the answer is understood, or input ends.
 fn until_understood<T>(prompt: &str, read: impl Fn(&str) -> Result<T, CliError>) -> Result<T, CliError> {
     loop {
-        talk::print_prompt(prompt);
+        messages::print_prompt(prompt);
         match read(&line()?) {
             Ok(understood) => return Ok(understood),
             Err(CliError::Usage(reason)) => {

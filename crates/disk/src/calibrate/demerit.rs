@@ -34,13 +34,17 @@ impl Demerit {
         if !measured_mean.is_finite() || measured_mean <= 0.0 {
             return None;
         }
-        let error = pairs.iter().map(|(one, other)| (one - other).abs()).sum::<f64>() / n;
+        let error = pairs.iter().map(|(measured_time, other)| (measured_time - other).abs()).sum::<f64>() / n;
         measured.sort_by(f64::total_cmp);
         predicted.sort_by(f64::total_cmp);
         let [below, above] = [(pairs.len() - 1) / 2, pairs.len() / 2].map(|index| measured[index]);
         let median = below + 0.5 * (above - below);
         let constant = measured.iter().map(|time| (time - median).abs()).sum::<f64>() / n;
-        let squares: f64 = measured.iter().zip(&predicted).map(|(one, other)| (one - other).powi(2)).sum();
+        let squares: f64 = measured
+            .iter()
+            .zip(&predicted)
+            .map(|(measured_time, other)| (measured_time - other).powi(2))
+            .sum();
         Some(Demerit {
             n: pairs.len(),
             measured: measured_mean,

@@ -194,7 +194,7 @@ impl<'a> PowerCutting<'a> {
 impl Narrowed {
     /// Calls, or files.
     fn size(&self) -> u64 {
-        self.only.as_ref().map_or(self.files.unwrap_or(u64::MAX), |one| one.calls.len() as u64)
+        self.only.as_ref().map_or(self.files.unwrap_or(u64::MAX), |sequence| sequence.calls.len() as u64)
     }
 
     fn describe_size(&self) -> String {

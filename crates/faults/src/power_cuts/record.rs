@@ -261,7 +261,7 @@ mod tests {
         let synced: BTreeMap<String, u64> =
             (1..).zip(&plan.phases).map(|(number, phase)| (phase.name.clone(), number * 100)).collect();
         let windows = |plan: &Plan| -> Vec<(String, u64, u64)> {
-            let of = |one: super::WrittenFolder| (one.into, one.synced_ns, one.until_ns);
+            let of = |folder: super::WrittenFolder| (folder.into, folder.synced_ns, folder.until_ns);
             written_folders(plan, &synced).into_iter().map(of).collect()
         };
         // Reading changes nothing; the notes are rewritten at once.

@@ -43,7 +43,7 @@ impl PowerCutting<'_> {
         let (pieces, packed) = pack_image(&image).map_err(LabError::from)?;
         let comments = write_comments(candidate, state, record, at_ns);
         let kind = find_filesystem(&candidate.filesystem)
-            .map_or(candidate.filesystem.clone(), |one| one.mount_options(&[]).kind.to_owned());
+            .map_or(candidate.filesystem.clone(), |filesystem| filesystem.mount_options(&[]).kind.to_owned());
         let (must, comparison) = self.list_expected(record, state.name.part, at_ns)?;
         let is_of_blocks = state.finding.broken.iter().any(|promise| promise == "allocation");
         let alone = record.sequences.as_ref().filter(|sequences| sequences.work.only.is_some());
@@ -108,7 +108,7 @@ fn write_comments(
         [] => lines.push("No write was lost that had been completed or was underway.".to_owned()),
         lost => {
             lines.push("Writes that no flush had made durable, and that were lost:".to_owned());
-            lines.extend(lost.iter().map(|one| format!("    {one}")));
+            lines.extend(lost.iter().map(|loss| format!("    {loss}")));
         }
     }
     lines.push(format!("mkfs options: {:?}; mount options: {:?}", candidate.mkfs, candidate.mount));

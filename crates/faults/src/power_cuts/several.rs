@@ -46,7 +46,7 @@ impl PowerCutting<'_> {
 /// clock: the same time decides which requests had completed, and the same rule which non-durable writes survive;
 /// random survivors are drawn independently.
 pub(super) fn on_another(state: CrashState, moment_ns: u64, device: usize, log: &WriteLog) -> CrashState {
-    let cut = log.requests().partition_point(|one| one.completed_ns <= moment_ns);
+    let cut = log.requests().partition_point(|request| request.completed_ns <= moment_ns);
     let survivors = match state.survivors {
         // Mirrors are written alike: with the same chance they would always stay alike.
         Survivors::Some(seed) => Survivors::Some(seed ^ (device as u32).rotate_right(8)),

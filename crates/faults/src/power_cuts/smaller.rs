@@ -88,8 +88,8 @@ impl Smaller<'_> {
         let lost: Vec<String> = log
             .lost_requests(state, rule)
             .iter()
-            .map(|one| {
-                format!("{} sectors of 512 bytes at sector {}", one.request.sectors, one.request.sector)
+            .map(|lost| {
+                format!("{} sectors of 512 bytes at sector {}", lost.request.sectors, lost.request.sector)
             })
             .collect();
         let at_ns = record.moment_ns(&log, state);

@@ -44,7 +44,7 @@ impl PowerCutting<'_> {
         });
         let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
         states.extend(promised.map(|promised_ns| {
-            let cut = log.requests().partition_point(|one| one.completed_ns <= promised_ns);
+            let cut = log.requests().partition_point(|request| request.completed_ns <= promised_ns);
             CrashState { cut, survivors: Survivors::None }
         }));
         states.sort_unstable();
@@ -92,7 +92,7 @@ impl CutRecord {
     /// The number of promises that must hold in a state that ends with the request completed at this nanosecond.
     fn promised_by(&self, log: &WriteLog, now_ns: u64) -> usize {
         let requests = log.requests();
-        let next = requests.get(requests.partition_point(|one| one.completed_ns <= now_ns));
+        let next = requests.get(requests.partition_point(|request| request.completed_ns <= now_ns));
         let until_ns = next.map_or(u64::MAX, |next| next.completed_ns);
         let folders: usize = self.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
         let programs: usize = self.rechecks.iter().map(|recheck| recheck.made_before(until_ns)).sum();
@@ -109,8 +109,9 @@ impl CutRecord {
         let from_ns = log.moment_ns(state.cut);
         let until_ns = log.requests().get(state.cut).map_or(u64::MAX, |next| next.completed_ns);
         let returned = self.sequences.as_ref().and_then(|all| all.last_return(from_ns, until_ns));
-        let promised = self.rechecks.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
-        let saved = self.folders.iter().filter_map(|one| one.last_between(from_ns, until_ns)).max();
+        let promised =
+            self.rechecks.iter().filter_map(|recheck| recheck.last_between(from_ns, until_ns)).max();
+        let saved = self.folders.iter().filter_map(|folder| folder.last_between(from_ns, until_ns)).max();
         returned.max(promised).max(saved).unwrap_or(from_ns)
     }
 

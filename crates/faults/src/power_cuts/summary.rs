@@ -42,7 +42,7 @@ pub(super) fn summarise(candidate: &Candidate, mut findings: Vec<StateFinding>, 
     }
     let mut back: Vec<f64> = findings.iter().map(|finding| finding.back_s).collect();
     back.sort_by(f64::total_cmp);
-    let back_s = [back.get(back.len() / 2), back.last()].map(|one| one.copied().unwrap_or(0.0));
+    let back_s = [back.get(back.len() / 2), back.last()].map(|seconds| seconds.copied().unwrap_or(0.0));
     let states = u32::try_from(findings.len()).unwrap_or(u32::MAX);
     // In the order of the cuts, however many looked at them.
     findings.retain(|finding| finding.outcome.is_loss());

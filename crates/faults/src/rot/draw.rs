@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fsverdict_disk::crash::{Decay, ImageStateError, ROT_BLOCK, RottenBlock};
-use fsverdict_judgement::journal::BlockUse;
-
-use super::device_after_trial::DeviceAfterTrial;
+use fsverdict_disk::crash::{Decay, ImageStateError, ROT_BLOCK, RottenBlock, RottenImage};
+use fsverdict_disk::device::Store;
+use fsverdict_judgement::journal::{BlockUse, ReadingStopped};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -69,4 +68,13 @@ pub(super) fn draw_blocks(
         }
     }
     Ok(drawn.into_iter().collect())
+}
+
+/// A candidate's device when its trial had ended.
+pub(super) struct DeviceAfterTrial {
+    pub(super) store: Store,
+    pub(super) image: RottenImage,
+    pub(super) held: BTreeMap<u64, BlockUse>,
+    /// Where the reading of its layout stopped, if it did not come to its end.
+    pub(super) stopped: Option<ReadingStopped>,
 }

@@ -1,6 +1,5 @@
 //! Rot: the device as a candidate's trial left it, with one block of it rotten after the other, each looked at in a guest.
 
-mod device_after_trial;
 mod draw;
 mod examine;
 mod tally;
@@ -19,7 +18,7 @@ use crate::error::FaultError;
 use crate::power_cuts::{
     CutRecord, PowerCutting, file_error, finish_all, new_output, open_file, to_fault_error, unwritten_image,
 };
-use device_after_trial::DeviceAfterTrial;
+use draw::DeviceAfterTrial;
 use draw::draw_blocks;
 use tally::tally_findings;
 

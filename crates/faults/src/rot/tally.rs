@@ -20,7 +20,7 @@ pub(super) fn tally_findings(
     for of_block in held.values() {
         by_use.entry(*of_block).or_default().blocks += 1;
     }
-    let rotten = |one: &PlacedRot| one.finding.state.parse::<RottenBlock>().ok();
+    let rotten = |rot: &PlacedRot| rot.finding.state.parse::<RottenBlock>().ok();
     for placed in &findings {
         add_finding(by_use.entry(placed.held).or_default(), placed);
         let decay =
@@ -31,11 +31,11 @@ pub(super) fn tally_findings(
     }
     let examined = u32::try_from(findings.len()).unwrap_or(u32::MAX);
     // The gravest first, and of each use, decay and outcome one.
-    findings.retain(|one| one.finding.outcome.is_loss());
-    findings.sort_by_key(|one| (!one.finding.outcome.is_grave(), one.held, rotten(one)));
+    findings.retain(|rot| rot.finding.outcome.is_loss());
+    findings.sort_by_key(|rot| (!rot.finding.outcome.is_grave(), rot.held, rotten(rot)));
     let mut kinds_seen = BTreeSet::new();
-    findings.retain(|one| {
-        kinds_seen.insert((one.held, rotten(one).map(|rotten| rotten.decay.word()), one.finding.outcome))
+    findings.retain(|rot| {
+        kinds_seen.insert((rot.held, rotten(rot).map(|rotten| rotten.decay.word()), rot.finding.outcome))
     });
     findings.truncate(FIRST);
     RottenBlocks {

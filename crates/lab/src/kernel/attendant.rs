@@ -6,7 +6,7 @@ use rustix::fs::OFlags;
 
 use super::compile::Progress;
 use super::error::{KernelBuildError, file_error};
-use super::lacks::MissingOption;
+use super::missing_options::MissingOption;
 use super::outcome::{KernelTrial, Subject};
 use fsverdict_folders::open_own;
 use fsverdict_linux::host::foreign::neutralise;

@@ -17,7 +17,7 @@ use super::cache::{KernelCache, KernelEntry, KernelFacts, UNFINISHED};
 use super::compile::{Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::fragment::{FRAGMENT, KernelParts};
-use super::lacks::find_missing_options;
+use super::missing_options::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, collect_patches};
 use super::scratch::Scratch;

@@ -137,7 +137,7 @@ impl Hinted for KernelBuildError {
 
 /// Bytes that are free where a folder is.
 pub(super) fn read_free_bytes(folder: &Path) -> std::io::Result<u64> {
-    Ok(fsverdict_linux::host::space::free_bytes(folder)?)
+    Ok(fsverdict_linux::host::image::free_bytes(folder)?)
 }
 
 impl KernelBuildError {

@@ -49,7 +49,7 @@ impl Attachments {
 
     /// The devices for a trial's agent on this machine's kernel; `path` is the candidate's folder.
     pub(super) fn lend_devices(&self, path: Option<&Path>) -> Result<Vec<LentDevice>, LabError> {
-        self.iter().map(|one| one.lend_device(path)).collect()
+        self.iter().map(|attachment| attachment.lend_device(path)).collect()
     }
 
     /// Open files, for a kernel that is given them as its disks. None is written to before each was found to be as it was left.
@@ -110,7 +110,7 @@ impl Attachments {
     /// The same, with the traces of modelled devices in the folder of this run.
     #[must_use]
     pub fn with_traces_in(self, run: &FolderHandle) -> Self {
-        self.map_each(|one| one.with_traces_in(run))
+        self.map_each(|attachment| attachment.with_traces_in(run))
     }
 
     /// Creates an empty file for the data of a modelled device.

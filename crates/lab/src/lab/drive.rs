@@ -15,17 +15,17 @@ use fsverdict_text::{Bytes, Reason};
 
 use super::LabError;
 use super::console::Console;
+use super::device_process::{DeviceProcess, ProcessEnd};
 use super::event_lines::{LONGEST_EVENT, read_lines};
 use super::running_trial::{EXIT_GRACE_PERIOD, RunningTrial};
 use super::stop_watcher::StopWatcher;
-use super::trial_company::{Company, ProcessEnd};
 use super::trial_end::TrialEnd;
 
 /// Runs one trial to its end. The command must start a sandbox's supervisor: killing it ends everything.
 ///
 /// The agent's JSON lines arrive on `events`; both output streams of the command are the console. Every event but the
 /// last (`TrialFinished`) is passed to `watch`. `inherited` are the descriptors that the command was given: they are
-/// closed here as soon as it has them. With `company`, the guest runs on one processor and this process on another,
+/// closed here as soon as it has them. With `device_process`, the guest runs on one processor and this process on another,
 /// and the trial is ended when the device process has.
 ///
 /// # Errors Fails if the trial cannot be started. A later failure is the end of the trial, not an error.
@@ -36,14 +36,14 @@ pub(super) fn run_trial_process(
     spec: &TrialSpec,
     watch: &mut dyn FnMut(Event),
     inherited: Vec<OwnedFd>,
-    mut company: Option<Company<'_>>,
+    mut device_process: Option<DeviceProcess<'_>>,
 ) -> Result<TrialEnd, LabError> {
     let started = Instant::now();
     let oom_kills_before = oom_kills(&Root::default());
     let (console_reader, console_writer) = std::io::pipe()?;
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
     // A child or thread starts on the processor of the thread that creates it.
-    let placement = company.as_ref().map(|company| company.placement);
+    let placement = device_process.as_ref().map(|device_process| device_process.placement);
     let pinned = placement.map(|placement| Pinned::pin_to(placement.guest)).transpose()?;
     let mut supervisor = Supervisor(command.spawn()?);
     drop(pinned);
@@ -54,7 +54,7 @@ pub(super) fn run_trial_process(
     let console = Console::read_in_background(console_reader);
     let lines = read_lines(std::fs::File::from(events));
     let mut running = RunningTrial::new(spec, stops, started, console, supervisor.0.id());
-    running.follow_events(&lines, watch, company.as_mut());
+    running.follow_events(&lines, watch, device_process.as_mut());
     // Nothing is left that could send more events.
     running.deadline = running.deadline.min(Instant::now() + EXIT_GRACE_PERIOD);
     let status = if running.is_late { None } else { supervisor.wait_until(running.deadline)? };

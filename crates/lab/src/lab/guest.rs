@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_linux::sandbox::make_inheritable;
 use fsverdict_linux::sandbox::program::{Program, require_success};
 

@@ -15,17 +15,17 @@ use fsverdict_text::DrawnNumbers;
 use super::backend::{Backend, GuestSockets};
 use super::backend_reports::{Trail, add_backend_reports};
 use super::description::covered_folder;
+use super::device_process::DeviceProcess;
 use super::drive::run_trial_process;
 use super::free_cpu;
 use super::guest_command::{DiskService, GuestCommand, GuestInputs, GuestTraits, TrialRequest};
 use super::guests::{GuestSizes, Guests, MEMORY_FOLDER};
-use super::held::disk_for;
 use super::kernel::kernel_sandbox;
 use super::modelled::{Modelled, disk_name, fastest_together, serve_devices};
 use super::processors::drawn_prices;
+use super::staged_datasets::disk_for;
 use super::stop_watcher::StopWatcher;
 use super::traced::{Spans, TracedDevice};
-use super::trial_company::Company;
 use super::trial_end::{TrialEnd, at_step};
 use super::{Attachments, LabError};
 
@@ -43,8 +43,10 @@ fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) ->
 
 /// A caution about devices of different queue depths: the guest's driver has one depth for all.
 fn uneven_depths(limits: &[Limits]) -> Option<String> {
-    let (least, most) =
-        (limits.iter().map(|one| one.queue_depth).min()?, limits.iter().map(|one| one.queue_depth).max()?);
+    let (least, most) = (
+        limits.iter().map(|disk| disk.queue_depth).min()?,
+        limits.iter().map(|disk| disk.queue_depth).max()?,
+    );
     (least < most).then(|| {
         format!(
             "the devices take {least} and {most} requests at once, and the guest's driver gives up to {most} to each: what waits for the one with fewer waits inside it, where the kernel can no longer put requests together"
@@ -239,8 +241,8 @@ impl<'a> GuestFollower<'a> {
         command.env(TEMPORARY_FOLDER, MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let (spec, clock) = (self.spec, self.clock);
         let mut watch_steps = |event: Event| self.take_event(event, watch);
-        let company = Company { placement, backend, clock };
-        run_trial_process(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))
+        let device_process = DeviceProcess { placement, backend, clock };
+        run_trial_process(command, events, &stops, spec, &mut watch_steps, inherited, Some(device_process))
     }
 
     fn take_event(&mut self, mut event: Event, watch: &mut dyn FnMut(Event)) {

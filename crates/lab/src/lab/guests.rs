@@ -20,13 +20,13 @@ use fsverdict_text::Reason;
 use fsverdict_workload::dataset::{Selection, select_for_dataset};
 
 use super::description::program_folders;
-use super::held::in_memory;
 use super::hidden::hidden_from;
 use super::kernel::Kernel;
 use super::kernels::GuestKernels;
 use super::missing_tools::{missing_tools_with, tools_of};
 use super::modelled::Modelled;
 use super::processors::Processors;
+use super::staged_datasets::in_memory;
 use super::{GuestMemory, LabError};
 
 /// Folder for files that must be in memory: it must be executable and fast.

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fsverdict_linux::host::limits::cannot_start;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::syscall::own_descriptor;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_linux::sandbox::{OF_MACHINE, make_inheritable};
 
 pub(super) const COMMAND: &str = "launch";

@@ -22,10 +22,10 @@ use fsverdict_workload::measure::{IDLE_WINDOW, idle_load};
 
 use super::attachment::LentDevice;
 use super::drive::run_trial_process;
-use super::held::Held;
 use super::hidden::hidden_from;
 use super::missing_tools::missing_tools;
 use super::scheduler_obstacle::scheduler_obstacle;
+use super::staged_datasets::StagedDatasets;
 use super::stop_watcher::StopWatcher;
 use super::trial_end::TrialEnd;
 use super::{Attachments, Lab, LabEntry, LabError, Watch};
@@ -51,7 +51,7 @@ pub(super) struct Native {
     /// Measured once, right before the first trial.
     idle_load: OnceLock<f64>,
     /// Staged once, right before the first trial that needs it.
-    held: OnceLock<Held>,
+    held: OnceLock<StagedDatasets>,
     /// Files of this machine that trials cannot see.
     secrets: Secrets,
 }
@@ -98,7 +98,7 @@ impl Native {
         spec: &TrialSpec,
         attachments: &Attachments,
         watch: Watch<'_>,
-    ) -> Result<Option<&Held>, LabError> {
+    ) -> Result<Option<&StagedDatasets>, LabError> {
         // Each trial in a folder stages its own copy: an ordinary user cannot join the mounts of another namespace,
         // and those of the staging process are read-only, including the user's folder.
         if spec.candidate.path.is_some() {
@@ -111,7 +111,7 @@ impl Native {
             })?;
             let Some(bytes) = bytes else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage_for_run(
+            let held = StagedDatasets::stage_for_run(
                 spec,
                 &self.secrets,
                 self.staging,

@@ -12,12 +12,12 @@ use fsverdict_linux::sandbox::FROM_OUTSIDE;
 use fsverdict_text::duration_text;
 
 use super::console::Console;
+use super::device_process::{DeviceProcess, ProcessEnd};
 use super::first_process::SupervisorWatch;
 use super::interruption::{Interruption, terminating_signal};
 use super::report_bounds::{ReportBounds, shorten_reason};
 use super::stop_watcher::StopWatcher;
 use super::time_limit::TimeLimit;
-use super::trial_company::{Company, ProcessEnd};
 use super::trial_end::{KilledPrograms, OutsideCauses, TrialEnd, at_step, describe_exit, exit_signal};
 
 /// How long a trial's process may take to end by itself after its last event.
@@ -82,7 +82,7 @@ impl<'a> RunningTrial<'a> {
         &mut self,
         lines: &mpsc::Receiver<Option<String>>,
         watch: &mut dyn FnMut(Event),
-        mut company: Option<&mut Company<'_>>,
+        mut device_process: Option<&mut DeviceProcess<'_>>,
     ) {
         let mut is_unserved = false;
         let mut checked = Instant::now();
@@ -100,7 +100,7 @@ impl<'a> RunningTrial<'a> {
                         None => self.has_long_line = true,
                     }
                     // A trial that never falls silent has no longer than one that does.
-                    if self.is_overdue(company.as_deref()) {
+                    if self.is_overdue(device_process.as_deref()) {
                         self.is_late = true;
                         break;
                     }
@@ -109,8 +109,9 @@ impl<'a> RunningTrial<'a> {
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     // If guest and device process ended together, the guest's last events get a second to arrive.
                     let was_unserved = is_unserved;
-                    is_unserved = company.as_mut().is_some_and(|company| !company.is_serving());
-                    self.extend_limit(company.as_deref());
+                    is_unserved =
+                        device_process.as_mut().is_some_and(|device_process| !device_process.is_serving());
+                    self.extend_limit(device_process.as_deref());
                     if self.has_given_up(was_unserved && is_unserved) {
                         self.is_late = true;
                         break;
@@ -128,21 +129,23 @@ impl<'a> RunningTrial<'a> {
 
     /// Whether the trial still reports long after its deadline. Lines sent before the deadline may have waited to be
     /// read.
-    fn is_overdue(&mut self, company: Option<&Company<'_>>) -> bool {
+    fn is_overdue(&mut self, device_process: Option<&DeviceProcess<'_>>) -> bool {
         if Instant::now() < self.deadline + EXIT_GRACE_PERIOD {
             return false;
         }
-        self.extend_limit(company);
+        self.extend_limit(device_process);
         Instant::now() >= self.deadline + EXIT_GRACE_PERIOD
     }
 
     /// Gives a trial in simulated time longer by the clock if it was kept from computing for as long as its limit.
-    fn extend_limit(&mut self, company: Option<&Company<'_>>) {
+    fn extend_limit(&mut self, device_process: Option<&DeviceProcess<'_>>) {
         let now = Instant::now();
         if now < self.limit.end() || self.reported.is_some() {
             return;
         }
-        if let Some(computed) = company.and_then(|company| company.computed_time(self.supervisor.process())) {
+        if let Some(computed) =
+            device_process.and_then(|device_process| device_process.computed_time(self.supervisor.process()))
+        {
             self.limit.extend(now, computed);
             self.deadline = self.limit.end_within(self.spec.deadline);
         }

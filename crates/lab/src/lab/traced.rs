@@ -270,8 +270,11 @@ mod tests {
         ];
         for ((event, (phase, values)), busy) in events.into_iter().zip(expected).zip(busy) {
             let Event::Observation(found) = event else { panic!("{event:?}") };
-            let found_values: Vec<(&str, f64)> =
-                found.measurements.iter().map(|one| (one.metric.as_ref(), one.value)).collect();
+            let found_values: Vec<(&str, f64)> = found
+                .measurements
+                .iter()
+                .map(|measurement| (measurement.metric.as_ref(), measurement.value))
+                .collect();
             let values = names.into_iter().zip(values).chain(busy.iter().copied());
             assert_eq!((found.phase.as_str(), found_values), (phase, values.collect()));
         }
@@ -284,8 +287,9 @@ mod tests {
         let both = spans.observations(vec![traced(), traced()]).unwrap();
         for (event, (_, [seeks, share, depth, written, erases])) in both.into_iter().zip(expected) {
             let Event::Observation(found) = event else { panic!("{event:?}") };
-            let values = found.measurements.iter().filter(|one| !one.metric.starts_with("busy_"));
-            let values: Vec<f64> = values.map(|one| one.value).collect();
+            let values =
+                found.measurements.iter().filter(|measurement| !measurement.metric.starts_with("busy_"));
+            let values: Vec<f64> = values.map(|measurement| measurement.value).collect();
             assert_eq!(values, [2.0 * seeks, share, depth, 2.0 * written, 2.0 * erases]);
         }
     }

@@ -88,7 +88,9 @@ impl Trying<'_> {
             self.run_one_trial(lab.as_ref(), &spec)?;
         }
         let trace = self.run_twice(lab.as_ref(), worker)?;
-        let names = |candidates: Vec<Candidate>| candidates.into_iter().map(|one| one.filesystem).collect();
+        let names = |candidates: Vec<Candidate>| {
+            candidates.into_iter().map(|candidate| candidate.filesystem).collect()
+        };
         Ok(KernelProof {
             at: jiff::Timestamp::now(),
             layers: layered.iter().map(|candidate| candidate.layers.to_string()).collect(),

@@ -12,8 +12,8 @@ use fsverdict_stack::filesystem::FsckStatus;
 use fsverdict_workload::workload::{SavedReading, SequencesLooking, SequencesRecord};
 
 use super::agent::Agent;
+use super::changing_devices::{ChangingDevices, LogPauses};
 use super::error::TrialError;
-use super::looks::{ChangingDevices, LogPauses};
 use super::spec::CutLook;
 use super::stack::{MOUNT, Stack};
 

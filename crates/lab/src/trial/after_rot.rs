@@ -14,8 +14,8 @@ use fsverdict_stack::filesystem::FsckStatus;
 use fsverdict_workload::workload::SavedReading;
 
 use super::agent::Agent;
+use super::changing_devices::{ChangingDevices, LogPauses};
 use super::error::TrialError;
-use super::looks::{ChangingDevices, LogPauses};
 use super::spec::RotLook;
 use super::stack::{MOUNT, Stack};
 use super::sync_after_error::TriedSyncs;

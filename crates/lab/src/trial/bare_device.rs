@@ -1,11 +1,13 @@
-//! The device of a trial: claims it, discards its content, sets its scheduler, and gives it back.
+//! The device of a trial: claims it, discards its content, sets its scheduler, measures it for calibration, and gives it
+//! back.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fsverdict_judgement::journal::Facts;
+use fsverdict_disk::calibrate::{Grid, Raw, measure_grid};
+use fsverdict_judgement::journal::{Facts, Learnt};
 use fsverdict_linux::guard::{ClaimedLease, HeldLease, Refusal};
 use fsverdict_linux::host::borrowed_scheduler::BorrowedScheduler;
 use fsverdict_linux::host::environment::device_facts;
@@ -125,7 +127,7 @@ impl BareDevice {
             let offered = Schedulers::read_schedulers(&root, &self.name)
                 .ok()
                 .flatten()
-                .map_or(Vec::new(), |one| one.available);
+                .map_or(Vec::new(), |memory| memory.available);
             let offered =
                 if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") };
             let reason = format!("{} cannot be set to the I/O scheduler `{wanted}`: {error}", self.name);
@@ -140,4 +142,15 @@ impl BareDevice {
         let scheduler = self.scheduler.map_or(Ok(()), |borrowed| borrowed.give_back(&Root::default()));
         scheduler.map_err(TrialError::io_error("set the I/O scheduler"))
     }
+}
+
+/// Measures one half of the grid on the device, and reports the times.
+pub(super) fn calibrate_device(device: &Path, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
+    let mut disk =
+        Raw::open_device(device, grid == Grid::Writing).map_err(TrialError::io_error("open the device"))?;
+    let grid_times = measure_grid(&mut disk, grid).map_err(TrialError::io_error("measure the device"))?;
+    let calibration = serde_json::to_value(grid_times)
+        .map_err(|error| TrialError::io_error("report the times")(error.into()))?;
+    sink.send_learnt(Facts::new(), Learnt { calibration: Some(calibration), ..Learnt::default() });
+    Ok(())
 }

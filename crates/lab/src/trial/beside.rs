@@ -7,10 +7,10 @@ use fsverdict_workload::workload::{CommandContext, command_program};
 
 use super::act::AsideLine;
 use super::agent::Agent;
-use super::company::{Companion, CompanionLines};
-use super::complaint::ended_well;
+use super::companions::{Companion, CompanionLines};
 use super::error::TrialError;
 use super::phase::SCRATCH;
+use super::program_failure::require_good_end;
 use super::stack::{MOUNT, Stack};
 
 impl Agent<'_> {
@@ -26,7 +26,7 @@ impl Agent<'_> {
         let step = format!("{} {}", line.plan_key(), phase.name);
         let record = command_program(text, &self.command_context(&device, phase)).run(&step)?;
         stack.sink.send_command(&record);
-        ended_well(&step, record, stack, |_| None)?;
+        require_good_end(&step, record, stack, |_| None)?;
         self.ledger.mark_all_unsure();
         Ok(())
     }

@@ -50,7 +50,7 @@ pub enum TrialError {
     /// A service or the background of a phase ended early or misbehaved; with its record, which no event has carried
     /// yet.
     #[error("{}", .reason.what)]
-    Company { reason: Reason, record: Option<Box<CommandRecord>> },
+    Companion { reason: Reason, record: Option<Box<CommandRecord>> },
     #[error("{0}")]
     Damaged(String),
     /// The result of a command differs from the plan's requirement.
@@ -85,7 +85,7 @@ impl TrialError {
     /// The record of the program that caused it, if no event has carried it yet.
     pub(super) fn untold_record(&self) -> Option<&CommandRecord> {
         match self {
-            TrialError::Company { record, .. } => record.as_deref(),
+            TrialError::Companion { record, .. } => record.as_deref(),
             TrialError::Killed(ProgramError::Failed(record)) => Some(record),
             _ => None,
         }
@@ -109,7 +109,7 @@ impl Hinted for TrialError {
             TrialError::Phase { error, hint, .. } => hint.clone().or_else(|| error.hint()),
             TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
             TrialError::OwnMetric { error, .. } => Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
-            TrialError::Refused(reason) | TrialError::Company { reason, .. } => reason.hint(),
+            TrialError::Refused(reason) | TrialError::Companion { reason, .. } => reason.hint(),
             TrialError::Device { error, .. } => error.hint(),
             _ => None,
         }

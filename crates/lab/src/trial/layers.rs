@@ -89,7 +89,7 @@ impl OpenLayers {
 
     /// The nodes of those that are open, the topmost first.
     pub(super) fn open_nodes(&self) -> impl Iterator<Item = &Path> {
-        self.each.iter().rev().filter_map(|one| one.node.as_deref())
+        self.each.iter().rev().filter_map(|layer| layer.node.as_deref())
     }
 
     /// The node at this place, once it is open.
@@ -102,7 +102,7 @@ impl OpenLayers {
 
     /// The nodes below `/dev` that their programs need.
     pub(super) fn needed_nodes(&self) -> impl Iterator<Item = &'static Path> {
-        self.each.iter().flat_map(|one| one.layer.nodes).map(Path::new)
+        self.each.iter().flat_map(|layer| layer.layer.nodes).map(Path::new)
     }
 
     /// Does one thing with the layer at the place of this number, counted from the devices up.
@@ -275,7 +275,7 @@ impl OpenLayers {
 
     /// The name of the layer at this place.
     fn layer_name(&self, at: usize, devices: &[PathBuf]) -> String {
-        let site = self.each.get(at).map(|one| &one.site);
+        let site = self.each.get(at).map(|layer| &layer.site);
         let device = site.and_then(|site| devices.get(site.device.checked_sub(1)?));
         mapping_name(
             &name_of(device.map_or(Path::new(""), PathBuf::as_path)),

@@ -6,10 +6,9 @@
 mod above;
 mod array;
 mod cleaner;
+mod damaged_devices;
 mod devices;
 mod host_mapper;
-mod lost;
-mod mending;
 mod mounting;
 mod pool;
 mod pool_state;

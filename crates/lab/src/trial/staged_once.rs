@@ -7,8 +7,8 @@
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::mounts;
-use fsverdict_linux::host::talk::print_line;
 use fsverdict_text::Hinted;
 
 use super::error::TrialError;

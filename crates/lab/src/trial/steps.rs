@@ -41,11 +41,11 @@ impl<'a> Step<'a> {
 
     /// Runs all acts, past every error; returns the errors as text.
     pub(super) fn past_errors(&self, mut act: impl FnMut(Act<'a>) -> Result<(), TrialError>) -> Vec<String> {
-        let failed = |one: Act<'_>, error: TrialError| match one {
+        let failed = |failed_act: Act<'_>, error: TrialError| match failed_act {
             Act::UnmountLeft => format!("unmount: {error}"),
             _ => error.to_string(),
         };
-        self.all_acts().filter_map(|one| Some(failed(one, act(one).err()?))).collect()
+        self.all_acts().filter_map(|next| Some(failed(next, act(next).err()?))).collect()
     }
 
     /// All acts of the step; repeated ones occur once.
@@ -200,7 +200,7 @@ impl TrialSpec {
             }
         }
         let services = || self.services.iter();
-        each.extend(services().filter(|one| one.from == phase.name).map(Act::StartService));
+        each.extend(services().filter(|service| service.from == phase.name).map(Act::StartService));
         let beside = phase.state.filter(|state| *state != ArrayState::Degraded);
         each.extend(beside.map(Act::Begin));
         each.push(Act::Timed(Timed::Phase(phase), *cache));
@@ -210,7 +210,7 @@ impl TrialSpec {
         }
         each.extend(aside(AsideLine::After));
         // The last that was started is the first to go.
-        each.extend(services().rev().filter(|one| one.to == phase.name).map(Act::StopService));
+        each.extend(services().rev().filter(|service| service.to == phase.name).map(Act::StopService));
         each.extend([Act::Settle(&phase.name), Act::Record]);
         *cache = CacheState::Warm;
         Step { name: Some(&phase.name), first, each, ..Step::default() }

@@ -16,8 +16,8 @@ use crate::guard::signature::DeviceContents;
 use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::DeviceIdentity;
+use crate::host::image::free_bytes;
 use crate::host::root::Root;
-use crate::host::space::free_bytes;
 use crate::host::syscall;
 
 /// A filesystem with less free space, in bytes, counts as full: failed writes may have released some blocks since.

@@ -287,7 +287,11 @@ mod tests {
         }
         let contents = read_contents(&file, size).unwrap();
         assert!(contents.uniform.is_none());
-        assert!(contents.signatures.iter().any(|one| one.kind == "zfs_member"), "{:?}", contents.signatures);
+        assert!(
+            contents.signatures.iter().any(|signature| signature.kind == "zfs_member"),
+            "{:?}",
+            contents.signatures
+        );
     }
 
     #[test]

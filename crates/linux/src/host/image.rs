@@ -7,12 +7,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use fsverdict_text::{Bytes, Hinted};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::process_key::ProcessKey;
 use super::root::Root;
-use super::space::free_bytes;
-use fsverdict_text::{Bytes, Hinted};
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
 const MARGIN: u64 = 64 << 20;
@@ -220,6 +220,12 @@ pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
             folder.display()
         )
     }))
+}
+
+/// Bytes that an ordinary user can still write to the filesystem at this path.
+pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
+    let volume = rustix::fs::statvfs(path)?;
+    Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
 }
 
 #[cfg(test)]

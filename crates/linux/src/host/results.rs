@@ -1,4 +1,4 @@
-//! The one place that writes results: standard output. Talk goes to standard error ([`talk`](super::talk)).
+//! Writes results to standard output, in one place. Messages go to standard error ([`messages`](super::messages)).
 //!
 //! Neutralises control and hidden characters in results, whether they came from a plan, a run or a guest.
 

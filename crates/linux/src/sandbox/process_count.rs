@@ -7,7 +7,7 @@ use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::talk::print_line;
+use crate::host::messages::print_line;
 
 /// A fork bomb starts a few thousand processes in this time, of which each costs the kernel some 20 KiB.
 const INTERVAL: Duration = Duration::from_millis(250);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::held::HeldBlocks;
+use super::block_uses::BlockUses;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 use super::visited::VisitedNodes;
 
@@ -24,11 +24,11 @@ const DEEPEST: u64 = 5;
 struct Ext<'a> {
     image: &'a ImageReader<'a>,
     block: u64,
-    held: &'a mut HeldBlocks,
+    held: &'a mut BlockUses,
     visited: VisitedNodes,
 }
 
-pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result<(), ReadingStopped> {
+pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
     let implausible = |field: &str, value: u64| ReadingStopped::implausible(0, field, value);
     let top = image.read_bytes(SUPERBLOCK, 1024)?;
     if read_le16(&top, 56) != MAGIC {
@@ -118,12 +118,12 @@ pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut HeldBlocks) -> Result
 
 /// Whether a group begins with a copy of the superblock: all do, or the first and powers of 3, 5 and 7.
 fn has_superblock(group: u64, ro_compat: u64) -> bool {
-    let power = |base: u64| {
-        std::iter::successors(Some(base), |one| one.checked_mul(base))
-            .take_while(|one| *one <= group)
-            .any(|one| one == group)
+    let is_power_of = |base: u64| {
+        std::iter::successors(Some(base), |power| power.checked_mul(base))
+            .take_while(|power| *power <= group)
+            .any(|power| power == group)
     };
-    ro_compat & RO_SPARSE == 0 || group <= 1 || [3, 5, 7].into_iter().any(power)
+    ro_compat & RO_SPARSE == 0 || group <= 1 || [3, 5, 7].into_iter().any(is_power_of)
 }
 
 impl Ext<'_> {

@@ -9,8 +9,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::image_reader::ImageReader;
 use super::layout::read_layout;
 use super::layout_lines::write_layout;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::syscall::own_descriptor;
-use fsverdict_linux::host::talk::print_line;
 
 /// The step of this program that reads a layout.
 pub const COMMAND: &str = "image-layout";

@@ -8,11 +8,11 @@
 //! anything else ([`LayoutProcess`]), each reader limits its work, and the result includes where it stopped
 //! ([`ReadingStopped`]).
 
+mod block_uses;
 mod btrfs;
 mod btrfs_chunks;
 mod ext;
 mod f2fs;
-mod held;
 mod image_reader;
 mod jfs;
 mod layout;

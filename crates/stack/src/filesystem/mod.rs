@@ -18,7 +18,6 @@
 mod bcachefs;
 mod btrfs;
 mod copies;
-mod directory;
 mod exfat;
 mod exit;
 mod ext;
@@ -51,7 +50,6 @@ mod xfs;
 mod zfs;
 
 pub use copies::{CopyNames, CopyPrograms, ProfileWords, Profiles};
-pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, FsckStatus};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, KernelVersion, Mainline, Property};
 pub use known_options::{Choice, ChoiceOptions, KnownOptions};
@@ -64,7 +62,7 @@ pub use options::{FewInodes, compresses, reads_without_trace, searches_directori
 pub use pool::{POOL_PREFIX, PoolPrograms, pool_name};
 pub use pool_status::counted_errors;
 pub use properties::Properties;
-pub use registry::{filesystem_names, find_filesystem, registry};
+pub use registry::{DIRECTORY, filesystem_names, find_filesystem, registry};
 pub use snapshot::{SnapshotPlace, SnapshotPrograms};
 pub use tables::written_by_mkfs;
 pub use tool::{Distribution, Package, Packages, Tool};

@@ -75,7 +75,7 @@ impl Filesystem {
 
     /// How it is made or mounted so that it has this, or lacks it, if that is not the default and can be chosen.
     pub fn options_for(&self, choice: Choice, gives: bool) -> Option<&'static ChoiceOptions> {
-        self.options.choices.iter().find(|one| one.choice == choice && one.gives == gives)
+        self.options.choices.iter().find(|options| options.choice == choice && options.gives == gives)
     }
 }
 

@@ -62,7 +62,8 @@ impl Filesystem {
     /// As it is with these words of a plan.
     pub fn properties(&self, mkfs: &[String], mount: &[String]) -> Properties {
         let facts = &self.facts;
-        let given = |word: &str| mkfs.iter().chain(mount).any(|one| one.split(',').any(|item| item == word));
+        let given =
+            |word: &str| mkfs.iter().chain(mount).any(|option| option.split(',').any(|item| item == word));
         let has = |property: &Property| {
             let made = match property {
                 Property::Journal => facts.journaled,

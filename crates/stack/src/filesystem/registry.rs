@@ -36,6 +36,13 @@ pub fn filesystem_names() -> Vec<&'static str> {
     registry().iter().map(|filesystem| filesystem.name).collect()
 }
 
+/// It is not in the registry: it has no tools, drivers or facts.
+pub static DIRECTORY: Filesystem = Filesystem {
+    name: fsverdict_judgement::plan::DIRECTORY,
+    title: "a folder of yours, on whatever it lies: NFS, Ceph, Lustre, ZFS … (`path`)",
+    ..Filesystem::PLAIN
+};
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -91,8 +91,8 @@ mod tests {
             let Some(programs) = filesystem.snapshots else { continue };
             uses_of_id += 1;
             let (create, name) = (place.argv(programs.create), filesystem.name);
-            let whole = [vec![create.clone()], programs.delete.iter().map(|one| place.argv(one)).collect()];
-            let back = programs.rollback.unwrap_or_default().iter().map(|one| place.argv(one)).collect();
+            let whole = [vec![create.clone()], programs.delete.iter().map(|line| place.argv(line)).collect()];
+            let back = programs.rollback.unwrap_or_default().iter().map(|line| place.argv(line)).collect();
             let sent =
                 programs.streams.map(|streams| [streams.send_all, streams.send_changes, streams.receive]);
             let sent = sent.iter().flatten().map(|line| place.argv(line)).collect();

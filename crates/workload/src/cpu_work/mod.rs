@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_linux::host::talk::print_line;
 
 pub use pieces::{CPU_PIECES, CpuPiece};
 

@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn value(list: &[Measurement], name: &str) -> Option<f64> {
-        list.iter().find(|one| one.metric == name).map(|one| one.value)
+        list.iter().find(|measurement| measurement.metric == name).map(|measurement| measurement.value)
     }
 
     fn near(list: &[Measurement], name: &str, expected: f64) {
@@ -275,7 +275,7 @@ mod tests {
         poor.before.stalled = None;
         poor.space = None;
         let list = compute_measurements(&poor, &WorkDone::default());
-        let names: Vec<_> = list.iter().map(|one| &*one.metric).collect();
+        let names: Vec<_> = list.iter().map(|measurement| &*measurement.metric).collect();
         assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak", "began"]);
         let mut old = readings();
         if let Some(device) = &mut old.after.device {
@@ -302,6 +302,6 @@ mod tests {
         let work = WorkDone { bytes_read: 1, files: 1, ..WorkDone::default() };
         let list = compute_measurements(&instant, &work);
         assert_eq!((value(&list, "throughput"), value(&list, "file_rate")), (None, None));
-        assert!(list.iter().all(|one| one.value.is_finite()));
+        assert!(list.iter().all(|measurement| measurement.value.is_finite()));
     }
 }

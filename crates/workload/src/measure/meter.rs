@@ -220,7 +220,7 @@ mod tests {
         let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), clocked) = meter.clock("umount", "warm", &mut (), nothing, nothing).unwrap();
         let observation = clocked.finish(WorkDone::default(), None).unwrap();
-        assert!(!observation.measurements.iter().any(|one| one.metric.starts_with("device")));
+        assert!(!observation.measurements.iter().any(|measurement| measurement.metric.starts_with("device")));
     }
 
     #[test]

@@ -56,8 +56,8 @@ impl Add for DeviceCounters {
             bytes_read: self.bytes_read + other.bytes_read,
             writes: self.writes + other.writes,
             bytes_written: self.bytes_written + other.bytes_written,
-            flushes: self.flushes.zip(other.flushes).map(|(one, two)| one + two),
-            bytes_discarded: self.bytes_discarded.zip(other.bytes_discarded).map(|(one, two)| one + two),
+            flushes: self.flushes.zip(other.flushes).map(|(own, other)| own + other),
+            bytes_discarded: self.bytes_discarded.zip(other.bytes_discarded).map(|(own, other)| own + other),
             busy: self.busy + other.busy,
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn rate_by_length(trace: &[Measured], kinds: &[String]) -> Option<f64
         (typical, medians_by_length(lengths))
     });
     let known = kinds.filter(|(_, medians)| medians.len() >= MIN_LENGTHS);
-    let (_, medians) = known.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (_, medians) = known.min_by(|median, other| median.0.total_cmp(&other.0))?;
     let slope_ns = slope_of(&medians);
     (slope_ns.is_finite() && slope_ns > 0.0).then(|| 512e3 / slope_ns)
 }
@@ -55,12 +55,13 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 /// The slope of the line through the medians, weighted by their requests, in nanoseconds per sector.
 fn slope_of(medians: &[LengthMedian]) -> f64 {
-    let weight: f64 = medians.iter().map(|one| one.count).sum();
-    let mean =
-        |of: fn(&LengthMedian) -> f64| medians.iter().map(|one| of(one) * one.count).sum::<f64>() / weight;
-    let (x, y) = (mean(|one| one.sectors), mean(|one| one.ns));
-    let rise: f64 = medians.iter().map(|one| one.count * (one.sectors - x) * (one.ns - y)).sum();
-    let run: f64 = medians.iter().map(|one| one.count * (one.sectors - x).powi(2)).sum();
+    let weight: f64 = medians.iter().map(|median| median.count).sum();
+    let mean = |of: fn(&LengthMedian) -> f64| {
+        medians.iter().map(|median| of(median) * median.count).sum::<f64>() / weight
+    };
+    let (x, y) = (mean(|median| median.sectors), mean(|median| median.ns));
+    let rise: f64 = medians.iter().map(|median| median.count * (median.sectors - x) * (median.ns - y)).sum();
+    let run: f64 = medians.iter().map(|median| median.count * (median.sectors - x).powi(2)).sum();
     rise / run
 }
 

@@ -35,7 +35,7 @@ fn trace_of(model: &Model, depth: usize, count: u64) -> Vec<Completion> {
 }
 
 fn times(trace: &[Measured]) -> Vec<f64> {
-    trace.iter().map(|one| one.record.latency_ns().unwrap() as f64).collect()
+    trace.iter().map(|measured| measured.record.latency_ns().unwrap() as f64).collect()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn one_request_at_a_time_is_issued_waited_for_and_thought_about() {
     let trace = read_recording(text.as_bytes()).unwrap();
     // The pause before the first request is not in such a trace, so that the platter's angle differs.
     let (said, real) = (replay_trace(&model, &trace).unwrap(), times(&trace));
-    let off = said.iter().zip(&real).filter(|(one, other)| (**one - **other).abs() > 2.0).count();
+    let off = said.iter().zip(&real).filter(|(time, other)| (**time - **other).abs() > 2.0).count();
     assert!(off <= 60, "{off} of {}", real.len());
     assert_eq!(trace[0].word, "late");
     let all: std::collections::BTreeSet<String> = request_kinds(&trace).into_iter().collect();
@@ -93,8 +93,10 @@ fn words_that_tell_requests_apart_are_their_kinds() {
 fn logs_of_fio_and_blkparse_are_read() {
     let fio = "2, 1500000, 0, 4096, 8192, 0\n12, 9000000, 1, 8192, 0, 0\n12, 500000, 3, 0, 0, 0\n";
     let trace = read_recording(fio.as_bytes()).unwrap();
-    let short: Vec<_> =
-        trace.iter().map(|one| (one.record.operation, one.record.sector, one.record.sectors)).collect();
+    let short: Vec<_> = trace
+        .iter()
+        .map(|measured| (measured.record.operation, measured.record.sector, measured.record.sectors))
+        .collect();
     assert_eq!(short, [(Action::Read, 16, 8), (Action::Write, 0, 16), (Action::Flush, 0, 0)]);
     assert_eq!(times(&trace), [1_500_000.0, 9_000_000.0, 500_000.0]);
     // This line has the time of issue, as `log_issue_time` gives it.

@@ -1,15 +1,14 @@
 //! Models of kinds of devices, with the source of each number.
 
 mod draw;
-mod errors;
 mod read;
+mod sections;
 mod state;
-mod words;
 
 pub use draw::Draw;
+pub use sections::DeviceWords;
 use state::AskedState;
 use state::{NO_DISCARD, WRITE_THROUGH};
-pub use words::DeviceWords;
 
 use std::path::Path;
 

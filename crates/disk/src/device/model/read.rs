@@ -6,8 +6,8 @@ use super::super::fields::{
 };
 use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
-use super::errors::read_errors;
-use super::words::read_words;
+use super::sections::read_errors;
+use super::sections::read_words;
 use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
 use fsverdict_text::value::filled_text;

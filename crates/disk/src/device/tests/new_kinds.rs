@@ -90,7 +90,9 @@ fn embedded_flash_and_enclosures_meet_the_named_rates() {
 fn the_slowest_writes_of_a_stick_copy_a_unit() {
     let writes = places(3, 300, 1 << 33, 8).map(|sector| (Action::Write, sector, 8));
     let done = carry_out(&mut device(model("usb3-stick"), Some("filled"), 1 << 33), 1, writes);
-    let slowest = done.iter().map(|one| one.completed_ns - one.submitted_ns).max().unwrap() as f64 / 1e6;
+    let slowest =
+        done.iter().map(|completion| completion.completed_ns - completion.submitted_ns).max().unwrap() as f64
+            / 1e6;
     assert!((141.0..=261.0).contains(&slowest), "{slowest} ms");
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use fsverdict_disk::backend::{DeviceToServe, LogToServe, Served, serve_devices};
 
 use super::{LogTask, ServeTask, ServingError, TASK};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::syscall::own_descriptor;
-use fsverdict_linux::host::talk::print_line;
 
 /// `fsverdict device`: serves the devices of one guest. Errors are in the report, if it can be written.
 pub fn main() -> u8 {

@@ -33,7 +33,7 @@ impl RotSeen {
 
     fn judge_outcome(&self) -> RotOutcome {
         let Some(last) = &self.last else { return RotOutcome::Unmountable };
-        let before_checker = self.noticed.iter().any(|one| *one != RotWitness::Checker);
+        let before_checker = self.noticed.iter().any(|witness| *witness != RotWitness::Checker);
         let is_lost = !last.broken.is_empty() || !last.errors.is_empty();
         // Wrong content was returned before anything gave a warning.
         let is_deceived = !self.first.broken.is_empty() && !self.warned;

@@ -103,8 +103,11 @@ fn walk(fake: &mut Fake) -> (Option<String>, Vec<String>) {
         Act::Layer(at, of) => layers.run_layer_act(at, of, &devices, fake),
         _ => Ok(()),
     };
-    let failed =
-        course.steps.iter().flat_map(super::super::steps::Step::all_acts).find_map(|one| act(one).err());
+    let failed = course
+        .steps
+        .iter()
+        .flat_map(super::super::steps::Step::all_acts)
+        .find_map(|step_act| act(step_act).err());
     (failed.map(|error| error.to_string()), course.last.past_errors(act))
 }
 

@@ -18,8 +18,8 @@ use super::{SAVES, SCRATCH, clock_work, may_be_quiet};
 use crate::trial::act::{CacheState, Timed};
 use crate::trial::adapter_log::{empty_logs, read_logs};
 use crate::trial::agent::Agent;
-use crate::trial::complaint::{ended_well, missing_program};
 use crate::trial::error::TrialError;
+use crate::trial::program_failure::{missing_program, require_good_end};
 use crate::trial::stack::{MOUNT, Stack};
 
 /// Largest output of a program that is kept for parsing, in bytes: fio's JSON grows with its percentiles.
@@ -54,7 +54,7 @@ impl Agent<'_> {
                 .send_event(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
         }
         stack.sink.send_command(&record);
-        let record = ended_well(&phase.name, record, stack, |_| None)?;
+        let record = require_good_end(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals
             .and_then(|material| material.staged.as_ref().map(fsverdict_workload::dataset::Staged::totals));
@@ -95,7 +95,7 @@ impl Agent<'_> {
             .with_output_limit(READ_OUTPUT);
         let (record, clocked) = self.run_shell(stack, phase, &program, cache)?;
         stack.sink.send_command(&record);
-        let record = ended_well(&phase.name, record, stack, |said| adapter.hint_for_output(said))?;
+        let record = require_good_end(&phase.name, record, stack, |said| adapter.hint_for_output(said))?;
         let log =
             read_logs(&logs).map_err(TrialError::io_error("read what an adapter's program wrote down"))?;
         let reading = adapter

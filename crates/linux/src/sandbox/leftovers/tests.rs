@@ -225,7 +225,9 @@ fn loop_device_of_a_living_run_is_no_leftover() {
         // A child of another test's has all our descriptors until its exec.
         let is_found = || {
             let found = find_in(&Root::default(), &[folder.path().to_owned()]);
-            found.iter().any(|one| matches!(one, Leftover::Loop { path, .. } if path == device.path()))
+            found
+                .iter()
+                .any(|leftover| matches!(leftover, Leftover::Loop { path, .. } if path == device.path()))
         };
         let found = (0..50).any(|_| {
             std::thread::sleep(Duration::from_millis(10));

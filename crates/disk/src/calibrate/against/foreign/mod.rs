@@ -115,13 +115,16 @@ pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, 
         Ok(text) if TraceReader::new(bytes).is_err() => read_text(text, device)?,
         _ => (RecordForm::Own, read_own_trace(bytes)?),
     };
-    read.requests.sort_by_key(|one| one.record.submitted_ns);
+    read.requests.sort_by_key(|request| request.record.submitted_ns);
     let ReadLines { requests, account, notes } = read;
     let Some(first) = requests.first() else {
         return Err(whole_fault("there is no request in it that was done", FORMS));
     };
     let start_ns = first.record.submitted_ns;
-    if requests.iter().filter_map(|one| one.record.completed_ns).any(|end_ns| end_ns - start_ns > LONGEST_NS)
+    if requests
+        .iter()
+        .filter_map(|request| request.record.completed_ns)
+        .any(|end_ns| end_ns - start_ns > LONGEST_NS)
     {
         return Err(whole_fault(
             "it takes more than three years",

@@ -17,9 +17,9 @@ struct RecordingMember {
 }
 
 fn shapes(record: &RequestRecord) -> Vec<ShownRequest> {
-    let shape = |one: &super::Measured| {
-        let took_ns = one.record.latency_ns().unwrap();
-        (one.record.operation, one.record.sector, one.record.sectors, took_ns / 1000)
+    let shape = |request: &super::Measured| {
+        let took_ns = request.record.latency_ns().unwrap();
+        (request.record.operation, request.record.sector, request.record.sectors, took_ns / 1000)
     };
     record.requests.iter().map(shape).collect()
 }

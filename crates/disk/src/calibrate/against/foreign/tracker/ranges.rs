@@ -61,7 +61,7 @@ impl RequestTracker {
         while at < end && found.len() < MOST_ASKED {
             let waiting = self.ranges.get(&(operation, at));
             let whole = |&&(length, number): &&(u64, u64)| {
-                at + length <= end && self.pending.get(&number).is_some_and(|one| one.remaining == length)
+                at + length <= end && self.pending.get(&number).is_some_and(|open| open.remaining == length)
             };
             let Some((length, number)) = waiting.and_then(|waiting| waiting.iter().find(whole)).copied()
             else {
@@ -75,7 +75,7 @@ impl RequestTracker {
         }
         for (start, length, number) in &found {
             if let Some(waiting) = self.ranges.get_mut(&(operation, *start)) {
-                waiting.retain(|one| one != &(*length, *number));
+                waiting.retain(|open| open != &(*length, *number));
                 if waiting.is_empty() {
                     self.ranges.remove(&(operation, *start));
                 }

@@ -1,4 +1,4 @@
-//! The one place that talks to people: standard error. Results go to standard output and are not talk.
+//! Prints messages to standard error, in one place. Results go to standard output.
 //!
 //! Prints messages without depending on a reader: a closed terminal, a full disk or `2>&1 | head -1` must not end a run
 //! of hours, as the panic of `eprintln!` would. Messages are cut to a screen, however much a plan or a program put into
@@ -15,15 +15,15 @@ const COLUMNS: usize = 400;
 
 /// Prints a line. Control sequences are shown, not executed: they may be of foreign origin.
 pub fn print_line(text: &str) {
-    say_styled(&make_displayable(text));
+    print_styled(&make_displayable(text));
 }
 
-/// Says a text of ours, with the end of line; styled where there is a terminal that shows it.
-pub fn say_styled(text: &str) {
+/// Prints a text of the program's own and an end of line, with styles where the terminal shows them.
+pub fn print_styled(text: &str) {
     print_prompt(&format!("{text}\n"));
 }
 
-/// Says this, without an end of line: the answer follows on the same one.
+/// Prints a text without an end of line: the answer follows on the same line.
 pub fn print_prompt(text: &str) {
     let text = fit_to_lines(&fit_to_screen(text), message_width());
     let mut stderr = DisplayWriter::new(anstream::stderr().lock(), DisplayForm::Styled);

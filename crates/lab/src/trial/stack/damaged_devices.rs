@@ -1,11 +1,16 @@
-//! Mounts and repairs a filesystem with a rotten block: from whichever of its devices can be mounted.
+//! Goes on with devices that are damaged: one of several that stops answering in the midst of a trial, and one with a
+//! rotten block, where the filesystem is mounted from whichever of its devices can be.
+
+use std::fs::File;
 
 use fsverdict_judgement::journal::CommandRecord;
 use fsverdict_stack::filesystem::MountOptions;
+use rustix::io::Errno;
 
 use super::state::other_device_options;
 use super::{MOUNT, Stack, Trade};
 use crate::trial::error::TrialError;
+use crate::trial::programs::NamedTop;
 
 impl Stack<'_> {
     /// Tries to mount as a user would with all devices known: by the first, then by each other one, then without the
@@ -36,5 +41,34 @@ impl Stack<'_> {
         let device = self.top_device().to_string_lossy().into_owned();
         let argv = self.filesystem.repair_argv_with(options, &device).unwrap_or_default();
         self.tools.run_untold("repair", Trade::Formatting, argv)
+    }
+}
+
+impl Stack<'_> {
+    /// Makes everything written to the devices themselves durable. A device that answers only with errors is taken as
+    /// missing from here on, if the filesystem has copies on others: it is then mounted without that device, as md
+    /// continues without one.
+    pub(in crate::trial) fn sync_device(&mut self) -> Result<(), TrialError> {
+        let synced = |top: &NamedTop| File::open(&top.path)?.sync_all();
+        let failed = self.top_devices().into_iter().filter_map(|top| Some((synced(&top).err()?, top)));
+        let mut failed: Vec<_> = failed.collect();
+        let Some((error, top)) = failed.pop() else { return Ok(()) };
+        if failed.is_empty() && self.can_do_without(&top, &error) {
+            let which = format!("device {} of {}", top.device, self.candidate.name);
+            let text =
+                format!("{which} answered no more: where it was mounted after that, it was mounted without");
+            self.sink.send_caution("", text);
+            self.missing = Some(top.path);
+            return Ok(());
+        }
+        Err(TrialError::io_error("make the device's data durable")(error))
+    }
+
+    fn can_do_without(&self, top: &NamedTop, error: &std::io::Error) -> bool {
+        let is_io = error.raw_os_error() == Some(Errno::IO.raw_os_error());
+        is_io
+            && !top.apart
+            && self.missing.is_none()
+            && self.require_redundancy().is_ok_and(|redundancy| redundancy.is_of_filesystem())
     }
 }

@@ -178,7 +178,7 @@ impl Companion {
             Ok(record) => (last_lines(&record), Some(Box::new(record))),
             Err(error) => (error.to_string(), None),
         };
-        TrialError::Company {
+        TrialError::Companion {
             reason: Reason::new(format!("the {subject} `{name}` {what}: {said}"), hint),
             record,
         }
@@ -192,7 +192,9 @@ impl Companions {
 
     /// Stops the service of this name, which must have gone on until now.
     pub(super) fn stop_service(&mut self, service: &Service) -> Result<Option<CommandRecord>, TrialError> {
-        let Some(at) = self.services.iter().position(|one| one.name == service.name) else { return Ok(None) };
+        let Some(at) = self.services.iter().position(|running| running.name == service.name) else {
+            return Ok(None);
+        };
         self.services.remove(at).require_running("before it was to stop")?.stop_and_wait().map(Some)
     }
 
@@ -201,7 +203,7 @@ impl Companions {
         let when = format!("by the end of phase `{phase}`");
         self.services = std::mem::take(&mut self.services)
             .into_iter()
-            .map(|one| one.require_running(&when))
+            .map(|running| running.require_running(&when))
             .collect::<Result<_, _>>()?;
         Ok(())
     }

@@ -14,7 +14,7 @@ const NO_ROOM: &str = "No space left on device";
 
 /// The record of a phase's program that ended well; else the error, with a hint of the program's own adapter where
 /// nothing nearer is known.
-pub(super) fn ended_well(
+pub(super) fn require_good_end(
     phase: &str,
     record: CommandRecord,
     stack: &Stack<'_>,

@@ -22,7 +22,7 @@ use super::interruption::{ATTEMPTS, Interruption, describe_interruptions, termin
 
 /// Datasets that lie in the mounts of a process that is no more, for every trial to start from.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct StagedDatasets {
     /// Open, it keeps the mounts; they are gone with the conductor.
     namespace: OwnedFd,
     on_disk: Option<PathBuf>,
@@ -30,13 +30,13 @@ pub(super) struct Held {
 
 /// How one try of staging ended.
 enum StagingEnd {
-    Held(Held),
+    Held(StagedDatasets),
     /// By this signal, from outside.
     Killed(i32),
 }
 
-impl Held {
-    /// Stages the datasets as [`Held::stage_once`] does, and again if the staging process was killed.
+impl StagedDatasets {
+    /// Stages the datasets as [`StagedDatasets::stage_once`] does, and again if the staging process was killed.
     pub(super) fn stage_for_run(
         spec: &TrialSpec,
         secrets: &Secrets,
@@ -115,7 +115,7 @@ impl Held {
             })));
         }
         let namespace = namespace?.into();
-        Ok(StagingEnd::Held(Held { namespace, on_disk: disk.map(|_| folder.to_owned()) }))
+        Ok(StagingEnd::Held(StagedDatasets { namespace, on_disk: disk.map(|_| folder.to_owned()) }))
     }
 
     /// A descriptor of the mounts for one more sandbox, with the description for its agent.

@@ -11,7 +11,7 @@ use fsverdict_linux::host::root::Root;
 use super::backend::Backend;
 
 /// The process that serves a guest's devices, as far as the guest's trial depends on it.
-pub(super) struct Company<'a> {
+pub(super) struct DeviceProcess<'a> {
     /// The processors of guest and device process.
     pub(super) placement: Placement,
     /// The device process. Without it, a guest may wait forever for its clock to advance.
@@ -20,7 +20,7 @@ pub(super) struct Company<'a> {
     pub(super) clock: Clock,
 }
 
-impl Company<'_> {
+impl DeviceProcess<'_> {
     pub(super) fn is_serving(&mut self) -> bool {
         self.backend.as_mut().is_none_or(|backend| backend.is_there())
     }
