@@ -8,6 +8,7 @@ mod fault;
 mod segments;
 mod state;
 mod text;
+mod work;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ use fsverdict_text::Reason;
 pub use fault::CallFault;
 pub use segments::{SegmentOrigin, TracedFile, TracedSegment};
 pub use state::TraceState;
+pub use work::{CallNumber, CallWork, OpenFlags};
 
 /// The maximum number of calls in a trace.
 pub const MOST_CALLS: usize = 500_000;
@@ -55,107 +57,6 @@ pub struct TracedCall {
     /// Microseconds since the end of the previous call.
     pub pause_us: u64,
     pub work: CallWork,
-}
-
-/// The flags with which a file is opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OpenFlags {
-    /// Create the file if it does not exist (O_CREAT).
-    pub create: bool,
-    pub truncate: bool,
-    /// Each write is durable when it returns (O_SYNC, O_DSYNC).
-    pub synced: bool,
-    /// Bypass the page cache (O_DIRECT), if the filesystem supports it and all calls cover whole pages.
-    pub direct: bool,
-}
-
-/// The system call. The numbers of open files are internal to the trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the system call of its name")]
-pub enum CallWork {
-    Open {
-        file: u32,
-        name: u32,
-        flags: OpenFlags,
-    },
-    Close {
-        file: u32,
-    },
-    Read {
-        file: u32,
-        offset: u64,
-        length: u64,
-    },
-    Write {
-        file: u32,
-        offset: u64,
-        length: u64,
-    },
-    Fsync {
-        file: u32,
-    },
-    Fdatasync {
-        file: u32,
-    },
-    Truncate {
-        file: u32,
-        size: u64,
-    },
-    /// fallocate(2) without a mode.
-    Reserve {
-        file: u32,
-        offset: u64,
-        length: u64,
-    },
-    MakeDirectory {
-        name: u32,
-    },
-    RemoveFile {
-        name: u32,
-    },
-    RemoveDirectory {
-        name: u32,
-    },
-    Rename {
-        from: u32,
-        to: u32,
-    },
-    Link {
-        from: u32,
-        to: u32,
-    },
-    /// stat(2) and similar calls, also for names that do not exist.
-    Look {
-        name: u32,
-    },
-    List {
-        name: u32,
-    },
-    /// fsync(2) of a directory; 0 is the folder that contains all names.
-    SyncDirectory {
-        name: u32,
-    },
-    /// syncfs(2) of the filesystem that contains the folder; it also replaces sync(2).
-    SyncFilesystem,
-    /// open(2) of a file without a name in a directory (O_TMPFILE).
-    OpenUnnamed {
-        file: u32,
-        directory: u32,
-    },
-    /// linkat(2) that gives an open file a name.
-    LinkOpen {
-        file: u32,
-        name: u32,
-    },
-    /// copy_file_range(2), or FICLONE where `shared`: the new bytes share their blocks with the old ones.
-    Copy {
-        from: u32,
-        from_offset: u64,
-        file: u32,
-        offset: u64,
-        length: u64,
-        shared: bool,
-    },
 }
 
 /// Totals over a trace.

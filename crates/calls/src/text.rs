@@ -7,9 +7,9 @@ use std::str::SplitAsciiWhitespace;
 use fsverdict_text::Reason;
 
 use super::fault::CallLineFault;
+use super::work::{CallNumber, CallWork};
 use super::{
-    CallTrace, CallWork, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, NameBefore, OpenFlags,
-    TracedCall, TracedName,
+    CallTrace, LARGEST_CALL, LONGEST_PAUSE_US, MOST_CALLS, MOST_NAMES, NameBefore, TracedCall, TracedName,
 };
 
 /// The numbers of a line.
@@ -104,76 +104,46 @@ fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
         }
         verb = words.next().ok_or(CallLineFault::CallMissing)?;
     }
+    let mut work = CallWork::with_verb(verb).ok_or_else(|| CallLineFault::UnknownCall(verb.to_owned()))?;
     let mut numbers = Numbers(words);
-    let first = if verb == "syncfs" { 0 } else { numbers.small()? };
-    let work = match verb {
-        "open" => {
-            let (name, mut flags) = (numbers.small()?, OpenFlags::default());
-            for word in numbers.0.by_ref() {
-                match word {
-                    "create" => flags.create = true,
-                    "truncate" => flags.truncate = true,
-                    "synced" => flags.synced = true,
-                    "direct" => flags.direct = true,
-                    other => return Err(CallLineFault::of_word(other, "is no way to open a file")),
-                }
+    for number in work.numbers_mut() {
+        match number {
+            CallNumber::Opened(small) | CallNumber::File(small) | CallNumber::Name(small) => {
+                *small = numbers.small()?;
             }
-            CallWork::Open { file: first, name, flags }
+            CallNumber::Bytes(bytes) => *bytes = numbers.next()?,
         }
-        "read" | "write" => {
-            let (mut offset, length) = (numbers.next()?, numbers.next()?);
-            let mut times = 1;
-            let mut rest = numbers.0.clone();
-            if let Some(word) = rest.next() {
-                let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
-                times = count.filter(|count| (1..=MOST_CALLS).contains(count)).ok_or_else(|| {
-                    let wanted = format!(
-                        "is not a repeat count: write x and a number from 1 to {MOST_CALLS}, such as x25"
-                    );
-                    CallLineFault::of_word(word, wanted)
-                })?;
-                numbers.0 = rest;
-            }
-            if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
-                return Err(CallLineFault::RepeatedCalls { times, length });
-            }
-            for number in 0..times {
-                let work = match verb {
-                    "read" => CallWork::Read { file: first, offset, length },
-                    _ => CallWork::Write { file: first, offset, length },
-                };
-                calls.push(TracedCall { pause_us: if number == 0 { pause_us } else { 0 }, work });
-                offset = offset.saturating_add(length);
-            }
-            return numbers.end();
+    }
+    if let CallWork::Open { flags, .. } = &mut work {
+        for word in numbers.0.by_ref() {
+            let flag = flags.words_mut().into_iter().find(|(name, _)| *name == word);
+            let (_, is_set) = flag.ok_or_else(|| CallLineFault::of_word(word, "is no way to open a file"))?;
+            *is_set = true;
         }
-        "close" => CallWork::Close { file: first },
-        "fsync" => CallWork::Fsync { file: first },
-        "fdatasync" => CallWork::Fdatasync { file: first },
-        "truncate" => CallWork::Truncate { file: first, size: numbers.next()? },
-        "reserve" => CallWork::Reserve { file: first, offset: numbers.next()?, length: numbers.next()? },
-        "mkdir" => CallWork::MakeDirectory { name: first },
-        "unlink" => CallWork::RemoveFile { name: first },
-        "rmdir" => CallWork::RemoveDirectory { name: first },
-        "rename" => CallWork::Rename { from: first, to: numbers.small()? },
-        "link" => CallWork::Link { from: first, to: numbers.small()? },
-        "stat" => CallWork::Look { name: first },
-        "list" => CallWork::List { name: first },
-        "fsyncdir" => CallWork::SyncDirectory { name: first },
-        "syncfs" => CallWork::SyncFilesystem,
-        "opentmp" => CallWork::OpenUnnamed { file: first, directory: numbers.small()? },
-        "linkopen" => CallWork::LinkOpen { file: first, name: numbers.small()? },
-        "copy" | "clone" => CallWork::Copy {
-            from: first,
-            from_offset: numbers.next()?,
-            file: numbers.small()?,
-            offset: numbers.next()?,
-            length: numbers.next()?,
-            shared: verb == "clone",
-        },
-        other => return Err(CallLineFault::UnknownCall(other.to_owned())),
-    };
-    calls.push(TracedCall { pause_us, work });
+    }
+    let mut times = 1;
+    if let CallWork::Read { length, .. } | CallWork::Write { length, .. } = work {
+        let mut rest = numbers.0.clone();
+        if let Some(word) = rest.next() {
+            let count = word.strip_prefix('x').and_then(|count| count.parse().ok());
+            times = count.filter(|count| (1..=MOST_CALLS).contains(count)).ok_or_else(|| {
+                let wanted = format!(
+                    "is not a repeat count: write x and a number from 1 to {MOST_CALLS}, such as x25"
+                );
+                CallLineFault::of_word(word, wanted)
+            })?;
+            numbers.0 = rest;
+        }
+        if length == 0 || length > LARGEST_CALL || calls.len() + times > MOST_CALLS {
+            return Err(CallLineFault::RepeatedCalls { times, length });
+        }
+    }
+    for _ in 0..times {
+        calls.push(TracedCall { pause_us: std::mem::take(&mut pause_us), work });
+        if let CallWork::Read { offset, length, .. } | CallWork::Write { offset, length, .. } = &mut work {
+            *offset = offset.saturating_add(*length);
+        }
+    }
     numbers.end()
 }
 
@@ -219,41 +189,22 @@ fn run_of(calls: &[TracedCall]) -> usize {
     1 + calls.windows(2).take_while(goes_on).count()
 }
 
-fn write_call(out: &mut fmt::Formatter<'_>, work: CallWork) -> fmt::Result {
-    match work {
-        CallWork::Open { file, name, flags } => {
-            write!(out, "open {file} {name}")?;
-            let words = [
-                (flags.create, "create"),
-                (flags.truncate, "truncate"),
-                (flags.synced, "synced"),
-                (flags.direct, "direct"),
-            ];
-            words.into_iter().filter(|(said, _)| *said).try_for_each(|(_, word)| write!(out, " {word}"))
-        }
-        CallWork::Close { file } => write!(out, "close {file}"),
-        CallWork::Read { file, offset, length } => write!(out, "read {file} {offset} {length}"),
-        CallWork::Write { file, offset, length } => write!(out, "write {file} {offset} {length}"),
-        CallWork::Fsync { file } => write!(out, "fsync {file}"),
-        CallWork::Fdatasync { file } => write!(out, "fdatasync {file}"),
-        CallWork::Truncate { file, size } => write!(out, "truncate {file} {size}"),
-        CallWork::Reserve { file, offset, length } => write!(out, "reserve {file} {offset} {length}"),
-        CallWork::MakeDirectory { name } => write!(out, "mkdir {name}"),
-        CallWork::RemoveFile { name } => write!(out, "unlink {name}"),
-        CallWork::RemoveDirectory { name } => write!(out, "rmdir {name}"),
-        CallWork::Rename { from, to } => write!(out, "rename {from} {to}"),
-        CallWork::Link { from, to } => write!(out, "link {from} {to}"),
-        CallWork::Look { name } => write!(out, "stat {name}"),
-        CallWork::List { name } => write!(out, "list {name}"),
-        CallWork::SyncDirectory { name } => write!(out, "fsyncdir {name}"),
-        CallWork::SyncFilesystem => write!(out, "syncfs"),
-        CallWork::OpenUnnamed { file, directory } => write!(out, "opentmp {file} {directory}"),
-        CallWork::LinkOpen { file, name } => write!(out, "linkopen {file} {name}"),
-        CallWork::Copy { from, from_offset, file, offset, length, shared } => {
-            let verb = if shared { "clone" } else { "copy" };
-            write!(out, "{verb} {from} {from_offset} {file} {offset} {length}")
+fn write_call(out: &mut fmt::Formatter<'_>, mut work: CallWork) -> fmt::Result {
+    out.write_str(work.verb())?;
+    for number in work.numbers_mut() {
+        match number {
+            CallNumber::Opened(small) | CallNumber::File(small) | CallNumber::Name(small) => {
+                write!(out, " {small}")?;
+            }
+            CallNumber::Bytes(bytes) => write!(out, " {bytes}")?,
         }
     }
+    if let CallWork::Open { flags, .. } = &mut work {
+        for (word, _) in flags.words_mut().into_iter().filter(|(_, is_set)| **is_set) {
+            write!(out, " {word}")?;
+        }
+    }
+    Ok(())
 }
 
 impl From<CallTrace> for String {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use fsverdict_calls::{
-    CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall, TracedName,
+    CallNumber, CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall,
+    TracedName,
 };
 use fsverdict_text::Reason;
 
@@ -84,7 +85,7 @@ impl CallRecorder {
         let weight = weight_of(work);
         if slot.counts {
             let line = slot.line;
-            self.account.drop_kept(reason, weight, || RecordLine::new(line, verb_of(work)));
+            self.account.drop_kept(reason, weight, || RecordLine::new(line, work.verb()));
         } else {
             self.account.move_weight(reason, weight);
         }
@@ -135,7 +136,7 @@ impl CallRecorder {
                 if let Some(lost) = self.account.not_kept.get_mut(BEYOND)
                     && call.line < lost.first.number
                 {
-                    lost.first = RecordLine::new(call.line, verb_of(call.call.work));
+                    lost.first = RecordLine::new(call.line, call.call.work.verb());
                 }
             }
             if kept.is_empty() {
@@ -159,32 +160,6 @@ fn weight_of(work: CallWork) -> CallWeight {
         | CallWork::SyncDirectory { .. }
         | CallWork::SyncFilesystem => CallWeight::one_sync(),
         _ => CallWeight::NONE,
-    }
-}
-
-/// The word for a call in a trace's text.
-fn verb_of(work: CallWork) -> &'static str {
-    match work {
-        CallWork::Open { .. } => "open",
-        CallWork::Close { .. } => "close",
-        CallWork::Read { .. } => "read",
-        CallWork::Write { .. } => "write",
-        CallWork::Fsync { .. } => "fsync",
-        CallWork::Fdatasync { .. } => "fdatasync",
-        CallWork::Truncate { .. } => "truncate",
-        CallWork::Reserve { .. } => "reserve",
-        CallWork::MakeDirectory { .. } => "mkdir",
-        CallWork::RemoveFile { .. } => "unlink",
-        CallWork::RemoveDirectory { .. } => "rmdir",
-        CallWork::Rename { .. } => "rename",
-        CallWork::Link { .. } => "link",
-        CallWork::Look { .. } => "stat",
-        CallWork::List { .. } => "list",
-        CallWork::SyncDirectory { .. } => "fsyncdir",
-        CallWork::SyncFilesystem => "syncfs",
-        CallWork::OpenUnnamed { .. } => "opentmp",
-        CallWork::LinkOpen { .. } => "linkopen",
-        CallWork::Copy { .. } => "copy",
     }
 }
 
@@ -219,59 +194,16 @@ impl Renumbered<'_> {
         self.next_file
     }
 
-    fn open_number(&self, old: u32) -> u32 {
-        self.files.get(&old).copied().unwrap_or(old)
-    }
-
-    fn renumber_work(&mut self, work: CallWork) -> CallWork {
-        match work {
-            CallWork::Open { file, name, flags } => {
-                CallWork::Open { name: self.renumber_name(name), file: self.renumber_open(file), flags }
+    fn renumber_work(&mut self, mut work: CallWork) -> CallWork {
+        for number in work.numbers_mut() {
+            match number {
+                CallNumber::Opened(file) => *file = self.renumber_open(*file),
+                CallNumber::File(file) => *file = self.files.get(file).copied().unwrap_or(*file),
+                CallNumber::Name(name) => *name = self.renumber_name(*name),
+                CallNumber::Bytes(_) => {}
             }
-            CallWork::OpenUnnamed { file, directory } => CallWork::OpenUnnamed {
-                directory: self.renumber_name(directory),
-                file: self.renumber_open(file),
-            },
-            CallWork::LinkOpen { file, name } => {
-                CallWork::LinkOpen { file: self.open_number(file), name: self.renumber_name(name) }
-            }
-            CallWork::Close { file } => CallWork::Close { file: self.open_number(file) },
-            CallWork::Read { file, offset, length } => {
-                CallWork::Read { file: self.open_number(file), offset, length }
-            }
-            CallWork::Write { file, offset, length } => {
-                CallWork::Write { file: self.open_number(file), offset, length }
-            }
-            CallWork::Fsync { file } => CallWork::Fsync { file: self.open_number(file) },
-            CallWork::Fdatasync { file } => CallWork::Fdatasync { file: self.open_number(file) },
-            CallWork::Truncate { file, size } => CallWork::Truncate { file: self.open_number(file), size },
-            CallWork::Reserve { file, offset, length } => {
-                CallWork::Reserve { file: self.open_number(file), offset, length }
-            }
-            CallWork::Copy { from, from_offset, file, offset, length, shared } => CallWork::Copy {
-                from: self.open_number(from),
-                from_offset,
-                file: self.open_number(file),
-                offset,
-                length,
-                shared,
-            },
-            CallWork::MakeDirectory { name } => CallWork::MakeDirectory { name: self.renumber_name(name) },
-            CallWork::RemoveFile { name } => CallWork::RemoveFile { name: self.renumber_name(name) },
-            CallWork::RemoveDirectory { name } => {
-                CallWork::RemoveDirectory { name: self.renumber_name(name) }
-            }
-            CallWork::Rename { from, to } => {
-                CallWork::Rename { from: self.renumber_name(from), to: self.renumber_name(to) }
-            }
-            CallWork::Link { from, to } => {
-                CallWork::Link { from: self.renumber_name(from), to: self.renumber_name(to) }
-            }
-            CallWork::Look { name } => CallWork::Look { name: self.renumber_name(name) },
-            CallWork::List { name } => CallWork::List { name: self.renumber_name(name) },
-            CallWork::SyncDirectory { name } => CallWork::SyncDirectory { name: self.renumber_name(name) },
-            CallWork::SyncFilesystem => CallWork::SyncFilesystem,
         }
+        work
     }
 }
 
@@ -280,7 +212,7 @@ fn compact_trace(names: &[TracedName], kept: &[KeptCall]) -> Result<CallTrace, R
     let mut renumbered = Renumbered { names, ..Renumbered::default() };
     let calls = kept
         .iter()
-        .map(|one| TracedCall { work: renumbered.renumber_work(one.call.work), ..one.call })
+        .map(|kept| TracedCall { work: renumbered.renumber_work(kept.call.work), ..kept.call })
         .collect();
     CallTrace::new(renumbered.kept, calls)
 }
