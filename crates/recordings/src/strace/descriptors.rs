@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::work_limit::CopyShare;
+use super::processes::CopyShare;
 
 /// The limit of open file descriptions that are followed; files opened beyond it are not kept.
 const MOST_FOLLOWED: usize = 200_000;

@@ -13,7 +13,6 @@ mod paths;
 mod processes;
 mod reader;
 mod references;
-mod resolve_path;
 mod settle;
 mod settle_close;
 mod settle_descriptors;
@@ -22,14 +21,11 @@ mod settle_names;
 mod settle_open;
 mod settle_process;
 mod settle_sizes;
-mod settle_status;
-mod settle_submit;
 mod settle_transfer;
 mod source;
 #[cfg(test)]
 mod tests;
 mod value;
-mod work_limit;
 
 use std::io::BufRead;
 use std::path::Path;

@@ -5,10 +5,10 @@ use fsverdict_calls::CallWork;
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
 use super::lookup::DescriptorTarget;
+use super::lookup::NamedFile;
 use super::paths::PathPlace;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::references::{Reference, references_of};
-use super::resolve_path::NamedFile;
 use super::value::{constants_or_placeholder, parse_descriptor, quoted_path};
 use crate::account::{CallOutcome, CallWeight};
 
@@ -112,7 +112,7 @@ impl StraceReader {
         match file {
             NamedFile::Folder => Ok(0),
             NamedFile::Inside(relative) => {
-                let number = self.calls.number_of_path(relative);
+                let number = self.calls.files.number_of_path(relative);
                 number.ok_or_else(|| {
                     settled_not_kept("names beyond those that a plan can hold", CallWeight::NONE)
                 })

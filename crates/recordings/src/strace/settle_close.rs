@@ -3,8 +3,8 @@
 use super::call::SystemCall;
 use super::descriptors::{Description, DescriptionId, Descriptor, Opened};
 use super::lookup::DescriptorTarget;
+use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{ShownFile, has_flag, parse_descriptor, parse_number};
 use crate::account::CallWeight;

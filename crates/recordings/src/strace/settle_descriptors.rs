@@ -1,4 +1,4 @@
-//! Calls on descriptors: which one each call is, and those that copy, change and control them.
+//! Calls on descriptors: which one each call is, those that copy, change and control them, and their status and listing.
 
 use fsverdict_calls::CallWork;
 
@@ -7,7 +7,8 @@ use super::descriptors::{Description, DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
-use super::value::{field_value, has_flag, parse_descriptor};
+use super::settle_transfer::End;
+use super::value::{field_value, has_flag, parse_descriptor, parse_number};
 use crate::account::CallWeight;
 
 impl StraceReader {
@@ -59,11 +60,7 @@ impl StraceReader {
                 if shown.and_then(|one| one.number) != Some(copy) {
                     self.install_copy(context, copy, id, closes_on_exec);
                 }
-                match self.descriptions.get(id).map(|one| one.opened) {
-                    Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
-                    Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
-                    _ => settled_outside(),
-                }
+                self.settle_closed(id, false)
             }
             DescriptorTarget::Outside => {
                 self.install_descriptor(
@@ -103,15 +100,8 @@ impl StraceReader {
             _ => return None,
         }
         // These calls change only state that is followed, or nothing.
-        Some(match self.find_target(context, call.argument(0)) {
-            DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
-                Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
-                Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),
-                _ => settled_outside(),
-            },
-            DescriptorTarget::Outside => settled_outside(),
-            DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
-        })
+        let target = self.known_target(context, call.argument(0), CallWeight::NONE);
+        Some(target.map_or_else(|settled| settled, |id| self.settle_closed(id, false)))
     }
 
     fn set_closes_on_exec(&mut self, context: &CallContext, call: &SystemCall<'_>, closes: bool) {
@@ -191,4 +181,63 @@ impl StraceReader {
         (description.opened, description.may_be_directory) = (Opened::Directory { name }, false);
         Some(name)
     }
+}
+
+impl StraceReader {
+    /// fstat(2) tells how large a file is, and that it is one.
+    pub(super) fn status_of_open(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Result<SettledCall, SettledCall> {
+        let id = self.known_target(context, call.argument(0), CallWeight::NONE)?;
+        Ok(self.settle_status(id, call))
+    }
+
+    /// Notes the status of an open file.
+    pub(super) fn settle_status(&mut self, id: DescriptionId, call: &SystemCall<'_>) -> SettledCall {
+        let status = call.arguments().iter().find(|argument| argument.starts_with(b"{"));
+        let mode = status
+            .and_then(|status| field_value(status, "st_mode").or_else(|| field_value(status, "stx_mode")));
+        if mode.is_some_and(|mode| mode.starts_with(b"S_IFDIR")) {
+            self.turn_into_directory(id);
+        }
+        if let End::File { open, .. } = self.end_of(id)
+            && mode.is_some_and(|mode| mode.starts_with(b"S_IFREG"))
+        {
+            self.is_used_as_file(id);
+            if let Some(size) = status.and_then(|status| size_in(status)) {
+                self.calls.note_size_of_open(open, size);
+            }
+        }
+        self.settle_closed(id, false)
+    }
+
+    /// getdents(2): the first call of several stands for the whole listing.
+    pub(super) fn settle_listing(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+        moved: u64,
+    ) -> Result<SettledCall, SettledCall> {
+        let id = self.known_target(context, call.argument(0), CallWeight::NONE)?;
+        let Some(name) = self.turn_into_directory(id) else {
+            return Err(match self.end_of(id) {
+                End::Outside => settled_outside(),
+                _ => settled_not_kept("listings of what was taken for a file", CallWeight::NONE),
+            });
+        };
+        if moved == 0 || self.position_of(id) > 0 {
+            return Ok(settled_followed());
+        }
+        self.set_position(id, 1);
+        Ok(self.keep_names(context, CallWork::List { name }, CallWeight::NONE))
+    }
+}
+
+/// The size that a status says, as far as a file may be large.
+pub(super) fn size_in(status: &[u8]) -> Option<u64> {
+    let size =
+        field_value(status, "st_size").or_else(|| field_value(status, "stx_size")).and_then(parse_number)?;
+    u64::try_from(size).ok().filter(|size| *size <= 1 << 50)
 }

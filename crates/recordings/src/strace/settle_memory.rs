@@ -1,23 +1,149 @@
-//! Follows memory-mapped files: stores into memory are not visible, msync(2) is.
+//! Calls whose data do not pass through their arguments: requests of io_submit(2), and memory-mapped files, of which stores are not
+//! visible but msync(2) is.
 
 use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
 use super::descriptors::Opened;
-use super::lookup::DescriptorTarget;
 use super::processes::{FileMapping, ProcessMemory};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_not_kept, settled_outside};
-use super::value::{has_flag, parse_number};
-use crate::account::CallWeight;
+use super::settle_transfer::TracedOpenFile;
+use super::value::{constants_or_placeholder, field_value, has_flag, parse_number};
+use crate::account::{CallOutcome, CallWeight};
+
+impl StraceReader {
+    /// io_submit(2): several requests in one call.
+    pub(super) fn settle_submission(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+        submitted: u64,
+    ) -> SettledCall {
+        let requests = call.argument(2).map(split_structures).unwrap_or_default();
+        let shown = requests.len() as u64;
+        let (mut settled, mut kept, mut missing) = (settled_outside(), CallWeight::NONE, CallWeight::NONE);
+        for request in requests.into_iter().take(usize::try_from(submitted).unwrap_or(0)) {
+            let (outcome, weight) = self.submit_one(context, request);
+            match outcome {
+                CallOutcome::Outside => continue,
+                CallOutcome::NotKept(_) => missing.add_weight(weight),
+                CallOutcome::Kept | CallOutcome::Followed => kept.add_weight(weight),
+            }
+            // A call with one request that is not kept is not kept as a whole.
+            if !matches!(settled.0, CallOutcome::NotKept(_)) {
+                settled.0 = outcome;
+            }
+        }
+        let hidden = submitted.saturating_sub(shown);
+        if hidden > 0 {
+            missing.unsized_requests = hidden;
+            settled = settled_not_kept(
+                "io_submit whose requests the recording does not show (strace -e abbrev=%file,%desc)",
+                missing,
+            );
+        }
+        if matches!(settled.0, CallOutcome::NotKept(_)) {
+            self.calls.account.keep_part(kept);
+            return (settled.0, missing);
+        }
+        (settled.0, kept)
+    }
+
+    fn submit_one(&mut self, context: &CallContext, request: &[u8]) -> SettledCall {
+        let field = |name: &str| field_value(request, name);
+        let code =
+            field("aio_lio_opcode").and_then(|code| std::str::from_utf8(code).ok()).unwrap_or_default();
+        let code = code.trim_start_matches("IOCB_CMD_").to_ascii_lowercase();
+        let vectors: u64 = match code.ends_with('v') {
+            true => sum_lengths(field("aio_buf").unwrap_or_default()),
+            false => 0,
+        };
+        let bytes = field("aio_nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
+        let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
+        let place = field("aio_offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
+        let weight = CallWeight::of_bytes(length);
+        let file = match self.file_of_argument(context, field("aio_fildes"), weight) {
+            Ok(file) => file,
+            Err(settled) => return settled,
+        };
+        let TracedOpenFile { id, open } = file;
+        match code.as_str() {
+            "pread" | "preadv" => self.read_file(context, file, length, place, None),
+            "pwrite" | "pwritev" => {
+                let flags = field("aio_rw_flags")
+                    .and_then(|flags| std::str::from_utf8(flags).ok())
+                    .unwrap_or_default();
+                let appends =
+                    self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
+                let mut settled = self.write_file(context, file, length, place, appends);
+                if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
+                    self.calls.add_file_call(context.times, CallWork::Fdatasync { file: open });
+                    settled.1.syncs = 1;
+                }
+                settled
+            }
+            "fsync" => self.keep_on_file(context, CallWork::Fsync { file: open }, CallWeight::one_sync()),
+            "fdsync" => {
+                self.keep_on_file(context, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
+            }
+            "" => settled_not_kept(
+                "requests of io_submit in the form of strace before version 5 (record with a later one)",
+                weight,
+            ),
+            other => settled_not_kept(
+                &format!("requests of io_submit to {}", constants_or_placeholder(other)),
+                CallWeight::NONE,
+            ),
+        }
+    }
+}
+
+/// The structures of a list: `[{…}, {…}]`.
+fn split_structures(list: &[u8]) -> Vec<&[u8]> {
+    let (mut found, mut depth, mut start, mut quoted, mut escaped) = (Vec::new(), 0_usize, 0, false, false);
+    for (at, byte) in list.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' => {
+                if depth == 0 {
+                    start = at;
+                }
+                depth += 1;
+            }
+            b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    found.push(&list[start..=at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The sum of the lengths of vectors: `[{iov_base=…, iov_len=4096}, …]`.
+fn sum_lengths(list: &[u8]) -> u64 {
+    split_structures(list)
+        .into_iter()
+        .filter_map(|vector| {
+            field_value(vector, "iov_len")
+                .and_then(parse_number)
+                .and_then(|length| u64::try_from(length).ok())
+        })
+        .fold(0, u64::saturating_add)
+}
 
 impl StraceReader {
     /// mmap(2): stores into the memory are not visible.
     pub(super) fn settle_mmap(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
-        let id = match self.find_target(context, call.argument(4)) {
-            DescriptorTarget::Known(id) => id,
-            DescriptorTarget::Outside => return settled_outside(),
-            DescriptorTarget::Lost(why) => return settled_not_kept(why, CallWeight::NONE),
+        let id = match self.known_target(context, call.argument(4), CallWeight::NONE) {
+            Ok(id) => id,
+            Err(settled) => return settled,
         };
         match self.descriptions.get(id).map(|one| one.opened) {
             None | Some(Opened::Elsewhere) => return settled_outside(),

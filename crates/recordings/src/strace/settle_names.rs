@@ -6,10 +6,10 @@ use fsverdict_calls::CallWork;
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::Opened;
+use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::resolve_path::NamedFile;
 use super::settle::{settled_not_kept, settled_outside};
-use super::settle_status::size_in;
+use super::settle_descriptors::size_in;
 use super::value::{field_value, has_flag, quoted_path};
 use crate::account::CallWeight;
 use crate::known_files::NameKind;
@@ -122,7 +122,7 @@ impl StraceReader {
             Err(settled) => return Some(settled),
         };
         if missing {
-            self.calls.note_missing(name);
+            self.calls.files.note_missing(name);
         } else {
             self.note_status(name, call);
         }

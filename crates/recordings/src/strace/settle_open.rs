@@ -6,8 +6,8 @@ use fsverdict_calls::{CallWork, OpenFlags};
 
 use super::call::{Returned, SystemCall};
 use super::descriptors::{Description, DescriptionId, Opened};
+use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept};
 use super::value::{ShownFile, has_flag, quoted_path, shown_file};
 use crate::account::CallWeight;
@@ -65,7 +65,7 @@ impl StraceReader {
         let missing = call.returned == Returned::Error("ENOENT");
         match self.number_of(named) {
             Ok(name) if missing && name > 0 => {
-                self.calls.note_missing(name);
+                self.calls.files.note_missing(name);
                 self.keep_names(context, CallWork::Look { name }, CallWeight::NONE)
             }
             Ok(_) => self.settle_by_references(context, call),
@@ -118,7 +118,7 @@ impl StraceReader {
                 && self.calls.files.kind_of(name) == NameKind::Unknown
                 && !has_flag(how, "O_RDWR")
                 && !has_flag(how, "O_WRONLY");
-            let opened = self.calls.try_open_file(context.times, name, flags, has_flag(how, "O_EXCL"));
+            let opened = self.calls.open_file(context.times, name, flags, has_flag(how, "O_EXCL"));
             if let (Ok(open), true) = (opened, doubtful) {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());

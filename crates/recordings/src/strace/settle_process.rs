@@ -7,12 +7,12 @@ use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
 use super::line::{count_digits, find_bytes, parse_u64};
 use super::lookup::DescriptorTarget;
+use super::lookup::NamedFile;
+use super::processes::CopyShare;
 use super::processes::{Process, ProcessMemory, SharedParts};
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, quoted_path};
-use super::work_limit::CopyShare;
 use crate::account::CallWeight;
 
 /// Calls that make a process or thread.
@@ -220,7 +220,7 @@ impl StraceReader {
                     process.directory.borrow_mut().path = Some(self.paths.resolve(&absolute).into_owned());
                 }
                 if let NamedFile::Inside(relative) = &place
-                    && let Some(name) = self.calls.number_of_path(relative)
+                    && let Some(name) = self.calls.files.number_of_path(relative)
                 {
                     self.calls.files.note_directory(name);
                 }

@@ -3,9 +3,8 @@
 use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
-use super::lookup::DescriptorTarget;
+use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::resolve_path::NamedFile;
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
 use super::value::{constants_or_placeholder, parse_bracketed, parse_number};
 use crate::account::CallWeight;
@@ -20,52 +19,39 @@ impl StraceReader {
         place: i64,
         offset: usize,
         whence: usize,
-    ) -> SettledCall {
+    ) -> Result<SettledCall, SettledCall> {
         let place = u64::try_from(place).unwrap_or(0);
-        match self.find_target(context, call.argument(0)) {
-            DescriptorTarget::Known(id) => {
-                self.set_position(id, place);
-                match self.end_of(id) {
-                    End::File { open, .. } => {
-                        let behind = call.argument(offset).and_then(parse_number).unwrap_or(0);
-                        if call.argument_text(whence) == "SEEK_END" {
-                            let size = i64::try_from(place).unwrap_or(0).saturating_sub(behind);
-                            self.calls.note_size_of_open(open, u64::try_from(size).unwrap_or(0));
-                        }
-                        settled_followed()
-                    }
-                    End::Lost(why) => settled_not_kept(why, CallWeight::NONE),
-                    End::Outside if self.is_directory_inside(id) => settled_followed(),
-                    End::Outside => settled_outside(),
-                }
-            }
-            DescriptorTarget::Outside => settled_outside(),
-            DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::NONE),
+        let id = self.known_target(context, call.argument(0), CallWeight::NONE)?;
+        self.set_position(id, place);
+        if let End::File { open, .. } = self.end_of(id)
+            && call.argument_text(whence) == "SEEK_END"
+        {
+            let behind = call.argument(offset).and_then(parse_number).unwrap_or(0);
+            let size = i64::try_from(place).unwrap_or(0).saturating_sub(behind);
+            self.calls.note_size_of_open(open, u64::try_from(size).unwrap_or(0));
         }
+        Ok(self.settle_closed(id, false))
     }
 
-    pub(super) fn settle_sync(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
+    pub(super) fn settle_sync(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Result<SettledCall, SettledCall> {
         let weight = CallWeight::one_sync();
-        let id = match self.find_target(context, call.argument(0)) {
-            DescriptorTarget::Known(id) => id,
-            DescriptorTarget::Outside => return settled_outside(),
-            DescriptorTarget::Lost(why) => return settled_not_kept(why, weight),
-        };
+        let id = self.known_target(context, call.argument(0), weight)?;
         // A file that was opened for reading and is synced without being read is a directory.
         if let Some(name) = self.turn_into_directory(id) {
-            return self.keep_names(context, CallWork::SyncDirectory { name }, weight);
+            return Ok(self.keep_names(context, CallWork::SyncDirectory { name }, weight));
         }
-        match self.end_of(id) {
-            End::File { open, .. } => {
-                let work = match call.name {
-                    "fsync" => CallWork::Fsync { file: open },
-                    _ => CallWork::Fdatasync { file: open },
-                };
-                self.keep_on_file(context, work, weight)
+        Ok(match self.end_of(id) {
+            End::File { open: file, .. } if call.name == "fsync" => {
+                self.keep_on_file(context, CallWork::Fsync { file }, weight)
             }
+            End::File { open: file, .. } => self.keep_on_file(context, CallWork::Fdatasync { file }, weight),
             End::Outside => settled_outside(),
             End::Lost(why) => settled_not_kept(why, weight),
-        }
+        })
     }
 
     /// truncate(2): the trace opens, truncates and closes.
@@ -83,42 +69,32 @@ impl StraceReader {
             Ok(name) => name,
             Err(settled) => return Some(settled),
         };
-        Some(
-            match self.calls.try_open_file(context.times, name, fsverdict_calls::OpenFlags::default(), false)
-            {
-                Ok(open) => {
-                    self.calls.add_file_call(context.times, CallWork::Truncate { file: open, size });
-                    self.calls.close_file(context.times, open);
-                    settled_kept(CallWeight::NONE)
-                }
-                Err(why) => settled_not_kept(why, CallWeight::NONE),
-            },
-        )
+        Some(match self.calls.open_file(context.times, name, fsverdict_calls::OpenFlags::default(), false) {
+            Ok(open) => {
+                self.calls.add_file_call(context.times, CallWork::Truncate { file: open, size });
+                self.calls.close_file(context.times, open);
+                settled_kept(CallWeight::NONE)
+            }
+            Err(why) => settled_not_kept(why, CallWeight::NONE),
+        })
     }
 
+    /// `None` where the line does not show the range.
     pub(super) fn settle_fallocate(
         &mut self,
         context: &CallContext,
         call: &SystemCall<'_>,
-    ) -> Option<SettledCall> {
+    ) -> Option<Result<SettledCall, SettledCall>> {
         let (offset, length) =
             (call.argument(2).and_then(parse_number)?, call.argument(3).and_then(parse_number)?);
         let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
         if call.argument(1) == Some(b"0") {
-            return Some(self.on_end(context, call, CallWeight::NONE, |file| CallWork::Reserve {
-                file,
-                offset,
-                length,
-            }));
+            let reserve = |file| CallWork::Reserve { file, offset, length };
+            return Some(self.on_end(context, call, CallWeight::NONE, reserve));
         }
-        match self.end_of_argument(context, call.argument(0)) {
-            End::File { .. } => Some(settled_not_kept(
-                &format!("fallocate {}", constants_or_placeholder(call.argument_text(1))),
-                CallWeight::NONE,
-            )),
-            End::Outside => Some(settled_outside()),
-            End::Lost(why) => Some(settled_not_kept(why, CallWeight::NONE)),
-        }
+        let reason = format!("fallocate {}", constants_or_placeholder(call.argument_text(1)));
+        let end = self.file_of_argument(context, call.argument(0), CallWeight::NONE);
+        Some(end.map(|_| settled_not_kept(&reason, CallWeight::NONE)))
     }
 
     /// Bytes that the kernel moves from one descriptor to another.
@@ -128,7 +104,7 @@ impl StraceReader {
         moved: u64,
         from: (Option<&[u8]>, Option<&[u8]>),
         to: (Option<&[u8]>, Option<&[u8]>),
-    ) -> SettledCall {
+    ) -> Result<SettledCall, SettledCall> {
         let place = |argument: Option<&[u8]>| {
             argument.and_then(parse_bracketed).and_then(|place| u64::try_from(place).ok())
         };
@@ -137,11 +113,11 @@ impl StraceReader {
         for end in [source, target] {
             match end {
                 End::File { id, .. } => self.is_used_as_file(id),
-                End::Lost(why) => return settled_not_kept(why, weight),
+                End::Lost(why) => return Err(settled_not_kept(why, weight)),
                 End::Outside => {}
             }
         }
-        match (source, target) {
+        Ok(match (source, target) {
             (End::File { id, open }, End::File { id: target, open: file }) => {
                 let from_offset = place(from.1).unwrap_or_else(|| self.position_of(id));
                 let offset = place(to.1).unwrap_or_else(|| self.position_of(target));
@@ -152,7 +128,7 @@ impl StraceReader {
                     self.set_position(target, offset.saturating_add(moved));
                 }
                 if moved == 0 {
-                    return settled_followed();
+                    return Ok(settled_followed());
                 }
                 let work =
                     CallWork::Copy { from: open, from_offset, file, offset, length: moved, shared: false };
@@ -166,6 +142,6 @@ impl StraceReader {
                 self.write_file(context, TracedOpenFile { id, open }, moved, place(to.1), appends)
             }
             _ => settled_outside(),
-        }
+        })
     }
 }

@@ -50,23 +50,15 @@ impl StraceReader {
                 self.settle_seek(context, call, place, 1, 3)
             }
             "fsync" | "fdatasync" => self.settle_sync(context, call),
-            "syncfs" => match self.find_target(context, call.argument(0)) {
-                DescriptorTarget::Known(id)
-                    if self.end_of(id).is_inside() || self.is_directory_inside(id) =>
-                {
-                    self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync())
-                }
-                DescriptorTarget::Lost(why) => settled_not_kept(why, CallWeight::one_sync()),
-                _ => settled_outside(),
-            },
-            "sync" => self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync()),
+            "syncfs" => self.settle_syncfs(context, call),
+            "sync" => Ok(self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync())),
             "ftruncate" | "ftruncate64" => {
                 let size =
                     call.argument(1).and_then(parse_number).and_then(|size| u64::try_from(size).ok())?;
                 self.on_end(context, call, CallWeight::NONE, |file| CallWork::Truncate { file, size })
             }
             "truncate" | "truncate64" => return self.truncate_by_name(context, call),
-            "fallocate" => return self.settle_fallocate(context, call),
+            "fallocate" => self.settle_fallocate(context, call)?,
             "copy_file_range" | "splice" => self.settle_copy(
                 context,
                 moved,
@@ -79,16 +71,48 @@ impl StraceReader {
                 (call.argument(1), call.argument(2)),
                 (call.argument(0), None),
             ),
-            "io_submit" => self.settle_submission(context, call, moved),
+            "io_submit" => Ok(self.settle_submission(context, call, moved)),
             "io_uring_enter" => {
                 let weight = CallWeight { unsized_requests: moved, ..CallWeight::NONE };
-                settled_not_kept("io_uring_enter", weight)
+                Ok(settled_not_kept("io_uring_enter", weight))
             }
             "fstat" | "fstat64" => self.status_of_open(context, call),
             "getdents" | "getdents64" => self.settle_listing(context, call, moved),
             _ => return None,
         };
-        Some(settled)
+        // An error is the outcome of a call on something that the trace does not have.
+        Some(settled.unwrap_or_else(|outcome| outcome))
+    }
+
+    fn settle_syncfs(
+        &mut self,
+        context: &CallContext,
+        call: &SystemCall<'_>,
+    ) -> Result<SettledCall, SettledCall> {
+        let id = self.known_target(context, call.argument(0), CallWeight::one_sync())?;
+        match self.descriptions.get(id).map(|known| known.opened) {
+            Some(Opened::File { .. } | Opened::Directory { .. }) => {
+                Ok(self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync()))
+            }
+            _ => Ok(settled_outside()),
+        }
+    }
+
+    /// The file of the trace that an argument leads to, or the outcome of a call where there is none.
+    pub(super) fn file_of_argument(
+        &mut self,
+        context: &CallContext,
+        argument: Option<&[u8]>,
+        weight: CallWeight,
+    ) -> Result<TracedOpenFile, SettledCall> {
+        match self.end_of_argument(context, argument) {
+            End::File { id, open } => {
+                self.is_used_as_file(id);
+                Ok(TracedOpenFile { id, open })
+            }
+            End::Outside => Err(settled_outside()),
+            End::Lost(why) => Err(settled_not_kept(why, weight)),
+        }
     }
 
     pub(super) fn end_of_argument(&mut self, context: &CallContext, argument: Option<&[u8]>) -> End {
@@ -107,10 +131,6 @@ impl StraceReader {
         }
     }
 
-    pub(super) fn is_directory_inside(&self, id: DescriptionId) -> bool {
-        self.descriptions.get(id).is_some_and(|one| matches!(one.opened, Opened::Directory { .. }))
-    }
-
     /// A call on one open file.
     pub(super) fn on_end(
         &mut self,
@@ -118,15 +138,9 @@ impl StraceReader {
         call: &SystemCall<'_>,
         weight: CallWeight,
         work: impl FnOnce(u32) -> CallWork,
-    ) -> SettledCall {
-        match self.end_of_argument(context, call.argument(0)) {
-            End::File { id, open } => {
-                self.is_used_as_file(id);
-                self.keep_on_file(context, work(open), weight)
-            }
-            End::Outside => settled_outside(),
-            End::Lost(why) => settled_not_kept(why, weight),
-        }
+    ) -> Result<SettledCall, SettledCall> {
+        let file = self.file_of_argument(context, call.argument(0), weight)?;
+        Ok(self.keep_on_file(context, work(file.open), weight))
     }
 
     pub(super) fn is_used_as_file(&mut self, id: DescriptionId) {
@@ -151,21 +165,15 @@ impl StraceReader {
         call: &SystemCall<'_>,
         moved: u64,
         place: Option<u64>,
-    ) -> SettledCall {
+    ) -> Result<SettledCall, SettledCall> {
         let asked = match call.name {
             "read" | "pread64" => {
                 call.argument(2).and_then(parse_number).and_then(|length| u64::try_from(length).ok())
             }
             _ => None,
         };
-        match self.end_of_argument(context, call.argument(0)) {
-            End::File { id, open } => {
-                self.is_used_as_file(id);
-                self.read_file(context, TracedOpenFile { id, open }, moved, place, asked)
-            }
-            End::Outside => settled_outside(),
-            End::Lost(why) => settled_not_kept(why, CallWeight::of_bytes(moved)),
-        }
+        let file = self.file_of_argument(context, call.argument(0), CallWeight::of_bytes(moved))?;
+        Ok(self.read_file(context, file, moved, place, asked))
     }
 
     /// A read that moved so many bytes, at the position where no place is given.
@@ -205,27 +213,22 @@ impl StraceReader {
         moved: u64,
         place: Option<u64>,
         flags: &str,
-    ) -> SettledCall {
+    ) -> Result<SettledCall, SettledCall> {
         let syncs = u64::from(has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC"));
         let weight = CallWeight { bytes: moved, syncs, ..CallWeight::NONE };
-        let (id, open) = match self.end_of_argument(context, call.argument(0)) {
-            End::File { id, open } => (id, open),
-            End::Outside => return settled_outside(),
-            End::Lost(why) => return settled_not_kept(why, weight),
-        };
-        self.is_used_as_file(id);
-        let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
+        let file = self.file_of_argument(context, call.argument(0), weight)?;
+        let appends = self.descriptions.get(file.id).is_some_and(|known| known.appends);
         let appends = (appends && !has_flag(flags, "RWF_NOAPPEND")) || has_flag(flags, "RWF_APPEND");
-        let mut settled = self.write_file(context, TracedOpenFile { id, open }, moved, place, appends);
+        let mut settled = self.write_file(context, file, moved, place, appends);
         if settled.0 == CallOutcome::Kept && syncs > 0 {
             let work = match has_flag(flags, "RWF_SYNC") {
-                true => CallWork::Fsync { file: open },
-                false => CallWork::Fdatasync { file: open },
+                true => CallWork::Fsync { file: file.open },
+                false => CallWork::Fdatasync { file: file.open },
             };
             self.calls.add_file_call(context.times, work);
         }
         settled.1.syncs = syncs;
-        settled
+        Ok(settled)
     }
 
     /// A write that moved so many bytes.
@@ -254,11 +257,5 @@ impl StraceReader {
                 self.keep_on_file(context, CallWork::Write { file: open, offset, length: moved }, weight)
             }
         }
-    }
-}
-
-impl End {
-    fn is_inside(self) -> bool {
-        matches!(self, End::File { .. })
     }
 }
