@@ -1,7 +1,6 @@
 //! Assembles calls into a trace: numbers the names, and infers from the calls which files must have existed before.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use fsverdict_calls::{CallWork, MOST_CALLS};
 
@@ -83,21 +82,6 @@ impl CallRecorder {
     /// Whether it takes no more.
     pub(super) fn is_full(&self) -> bool {
         self.slots.len() >= MOST_CALLS || self.files.is_full()
-    }
-
-    /// The number of a relative path, and of all directories above it; `None` where it is no plain path.
-    pub(super) fn number_of_path(&mut self, path: &Path) -> Option<u32> {
-        self.files.number_of_path(path)
-    }
-
-    /// A file without a name of its own, that is there with this size.
-    pub(super) fn lone_file(&mut self, size: u64) -> u32 {
-        self.files.lone_file(size)
-    }
-
-    /// It is a file, and if nothing made it, it was one before.
-    pub(super) fn note_file(&mut self, number: u32) {
-        self.files.note_file(number);
     }
 
     /// It has this size now: before everything, if nothing was written to it.
@@ -263,10 +247,5 @@ impl CallRecorder {
         }
         self.push(times, work);
         CallOutcome::Kept
-    }
-
-    /// A name that was looked for and not found.
-    pub(super) fn note_missing(&mut self, number: u32) {
-        self.files.note_missing(number);
     }
 }

@@ -3,77 +3,59 @@
 
 use std::path::Path;
 
-use fsverdict_calls::{CallWork, MOST_CALLS, OpenFlags};
+use fsverdict_calls::{CallWork, OpenFlags};
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
-use super::account::BEYOND as NO_ROOM;
-use super::account::{CallOutcome, CallWeight};
-use super::calls::CallRecorder;
+use super::account::{BEYOND, CallOutcome, CallWeight};
 use super::folded::FoldedPlaces;
 use super::iolog_lines::{Iolog, IologAction, IologFault, IologLine};
-use super::record_line::RecordLine;
-use super::requests::{KeptRequest, drop_what_has_no_room, mask_words, pieces_of};
+use super::request_recorder::{RecordedRequest, RequestRecorder};
 
 pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<CapturedCalls, Reason> {
     let log = Iolog::parse_iolog(text, version)?;
     let (folded, bases, extent) = log.fold_offsets(at_most)?;
-    let mut calls = CallRecorder::new("requests");
-    calls.keep_short_pauses();
+    let mut recorder = RequestRecorder::new(Some(text));
+    recorder.calls.keep_short_pauses();
+    let notes = &mut recorder.calls.notes;
     if version < 3 {
-        calls.notes.push("Not kept: how long anything took, which this form does not say.".to_owned());
+        notes.push("Not kept: how long anything took, which this form does not say.".to_owned());
     }
     if let Some(line) = log.torn {
-        calls.notes.push(format!("Line {line} is the last one and torn; it is not read."));
+        notes.push(format!("Line {line} is the last one and torn; it is not read."));
     }
-    calls.notes.extend(folded.describe_folding(extent));
-    let mut reading = IologReading {
-        calls,
-        files: vec![(None, None); log.files.len()],
-        pushed: 0,
-        kept: Vec::new(),
-        folded,
-        bases,
-    };
-    let shown: Vec<&str> = text.lines().collect();
-    let line_at = |number: usize| {
-        let line = number.checked_sub(1).and_then(|at| shown.get(at)).copied().unwrap_or_default();
-        RecordLine::new(number as u64, &mask_words(line))
-    };
+    notes.extend(folded.describe_folding(extent));
+    let files = vec![IologFile::default(); log.files.len()];
+    let mut reading = IologReading { recorder, files, folded, bases };
     for line in &log.lines {
-        let settled = reading
+        reading
             .replay_line(line, &log.files)
             .map_err(|fault| Reason::plain(format!("line {}: {fault}", line.number)))?;
-        if let Some((outcome, weight)) = settled {
-            reading.calls.account.count_seen();
-            reading.calls.account.count_outcome(outcome, weight, || line_at(line.number));
-        }
     }
-    let mut captured = reading.calls.into_captured(match version {
+    reading.recorder.into_captured(match version {
         2 => "an iolog of fio's (version 2)",
         _ => "an iolog of fio's (version 3)",
-    })?;
-    drop_what_has_no_room(&mut captured, &reading.kept, line_at);
-    Ok(captured)
+    })
 }
 
-struct IologReading {
-    calls: CallRecorder,
-    /// For each file: the number of its name, and the number under which it is open.
-    files: Vec<(Option<u32>, Option<u32>)>,
-    pushed: usize,
-    kept: Vec<KeptRequest>,
+/// A file of a log.
+#[derive(Debug, Clone, Copy, Default)]
+struct IologFile {
+    name: Option<u32>,
+    /// The number under which it is open.
+    open: Option<u32>,
+}
+
+struct IologReading<'a> {
+    recorder: RequestRecorder<'a>,
+    files: Vec<IologFile>,
     folded: FoldedPlaces,
     bases: Vec<u64>,
 }
 
-impl IologReading {
-    /// Makes the calls of a line; returns the outcome of its request, if it is one.
-    fn replay_line(
-        &mut self,
-        line: &IologLine,
-        names: &[String],
-    ) -> Result<Option<(CallOutcome, CallWeight)>, IologFault> {
+impl IologReading<'_> {
+    /// Makes the calls of a line, and counts its request, if it is one.
+    fn replay_line(&mut self, line: &IologLine, names: &[String]) -> Result<(), IologFault> {
         let times = (line.at_ns, line.at_ns);
         let weight = match line.action {
             IologAction::Open | IologAction::Close => None,
@@ -81,70 +63,79 @@ impl IologReading {
                 Some(CallWeight::of_bytes(length))
             }
             IologAction::Sync | IologAction::DataSync => Some(CallWeight::one_sync()),
-            IologAction::Trim => return Ok(Some((not_kept("requests to discard"), CallWeight::NONE))),
-        };
-        let name = match self.files[line.file].0 {
-            Some(name) => name,
-            None => {
-                // All files get names in one folder: the rest of the path must not appear in a plan.
-                let flat = names[line.file].replace('/', "_");
-                let flat: String = flat.chars().rev().take(60).collect();
-                let name = self.calls.number_of_path(Path::new(&flat)).ok_or(IologFault::TooManyNames)?;
-                self.files[line.file].0 = Some(name);
-                name
+            IologAction::Trim => {
+                self.recorder.count_outcome(not_kept("requests to discard"), CallWeight::NONE, line.number);
+                return Ok(());
             }
         };
-        if self.pushed + 2 > MOST_CALLS {
-            return Ok(weight.map(|weight| (not_kept(NO_ROOM), weight)));
-        }
-        let open = match (self.files[line.file].1, line.action) {
-            (Some(_), IologAction::Open) | (None, IologAction::Close) => return Ok(None),
-            (Some(open), _) => open,
-            (None, _) => {
-                self.calls.note_file(name);
-                let flags = OpenFlags { direct: true, ..OpenFlags::default() };
-                let Some(open) = self.calls.open_file(times, name, flags, false) else {
-                    return Ok(
-                        weight.map(|weight| (not_kept("files that were open beside 512 others"), weight))
-                    );
-                };
-                self.pushed += 1;
-                self.files[line.file].1 = Some(open);
-                open
-            }
+        let name = self.name_of(line.file, names)?;
+        let open = match (self.files[line.file].open, line.action) {
+            (Some(_), IologAction::Open) | (None, IologAction::Close) => return Ok(()),
+            (Some(open), _) => Ok(open),
+            (None, _) => self.open_file(line.file, name, times),
         };
-        let work = match line.action {
-            IologAction::Open | IologAction::Trim => return Ok(None),
+        let open = match (open, weight) {
+            (Ok(open), _) => open,
+            (Err(reason), Some(weight)) => {
+                self.recorder.count_outcome(not_kept(reason), weight, line.number);
+                return Ok(());
+            }
+            (Err(_), None) => return Ok(()),
+        };
+        let works = match line.action {
+            IologAction::Open | IologAction::Trim => return Ok(()),
             IologAction::Close => {
-                self.files[line.file].1 = None;
-                CallWork::Close { file: open }
+                if self.recorder.has_room_for(1) {
+                    self.files[line.file].open = None;
+                    self.recorder.calls.add_file_call(times, CallWork::Close { file: open });
+                    self.recorder.note_other_call();
+                }
+                return Ok(());
             }
             IologAction::Read { length: 0, .. } | IologAction::Write { length: 0, .. } => {
-                return Ok(Some((not_kept("requests of no bytes"), CallWeight::NONE)));
+                Err(not_kept("requests of no bytes"))
             }
             IologAction::Read { offset, length } => {
-                let offset = self.folded_offset(line.file, offset);
-                CallWork::Read { file: open, offset, length }
+                Ok(CallWork::Read { file: open, offset: self.folded_offset(line.file, offset), length })
             }
             IologAction::Write { offset, length } => {
                 let offset = self.folded_offset(line.file, offset);
                 // A job of fio's lays its files out before it begins.
-                self.calls.note_size(name, offset.saturating_add(length));
-                CallWork::Write { file: open, offset, length }
+                self.recorder.calls.note_size(name, offset.saturating_add(length));
+                Ok(CallWork::Write { file: open, offset, length })
             }
-            IologAction::Sync => CallWork::Fsync { file: open },
-            IologAction::DataSync => CallWork::Fdatasync { file: open },
+            IologAction::Sync => Ok(CallWork::Fsync { file: open }),
+            IologAction::DataSync => Ok(CallWork::Fdatasync { file: open }),
         };
-        let count = pieces_of(work);
-        if self.pushed + count > MOST_CALLS {
-            return Ok(weight.map(|weight| (not_kept(NO_ROOM), weight)));
+        let weight = weight.filter(|_| works.is_ok()).unwrap_or(CallWeight::NONE);
+        let request = RecordedRequest { line: line.number, times, weight };
+        self.recorder.add_request(request, works.map(|work| vec![work]));
+        Ok(())
+    }
+
+    /// The number of a file's name. All files get names in one folder: the rest of the path must not appear in a plan.
+    fn name_of(&mut self, file: usize, names: &[String]) -> Result<u32, IologFault> {
+        if let Some(name) = self.files[file].name {
+            return Ok(name);
         }
-        self.calls.add_file_call(times, work);
-        self.pushed += count;
-        if let Some(weight) = weight {
-            self.kept.push(KeptRequest { calls_until: self.pushed, weight, line: line.number });
+        let flat: String = names[file].replace('/', "_").chars().rev().take(60).collect();
+        let name =
+            self.recorder.calls.files.number_of_path(Path::new(&flat)).ok_or(IologFault::TooManyNames)?;
+        self.files[file].name = Some(name);
+        Ok(name)
+    }
+
+    /// Opens a file, or says why a request on it is not kept.
+    fn open_file(&mut self, file: usize, name: u32, times: (u64, u64)) -> Result<u32, &'static str> {
+        if !self.recorder.has_room_for(2) {
+            return Err(BEYOND);
         }
-        Ok(weight.map(|weight| (CallOutcome::Kept, weight)))
+        self.recorder.calls.files.note_file(name);
+        let flags = OpenFlags { direct: true, ..OpenFlags::default() };
+        let open = self.recorder.calls.open_file(times, name, flags, false)?;
+        self.recorder.note_other_call();
+        self.files[file].open = Some(open);
+        Ok(open)
     }
 
     fn folded_offset(&self, file: usize, offset: u64) -> u64 {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fsverdict_text::Reason;
 
 use super::folded::FoldedPlaces;
-use super::requests::too_wide;
+use super::request_recorder::too_wide;
 
 /// fio itself skips a pause that is shorter than this, in microseconds.
 const SHORTEST_WAIT_US: u64 = 100;

@@ -12,6 +12,7 @@ mod known_sizes;
 mod open_calls;
 mod other_forms;
 mod record_line;
+mod request_recorder;
 mod requests;
 #[cfg(test)]
 mod requests_tests;

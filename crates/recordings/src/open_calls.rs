@@ -7,19 +7,9 @@ use super::account::{BEYOND, CallOutcome};
 use super::calls::CallRecorder;
 
 impl CallRecorder {
-    /// Opens a file; `exclusive` is that it cannot have been there. Gives the number that it is open under.
+    /// Opens a file, or says why the trace cannot; `exclusive` is that it cannot have been there. Gives the number that it is open
+    /// under.
     pub(super) fn open_file(
-        &mut self,
-        times: (u64, u64),
-        name: u32,
-        flags: OpenFlags,
-        exclusive: bool,
-    ) -> Option<u32> {
-        self.try_open_file(times, name, flags, exclusive).ok()
-    }
-
-    /// Opens a file, or says why the trace cannot.
-    pub(super) fn try_open_file(
         &mut self,
         times: (u64, u64),
         name: u32,

@@ -1,18 +1,16 @@
 //! Reads requests of one device or file: fio's latency log, blkparse output, block events of perf, biosnoop output, and
 //! traces of fsverdict.
 
-use fsverdict_calls::{CallWork, LARGEST_CALL, MOST_CALLS, OpenFlags};
+use fsverdict_calls::{CallWork, OpenFlags};
 use fsverdict_disk::calibrate::{
     Durability, Measured, RecordForm, RequestAccount, TraceFault, UnreadRequests, read_record,
 };
 use fsverdict_disk::device::Action;
-use fsverdict_text::{Bytes, Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
-use super::account::BEYOND as NO_ROOM;
 use super::account::{CallOutcome, CallWeight};
-use super::calls::CallRecorder;
 use super::folded::FoldedPlaces;
-use super::record_line::RecordLine;
+use super::request_recorder::{RecordedRequest, RequestRecorder, too_wide};
 use super::{CapturedCalls, RecordRequest, STRACE_COMMAND};
 
 /// Requests that were under way when a recording began or ended are a queue's, and no loss of the recording's, up to so many.
@@ -27,17 +25,6 @@ pub(super) fn other_log(name: &str) -> Option<&'static str> {
         .into_iter()
         .find(|(part, _)| name.contains(part) && name.ends_with(".log"))
         .map(|(_, what)| what)
-}
-
-/// Requests to be converted into calls, and notes for the reader.
-pub(super) struct RecordedRequests<'a> {
-    pub(super) form: &'static str,
-    /// Sorted by time of issue.
-    pub(super) requests: Vec<Measured>,
-    pub(super) account: RequestAccount,
-    pub(super) notes: Vec<String>,
-    /// The text that lines are shown of; none of a recording in bytes.
-    pub(super) text: Option<&'a str>,
 }
 
 pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
@@ -60,121 +47,58 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
         RecordForm::Perf => "a load profile: requests of one device, from block events of perf",
         RecordForm::Biosnoop => "a load profile: requests of one device, from what biosnoop printed",
     };
-    let requests = RecordedRequests {
-        form,
-        requests: record.requests,
-        account: record.account,
-        notes: record.notes,
-        text: std::str::from_utf8(bytes).ok().filter(|_| record.form != RecordForm::Own),
+    let text = std::str::from_utf8(bytes).ok().filter(|_| record.form != RecordForm::Own);
+    let mut recorder = RequestRecorder::new(text);
+    let requests = record.requests;
+    let moves = |request: &&Measured| matches!(request.record.operation, Action::Read | Action::Write);
+    let spans: Vec<(u64, u64)> = requests
+        .iter()
+        .filter(moves)
+        .filter(|request| request.record.sectors > 0)
+        .map(|request| (request.record.sector * 512, request.record.end() * 512))
+        .collect();
+    let extent = spans.iter().map(|span| span.1).max().unwrap_or(0);
+    if extent == 0 {
+        return Err(Reason::plain("nothing is read or written in it"));
+    }
+    let folded =
+        FoldedPlaces::from_requests(&spans, wanted.at_most).ok_or_else(|| too_wide(wanted.at_most))?;
+    let notes = &mut recorder.calls.notes;
+    notes.extend(record.notes);
+    notes.extend(folded.describe_folding(extent));
+    notes.extend(describe_queue_depth(&requests));
+    notes.extend(durability_note(&requests));
+    let name = recorder.calls.files.lone_file(folded.size);
+    let began = requests.first().map_or(0, |request| request.record.submitted_ns);
+    let flags = OpenFlags { direct: true, ..OpenFlags::default() };
+    let Ok(file) = recorder.calls.open_file((began, began), name, flags, false) else {
+        return Err(Reason::plain("its file cannot be opened"));
     };
-    requests.into_captured(wanted.at_most)
-}
-
-impl RecordedRequests<'_> {
-    /// Makes calls on one file of them, which takes this many bytes at most.
-    pub(super) fn into_captured(self, at_most: u64) -> Result<CapturedCalls, Reason> {
-        let Self { form, requests, account, notes, text } = self;
-        let lines = MaskedLines { lines: text.map(|text| text.lines().collect()).unwrap_or_default() };
-        let moves = |one: &&Measured| matches!(one.record.operation, Action::Read | Action::Write);
-        let spans: Vec<(u64, u64)> = requests
-            .iter()
-            .filter(moves)
-            .filter(|one| one.record.sectors > 0)
-            .map(|one| (one.record.sector * 512, one.record.end() * 512))
-            .collect();
-        let extent = spans.iter().map(|span| span.1).max().unwrap_or(0);
-        if extent == 0 {
-            return Err(Reason::plain("nothing is read or written in it"));
-        }
-        let folded = FoldedPlaces::from_requests(&spans, at_most).ok_or_else(|| too_wide(at_most))?;
-        let mut calls = CallRecorder::new("requests");
-        calls.notes.extend(notes);
-        calls.notes.extend(folded.describe_folding(extent));
-        calls.notes.extend(describe_queue_depth(&requests));
-        calls.notes.extend(durability_note(&requests));
-        let name = calls.lone_file(folded.size);
-        let began = requests.first().map_or(0, |one| one.record.submitted_ns);
-        let flags = OpenFlags { direct: true, ..OpenFlags::default() };
-        let Some(file) = calls.open_file((began, began), name, flags, false) else {
-            return Err(Reason::plain("its file cannot be opened"));
-        };
-        count_unread(&mut calls, &account, &lines);
-        // The first call opens the file.
-        let (mut pushed, mut kept) = (1, Vec::new());
-        for one in &requests {
-            calls.account.count_seen();
-            let weight = weight_of(one);
-            let settled = match works_of(one, file, &folded) {
-                Ok(works) => {
-                    let count = works.iter().map(|work| pieces_of(*work)).sum::<usize>();
-                    if pushed + count > MOST_CALLS {
-                        CallOutcome::NotKept(NO_ROOM.to_owned())
-                    } else {
-                        let record = &one.record;
-                        let times = (record.submitted_ns, record.completed_ns.unwrap_or(record.submitted_ns));
-                        works.into_iter().for_each(|work| drop(calls.add_file_call(times, work)));
-                        pushed += count;
-                        kept.push(KeptRequest { calls_until: pushed, weight, line: one.line });
-                        CallOutcome::Kept
-                    }
-                }
-                Err(outcome) => outcome,
-            };
-            calls.account.count_outcome(settled, weight, || lines.line_at(one.line));
-        }
-        let mut captured = calls.into_captured(form)?;
-        drop_what_has_no_room(&mut captured, &kept, |line| lines.line_at(line));
-        Ok(captured)
+    recorder.note_other_call();
+    count_unread(&mut recorder, &record.account);
+    for request in &requests {
+        let submitted_ns = request.record.submitted_ns;
+        let times = (submitted_ns, request.record.completed_ns.unwrap_or(submitted_ns));
+        let recorded = RecordedRequest { line: request.line, times, weight: weight_of(request) };
+        recorder.add_request(recorded, works_of(request, file, &folded));
     }
-}
-
-/// A request that was made into calls.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KeptRequest {
-    /// How many calls there are with its last one.
-    pub(super) calls_until: usize,
-    pub(super) weight: CallWeight,
-    pub(super) line: usize,
-}
-
-/// Counts the requests for which the trace had no room at its end, unless they are not counted as kept.
-pub(super) fn drop_what_has_no_room(
-    captured: &mut CapturedCalls,
-    kept: &[KeptRequest],
-    line: impl Fn(usize) -> RecordLine,
-) {
-    let calls = captured.trace.calls().len();
-    let whole = kept.partition_point(|one| one.calls_until <= calls);
-    let counted = usize::try_from(captured.account.kept).unwrap_or(usize::MAX).min(kept.len());
-    for one in kept.get(whole..counted).unwrap_or_default() {
-        captured.account.drop_kept(NO_ROOM, one.weight, || line(one.line));
-    }
-}
-
-pub(super) fn too_wide(at_most: u64) -> Reason {
-    Reason::new(
-        format!("its requests need more than {} even if they are folded together", Bytes(at_most)),
-        "give a part of it (head -n 100000), or allow a larger trace: --at-most 8GiB",
-    )
+    recorder.into_captured(form)
 }
 
 /// Counts the part of the recording that was not read.
-fn count_unread(calls: &mut CallRecorder, account: &RequestAccount, lines: &MaskedLines<'_>) {
+fn count_unread(recorder: &mut RequestRecorder<'_>, account: &RequestAccount) {
     for (reason, unread) in &account.unread {
         let UnreadRequests { count, bytes, flushes, first_line } = *unread;
         let at_an_edge = reason.contains("recording") && count <= MOST_AT_AN_EDGE;
         // A request that failed moved nothing.
         let weightless = at_an_edge || reason.starts_with("failed");
         for number in 0..count {
-            calls.account.count_seen();
             // The whole weight is given to the first.
             let weight = match number {
                 0 if !weightless => CallWeight { bytes, syncs: flushes, ..CallWeight::NONE },
                 _ => CallWeight::NONE,
             };
-            calls
-                .account
-                .count_outcome(CallOutcome::NotKept(reason.clone()), weight, || lines.line_at(first_line));
+            recorder.count_outcome(CallOutcome::NotKept(reason.clone()), weight, first_line);
         }
     }
 }
@@ -200,16 +124,6 @@ fn works_of(one: &Measured, file: u32, folded: &FoldedPlaces) -> Result<Vec<Call
     }
 }
 
-/// In how many calls a trace makes it.
-pub(super) fn pieces_of(work: CallWork) -> usize {
-    match work {
-        CallWork::Read { length, .. } | CallWork::Write { length, .. } => {
-            usize::try_from(length.div_ceil(LARGEST_CALL)).unwrap_or(usize::MAX)
-        }
-        _ => 1,
-    }
-}
-
 fn weight_of(one: &Measured) -> CallWeight {
     match one.record.operation {
         Action::Read | Action::Write => CallWeight::of_bytes(u64::from(one.record.sectors) * 512),
@@ -217,28 +131,6 @@ fn weight_of(one: &Measured) -> CallWeight {
         // A discard moves no bytes.
         Action::Discard | Action::WriteZeroes => CallWeight::NONE,
     }
-}
-
-/// Lines of the recording as a plan may show them: numbers, and short words in capitals; other words may be names.
-struct MaskedLines<'a> {
-    lines: Vec<&'a str>,
-}
-
-impl MaskedLines<'_> {
-    fn line_at(&self, number: usize) -> RecordLine {
-        let line = number.checked_sub(1).and_then(|at| self.lines.get(at)).copied().unwrap_or_default();
-        RecordLine::new(number as u64, &mask_words(line))
-    }
-}
-
-/// Takes words out of a line that may be names.
-pub(super) fn mask_words(line: &str) -> String {
-    let is_plain = |word: &str| {
-        let number = word.bytes().all(|byte| byte.is_ascii_digit() || b",.+-:()[]/".contains(&byte));
-        number || (word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_uppercase()))
-    };
-    let words = line.split_whitespace().take(20);
-    words.map(|word| if is_plain(word) { word } else { "…" }).collect::<Vec<_>>().join(" ")
 }
 
 /// The second call of a write that is durable at once (FUA).
