@@ -16,7 +16,7 @@ const LONGEST_PATH: usize = 3000;
 const LONGEST_NAME: u16 = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bearer {
+enum NamedObject {
     Nothing,
     Directory,
     File(u32),
@@ -27,7 +27,7 @@ enum Bearer {
 pub struct TraceState {
     parents: Vec<u32>,
     /// Indexed by the name's number; 0 is the folder itself.
-    bearers: Vec<Bearer>,
+    objects: Vec<NamedObject>,
     /// The number of existing names in each directory.
     inside: Vec<u32>,
     files: Vec<TracedFile>,
@@ -45,7 +45,7 @@ impl TraceState {
         }
         let mut state = TraceState {
             parents: vec![0],
-            bearers: vec![Bearer::Directory],
+            objects: vec![NamedObject::Directory],
             inside: vec![0; names.len() + 1],
             files: Vec::new(),
             open: BTreeMap::new(),
@@ -69,20 +69,20 @@ impl TraceState {
             }
             depths.push(depth);
             lengths.push(length);
-            let bearer = match name.before {
-                NameBefore::Nothing => Bearer::Nothing,
-                NameBefore::Directory => Bearer::Directory,
+            let object = match name.before {
+                NameBefore::Nothing => NamedObject::Nothing,
+                NameBefore::Directory => NamedObject::Directory,
                 NameBefore::File(size) if size > limits::SIZE => return wrong("it is larger than 1 PiB"),
-                NameBefore::File(size) => Bearer::File(state.new_file(size)),
+                NameBefore::File(size) => NamedObject::File(state.new_file(size)),
             };
-            if bearer != Bearer::Nothing {
-                if state.bearers[parent] != Bearer::Directory {
+            if object != NamedObject::Nothing {
+                if state.objects[parent] != NamedObject::Directory {
                     return wrong("it exists before the trace, but its parent is not a directory");
                 }
                 state.inside[parent] += 1;
             }
             state.parents.push(name.parent);
-            state.bearers.push(bearer);
+            state.objects.push(object);
         }
         Ok(state)
     }
@@ -103,16 +103,16 @@ impl TraceState {
         self.bytes
     }
 
-    /// The file that bears a name.
+    /// The file that has a name.
     pub fn file_of(&self, name: u32) -> Option<(u32, &TracedFile)> {
-        match self.bearers.get(name as usize)? {
-            Bearer::File(file) => Some((*file, self.files.get(*file as usize)?)),
+        match self.objects.get(name as usize)? {
+            NamedObject::File(file) => Some((*file, self.files.get(*file as usize)?)),
             _ => None,
         }
     }
 
     pub fn is_directory(&self, name: u32) -> bool {
-        self.bearers.get(name as usize) == Some(&Bearer::Directory)
+        self.objects.get(name as usize) == Some(&NamedObject::Directory)
     }
 
     /// The file that is open under a number; its own number is that of its contents.
@@ -121,27 +121,27 @@ impl TraceState {
         Some((number, self.files.get(number as usize)?))
     }
 
-    /// Names that are borne in a directory.
+    /// How many names of a directory exist.
     pub fn entries_in(&self, name: u32) -> u32 {
         self.inside.get(name as usize).copied().unwrap_or(0)
     }
 
     /// The object that has this name.
-    fn object_named(&self, name: u32) -> Result<Bearer, CallFault> {
-        match self.bearers.get(name as usize) {
-            Some(bearer) if name > 0 => Ok(*bearer),
+    fn object_named(&self, name: u32) -> Result<NamedObject, CallFault> {
+        match self.objects.get(name as usize) {
+            Some(object) if name > 0 => Ok(*object),
             _ => Err(CallFault::UnknownName(name)),
         }
     }
 
-    fn rebind_name(&mut self, name: u32, bearer: Bearer) -> Result<(), CallFault> {
+    fn rebind_name(&mut self, name: u32, object: NamedObject) -> Result<(), CallFault> {
         let parent = self.parents[name as usize] as usize;
-        if self.bearers[parent] != Bearer::Directory {
+        if self.objects[parent] != NamedObject::Directory {
             return Err(CallFault::ParentIsNoDirectory(name));
         }
-        let before = std::mem::replace(&mut self.bearers[name as usize], bearer);
-        self.inside[parent] -= u32::from(before != Bearer::Nothing);
-        self.inside[parent] += u32::from(bearer != Bearer::Nothing);
+        let before = std::mem::replace(&mut self.objects[name as usize], object);
+        self.inside[parent] -= u32::from(before != NamedObject::Nothing);
+        self.inside[parent] += u32::from(object != NamedObject::Nothing);
         Ok(())
     }
 
@@ -154,8 +154,8 @@ impl TraceState {
     ///
     /// # Errors Fails if the call does not find its object, or is out of bounds. The state is unchanged then.
     pub fn apply(&mut self, work: CallWork) -> Result<(), CallFault> {
-        let free = |bearer, name| match bearer {
-            Bearer::Nothing => Ok(()),
+        let free = |object, name| match object {
+            NamedObject::Nothing => Ok(()),
             _ => Err(CallFault::NameExists(name)),
         };
         match work {
@@ -195,27 +195,31 @@ impl TraceState {
             }
             CallWork::MakeDirectory { name } => {
                 free(self.object_named(name)?, name)?;
-                self.rebind_name(name, Bearer::Directory)?;
+                self.rebind_name(name, NamedObject::Directory)?;
             }
             CallWork::RemoveFile { name } => match self.object_named(name)? {
-                Bearer::File(_) => self.rebind_name(name, Bearer::Nothing)?,
+                NamedObject::File(_) => self.rebind_name(name, NamedObject::Nothing)?,
                 _ => return Err(CallFault::NotFile(name)),
             },
             CallWork::RemoveDirectory { name } => match self.object_named(name)? {
-                Bearer::Directory if self.entries_in(name) == 0 => self.rebind_name(name, Bearer::Nothing)?,
+                NamedObject::Directory if self.entries_in(name) == 0 => {
+                    self.rebind_name(name, NamedObject::Nothing)?
+                }
                 _ => return Err(CallFault::NotEmptyDirectory(name)),
             },
             CallWork::Rename { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
                 // Of two names of one file both stay (rename(2)).
-                (Bearer::File(file), Bearer::File(other)) if file == other => {}
-                (Bearer::File(file), Bearer::File(_) | Bearer::Nothing) => {
-                    self.rebind_name(to, Bearer::File(file))?;
-                    self.rebind_name(from, Bearer::Nothing)?;
+                (NamedObject::File(file), NamedObject::File(other)) if file == other => {}
+                (NamedObject::File(file), NamedObject::File(_) | NamedObject::Nothing) => {
+                    self.rebind_name(to, NamedObject::File(file))?;
+                    self.rebind_name(from, NamedObject::Nothing)?;
                 }
                 _ => return Err(CallFault::Rename { from, to }),
             },
             CallWork::Link { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
-                (Bearer::File(file), Bearer::Nothing) => self.rebind_name(to, Bearer::File(file))?,
+                (NamedObject::File(file), NamedObject::Nothing) => {
+                    self.rebind_name(to, NamedObject::File(file))?
+                }
                 _ => return Err(CallFault::Link { from, to }),
             },
             // 0 is the folder itself.
@@ -238,7 +242,7 @@ impl TraceState {
             CallWork::LinkOpen { file, name } => {
                 let number = self.number_of(file)?;
                 free(self.object_named(name)?, name)?;
-                self.rebind_name(name, Bearer::File(number))?;
+                self.rebind_name(name, NamedObject::File(number))?;
             }
             CallWork::Copy { from, from_offset, file, offset, length, .. } => {
                 self.copy_range((from, from_offset), (file, offset), length)?;
@@ -291,10 +295,10 @@ impl TraceState {
     fn open(&mut self, file: u32, name: u32, flags: OpenFlags) -> Result<(), CallFault> {
         self.may_open(file)?;
         let number = match self.object_named(name)? {
-            Bearer::File(number) => number,
-            Bearer::Nothing if flags.create => {
+            NamedObject::File(number) => number,
+            NamedObject::Nothing if flags.create => {
                 let number = self.files.len() as u32;
-                self.rebind_name(name, Bearer::File(number))?;
+                self.rebind_name(name, NamedObject::File(number))?;
                 self.new_file(0)
             }
             _ => return Err(CallFault::NotFile(name)),

@@ -41,17 +41,17 @@ impl std::str::FromStr for CallTrace {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let told = |fault: CallLineFault| {
+            let line_reason = |fault: CallLineFault| {
                 let hint = "docs/reference/plan-format.md says what may stand there";
                 Reason::new(format!("line {} of its calls: {fault}", at + 1), hint)
             };
-            match name(line).map_err(told)? {
-                Some(_) if !calls.is_empty() => return Err(told(CallLineFault::NameAfterCall)),
+            match parse_name(line).map_err(line_reason)? {
+                Some(_) if !calls.is_empty() => return Err(line_reason(CallLineFault::NameAfterCall)),
                 Some(name) => names.push(name),
-                None => call(line, &mut calls).map_err(told)?,
+                None => parse_calls(line, &mut calls).map_err(line_reason)?,
             }
             if names.len() > MOST_NAMES || calls.len() > MOST_CALLS {
-                return Err(told(CallLineFault::TooMany));
+                return Err(line_reason(CallLineFault::TooMany));
             }
         }
         if calls.is_empty() {
@@ -73,7 +73,7 @@ impl TryFrom<String> for CallTrace {
 }
 
 /// The name that a line describes, if it does.
-fn name(line: &str) -> Result<Option<TracedName>, CallLineFault> {
+fn parse_name(line: &str) -> Result<Option<TracedName>, CallLineFault> {
     let mut words = line.split_ascii_whitespace();
     let kind = words.next().unwrap_or_default();
     if !["dir", "file", "name"].contains(&kind) {
@@ -93,7 +93,7 @@ fn name(line: &str) -> Result<Option<TracedName>, CallLineFault> {
 }
 
 /// Adds the call of a line, or the several that go on from each other.
-fn call(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
+fn parse_calls(line: &str, calls: &mut Vec<TracedCall>) -> Result<(), CallLineFault> {
     let mut words = line.split_ascii_whitespace();
     let mut verb = words.next().unwrap_or_default();
     let mut pause_us = 0;
@@ -291,8 +291,8 @@ link 3 1
             ("close", "a number is missing"),
         ] {
             let text = TRACE.replace("link 3 1", line);
-            let told = text.parse::<CallTrace>().map(|_| ()).unwrap_err().what;
-            assert!(told.contains(words), "{line}: {told}");
+            let what = text.parse::<CallTrace>().map(|_| ()).unwrap_err().what;
+            assert!(what.contains(words), "{line}: {what}");
         }
         for names in ["file 0 0 1", "dir 5 1", "file 0 300 1", "file 0 1 9999999999999999", "dir 0"] {
             assert!(format!("{names}\nstat 1").parse::<CallTrace>().is_err(), "{names}");

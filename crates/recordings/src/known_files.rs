@@ -31,7 +31,7 @@ pub(super) struct Named {
 
 /// A file: how large it is now, and the name that it had before everything, if it was there.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Grown {
+pub(super) struct RecordedFile {
     pub(super) size: u64,
     pub(super) before: Option<u32>,
     /// Whether its beginning is as it was: it was not cut short.
@@ -51,7 +51,7 @@ pub(super) struct AppendedCall {
     pub(super) before: u64,
 }
 
-impl Grown {
+impl RecordedFile {
     pub(super) fn take_shifts(&mut self) -> Vec<(usize, u64)> {
         let shift = self.shift;
         std::mem::take(&mut self.appended)
@@ -67,7 +67,7 @@ pub(super) struct RecordedFiles {
     pub(super) names: Vec<Named>,
     /// Keyed by the number of the directory and the name.
     numbers: HashMap<u32, HashMap<OsString, u32>>,
-    pub(super) files: Vec<Grown>,
+    pub(super) files: Vec<RecordedFile>,
     full: bool,
 }
 
@@ -124,9 +124,9 @@ impl RecordedFiles {
         }
     }
 
-    fn set_bearer(&mut self, number: u32, bearer: NameKind) {
+    fn set_kind(&mut self, number: u32, kind: NameKind) {
         if let Some(name) = self.name_mut(number) {
-            name.now = bearer;
+            name.now = kind;
         }
     }
 
@@ -134,12 +134,12 @@ impl RecordedFiles {
     fn note_parent_directories(&mut self, number: u32) {
         let mut at = number;
         while let Some(parent) = self.name_mut(at).map(|name| name.parent).filter(|parent| *parent > 0) {
-            self.is_directory(parent);
+            self.note_is_directory(parent);
             at = parent;
         }
     }
 
-    pub(super) fn is_directory(&mut self, number: u32) {
+    pub(super) fn note_is_directory(&mut self, number: u32) {
         if let Some(name) = self.name_mut(number)
             && name.now == NameKind::Unknown
         {
@@ -159,7 +159,7 @@ impl RecordedFiles {
     /// It is a directory, and so are all above it.
     pub(super) fn note_directory(&mut self, number: u32) {
         self.note_parent_directories(number);
-        self.is_directory(number);
+        self.note_is_directory(number);
     }
 
     pub(super) fn note_file(&mut self, number: u32) {
@@ -168,7 +168,7 @@ impl RecordedFiles {
         let Some(name) = self.name_mut(number) else { return };
         if name.now == NameKind::Unknown {
             (name.before, name.now) = (NameBefore::File(0), NameKind::File(file));
-            self.files.push(Grown { before: Some(number), whole: true, ..Grown::default() });
+            self.files.push(RecordedFile { before: Some(number), whole: true, ..RecordedFile::default() });
         }
     }
 
@@ -179,7 +179,7 @@ impl RecordedFiles {
         }
     }
 
-    /// The file that bears a name; it is one, if nothing is known of it.
+    /// The file that has a name; it is one, if nothing is known of it.
     pub(super) fn file_named(&mut self, number: u32) -> Option<usize> {
         self.note_file(number);
         match self.kind_of(number) {
@@ -189,7 +189,7 @@ impl RecordedFiles {
     }
 
     pub(super) fn new_file(&mut self) -> usize {
-        self.files.push(Grown { exact: true, ..Grown::default() });
+        self.files.push(RecordedFile { exact: true, ..RecordedFile::default() });
         self.files.len() - 1
     }
 
@@ -201,8 +201,8 @@ impl RecordedFiles {
         exclusive: bool,
     ) -> Result<usize, &'static str> {
         self.note_parent_directories(name);
-        let bearer = self.kind_of(name);
-        let fresh = match bearer {
+        let kind = self.kind_of(name);
+        let fresh = match kind {
             NameKind::Directory => return Err("files where a directory was"),
             NameKind::File(_) => false,
             NameKind::Gone => true,
@@ -214,10 +214,10 @@ impl RecordedFiles {
         if fresh {
             // O_CREAT alone does not tell whether the file existed: it did if a read returns bytes that no recorded
             // call wrote.
-            let sure = exclusive || flags.truncate || bearer == NameKind::Gone;
+            let sure = exclusive || flags.truncate || kind == NameKind::Gone;
             let before = (!sure).then_some(name);
-            self.set_bearer(name, NameKind::File(self.files.len()));
-            self.files.push(Grown { before, whole: !sure, exact: sure, ..Grown::default() });
+            self.set_kind(name, NameKind::File(self.files.len()));
+            self.files.push(RecordedFile { before, whole: !sure, exact: sure, ..RecordedFile::default() });
         } else {
             self.note_file(name);
         }
@@ -230,17 +230,17 @@ impl RecordedFiles {
 
     pub(super) fn make_directory(&mut self, name: u32) {
         self.note_parent_directories(name);
-        self.set_bearer(name, NameKind::Directory);
+        self.set_kind(name, NameKind::Directory);
     }
 
     pub(super) fn remove_file(&mut self, name: u32) {
         self.note_file(name);
-        self.set_bearer(name, NameKind::Gone);
+        self.set_kind(name, NameKind::Gone);
     }
 
     pub(super) fn remove_directory(&mut self, name: u32) {
         self.note_directory(name);
-        self.set_bearer(name, NameKind::Gone);
+        self.set_kind(name, NameKind::Gone);
     }
 
     pub(super) fn rename_file(&mut self, from: u32, to: u32) {
@@ -248,25 +248,25 @@ impl RecordedFiles {
         self.note_parent_directories(to);
         let standing = self.kind_of(from);
         if self.kind_of(to) != standing {
-            self.set_bearer(from, NameKind::Gone);
+            self.set_kind(from, NameKind::Gone);
         }
-        self.set_bearer(to, standing);
+        self.set_kind(to, standing);
     }
 
     pub(super) fn link_names(&mut self, from: u32, to: u32) {
         self.note_file(from);
         self.note_parent_directories(to);
-        self.set_bearer(to, self.kind_of(from));
+        self.set_kind(to, self.kind_of(from));
     }
 
     pub(super) fn link_file(&mut self, file: usize, name: u32) {
         self.note_parent_directories(name);
-        self.set_bearer(name, NameKind::File(file));
+        self.set_kind(name, NameKind::File(file));
     }
 
     pub(super) fn note_missing(&mut self, number: u32) {
         if self.kind_of(number) == NameKind::Unknown {
-            self.set_bearer(number, NameKind::Gone);
+            self.set_kind(number, NameKind::Gone);
         }
     }
 }

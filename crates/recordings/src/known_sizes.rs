@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fsverdict_calls::NameBefore;
 
-use super::known_files::{AppendedCall, Grown, RecordedFiles};
+use super::known_files::{AppendedCall, RecordedFile, RecordedFiles};
 
 impl RecordedFiles {
     pub(super) fn size_of(&self, file: usize) -> u64 {
@@ -30,7 +30,7 @@ impl RecordedFiles {
 
     /// Those of all files, at the end of a recording.
     pub(super) fn take_all_appended(&mut self) -> Vec<(usize, u64)> {
-        self.files.iter_mut().flat_map(Grown::take_shifts).collect()
+        self.files.iter_mut().flat_map(RecordedFile::take_shifts).collect()
     }
 
     pub(super) fn note_appended(&mut self, file: usize, slots: Range<usize>) {
@@ -46,7 +46,7 @@ impl RecordedFiles {
     /// Notes a read up to `end`: the bytes existed before unless a recorded call wrote them; `None` if they cannot
     /// have. Returns by how many bytes previously appended data moves.
     pub(super) fn note_read(&mut self, file: usize, end: u64) -> Option<u64> {
-        let Grown { size, before, whole, exact, .. } = self.files.get(file)?;
+        let RecordedFile { size, before, whole, exact, .. } = self.files.get(file)?;
         let (size, exact) = (*size, *exact);
         let Some(number) = before.filter(|_| *whole) else { return (end <= size).then_some(0) };
         if end <= size {
@@ -83,7 +83,7 @@ impl RecordedFiles {
     /// A write up to a place in a file that was there before, and of which no call asks how large it is, is over bytes that were there,
     /// too: a program that does not ask where a file ends does not extend it (a database's log is laid out before it is written).
     pub(super) fn note_overwrite(&mut self, file: usize, end: u64) {
-        let Some(Grown { size, before: Some(number), whole: true, exact: false, appended, .. }) =
+        let Some(RecordedFile { size, before: Some(number), whole: true, exact: false, appended, .. }) =
             self.files.get(file)
         else {
             return;

@@ -14,8 +14,11 @@ pub struct RecordLine {
 impl RecordLine {
     /// The reader takes names out of the text before (see `mask_names`).
     pub fn new(number: u64, text: &str) -> Self {
-        let mut shown: String =
-            text.chars().take(SHOWN_CHARACTERS).map(|one| if one.is_control() { ' ' } else { one }).collect();
+        let mut shown: String = text
+            .chars()
+            .take(SHOWN_CHARACTERS)
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .collect();
         if text.chars().nth(SHOWN_CHARACTERS).is_some() {
             shown.push('…');
         }

@@ -135,8 +135,9 @@ fn weight_of(one: &Measured) -> CallWeight {
 
 /// The second call of a write that is durable at once (FUA).
 fn durability_note(requests: &[Measured]) -> Option<String> {
-    let count = |is: fn(&Durability) -> bool| requests.iter().filter(|one| is(&one.durability)).count();
-    let (flushed, durable) = (count(|one| one.preflush), count(|one| one.fua));
+    let count =
+        |is: fn(&Durability) -> bool| requests.iter().filter(|request| is(&request.durability)).count();
+    let (flushed, durable) = (count(|durability| durability.preflush), count(|durability| durability.fua));
     (flushed + durable > 0).then(|| {
         format!(
             "A write that is durable at once (FUA: {durable}) is followed by fdatasync, and one with a pre-flush ({flushed}) comes after one."

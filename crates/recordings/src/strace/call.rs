@@ -247,7 +247,7 @@ mod tests {
         ] {
             let call = parse_call(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
             let shown: Vec<_> =
-                call.arguments().iter().map(|one| std::str::from_utf8(one).unwrap()).collect();
+                call.arguments().iter().map(|argument| std::str::from_utf8(argument).unwrap()).collect();
             assert_eq!(shown, arguments, "{text}");
             assert_eq!(
                 (call.returned, std::str::from_utf8(call.remark).unwrap()),

@@ -89,6 +89,11 @@ impl Descriptions {
         self.all.get(&id)
     }
 
+    /// What a description refers to.
+    pub(super) fn opened_by(&self, id: DescriptionId) -> Option<Opened> {
+        self.all.get(&id).map(|description| description.opened)
+    }
+
     pub(super) fn get_mut(&mut self, id: DescriptionId) -> Option<&mut Description> {
         self.all.get_mut(&id)
     }

@@ -232,7 +232,9 @@ impl StraceReader {
             Some(shown) if shown.number.is_some() => match shown.shown {
                 ShownFile::Path { path, .. } => Some(path),
                 _ => match self.find_target(context, folder) {
-                    DescriptorTarget::Known(id) => self.descriptions.get(id).and_then(|one| one.path.clone()),
+                    DescriptorTarget::Known(id) => {
+                        self.descriptions.get(id).and_then(|description| description.path.clone())
+                    }
                     _ => None,
                 },
             },
@@ -292,7 +294,7 @@ impl StraceReader {
     }
 
     fn named_description(&self, id: DescriptionId) -> NamedFile {
-        match self.descriptions.get(id).map(|one| one.opened) {
+        match self.descriptions.opened_by(id) {
             None | Some(Opened::Elsewhere) => NamedFile::Outside,
             Some(_) => NamedFile::Open(id),
         }

@@ -38,7 +38,8 @@ impl FolderPaths {
 
     pub(super) fn place_of_path(&self, path: &Path) -> PathPlace {
         let real = self.resolve(path);
-        let folders = [Some(&self.real_folder), Some(&self.folder).filter(|one| **one != self.real_folder)];
+        let folders =
+            [Some(&self.real_folder), Some(&self.folder).filter(|folder| **folder != self.real_folder)];
         for folder in folders.into_iter().flatten() {
             // Most paths are elsewhere, which their bytes tell sooner than their components.
             if !real.as_os_str().as_bytes().starts_with(folder.as_os_str().as_bytes()) {

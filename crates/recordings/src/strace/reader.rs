@@ -241,8 +241,9 @@ impl StraceReader {
     /// Whether a call that cannot be settled concerns a file of the folder.
     fn concerns_folder(&self, pinned: Option<(i32, DescriptionId)>, call: &SystemCall<'_>) -> bool {
         use super::descriptors::Opened;
-        let leads_inside =
-            |id: DescriptionId| self.descriptions.get(id).is_some_and(|one| one.opened != Opened::Elsewhere);
+        let leads_inside = |id: DescriptionId| {
+            self.descriptions.get(id).is_some_and(|description| description.opened != Opened::Elsewhere)
+        };
         pinned.is_some_and(|(_, id)| leads_inside(id)) || self.shows_folder(call)
     }
 }

@@ -88,7 +88,7 @@ impl StraceReader {
                 // A descriptor that strace does not show is not open.
                 DescriptorTarget::Lost(_) if call.returned == Returned::Error("EBADF") => NamedFile::Outside,
                 DescriptorTarget::Lost(why) => NamedFile::Unknown(why),
-                DescriptorTarget::Known(id) => match self.descriptions.get(id).map(|one| one.opened) {
+                DescriptorTarget::Known(id) => match self.descriptions.opened_by(id) {
                     None | Some(Opened::Elsewhere) => NamedFile::Outside,
                     Some(_) => NamedFile::Open(id),
                 },
@@ -99,7 +99,7 @@ impl StraceReader {
     /// Whether an argument of any call shows a path below the folder.
     pub(super) fn shows_folder(&self, call: &SystemCall<'_>) -> bool {
         call.arguments().iter().any(|argument| {
-            let decorated = parse_descriptor(argument).and_then(|one| one.shown.path().cloned());
+            let decorated = parse_descriptor(argument).and_then(|shown| shown.shown.path().cloned());
             let path = decorated.or_else(|| quoted_path(argument));
             path.is_some_and(|path| {
                 path.is_absolute() && self.paths.place_of_path(&path) != PathPlace::Outside

@@ -55,7 +55,7 @@ impl StraceReader {
             return false;
         }
         let mut closed = false;
-        if let Some(Opened::File { open }) = self.descriptions.get(id).map(|known| known.opened)
+        if let Some(Opened::File { open }) = self.descriptions.opened_by(id)
             && self.calls.file_of(open).is_some()
         {
             self.calls.close_file(times, open);
@@ -105,7 +105,7 @@ impl StraceReader {
 
     /// The outcome of a close of a file's last descriptor, or of one of several.
     pub(super) fn settle_closed(&self, id: DescriptionId, last: bool) -> SettledCall {
-        match self.descriptions.get(id).map(|one| one.opened) {
+        match self.descriptions.opened_by(id) {
             Some(Opened::File { .. }) if last => settled_kept(CallWeight::NONE),
             Some(Opened::File { .. } | Opened::Directory { .. }) => settled_followed(),
             Some(Opened::Lost(why)) => settled_not_kept(why, CallWeight::NONE),

@@ -57,7 +57,7 @@ impl StraceReader {
         let shown = call.argument(0).and_then(parse_descriptor);
         match self.find_target(context, call.argument(0)) {
             DescriptorTarget::Known(id) => {
-                if shown.and_then(|one| one.number) != Some(copy) {
+                if shown.and_then(|shown| shown.number) != Some(copy) {
                     self.install_copy(context, copy, id, closes_on_exec);
                 }
                 self.settle_closed(id, false)
@@ -105,7 +105,7 @@ impl StraceReader {
     }
 
     fn set_closes_on_exec(&mut self, context: &CallContext, call: &SystemCall<'_>, closes: bool) {
-        let number = call.argument(0).and_then(parse_descriptor).and_then(|one| one.number);
+        let number = call.argument(0).and_then(parse_descriptor).and_then(|shown| shown.number);
         if let (Some(number), Some(table)) = (number, self.processes.table_of(context.process))
             && let Some(one) = table.borrow_mut().descriptors.get_mut(&number)
         {
@@ -146,7 +146,7 @@ impl StraceReader {
         let DescriptorTarget::Known(source) = self.find_target(context, call.argument(2)) else {
             return None;
         };
-        let open_of = |reader: &Self, id| match reader.descriptions.get(id).map(|one| one.opened) {
+        let open_of = |reader: &Self, id| match reader.descriptions.opened_by(id) {
             Some(Opened::File { open }) => Some(open),
             _ => None,
         };
@@ -205,7 +205,7 @@ impl StraceReader {
         if let End::File { open, .. } = self.end_of(id)
             && mode.is_some_and(|mode| mode.starts_with(b"S_IFREG"))
         {
-            self.is_used_as_file(id);
+            self.mark_used_as_file(id);
             if let Some(size) = status.and_then(|status| size_in(status)) {
                 self.calls.note_size_of_open(open, size);
             }

@@ -74,8 +74,8 @@ impl StraceReader {
                 let flags = field("aio_rw_flags")
                     .and_then(|flags| std::str::from_utf8(flags).ok())
                     .unwrap_or_default();
-                let appends =
-                    self.descriptions.get(id).is_some_and(|one| one.appends) || has_flag(flags, "RWF_APPEND");
+                let appends = self.descriptions.get(id).is_some_and(|description| description.appends)
+                    || has_flag(flags, "RWF_APPEND");
                 let mut settled = self.write_file(context, file, length, place, appends);
                 if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
                     self.calls.add_file_call(context.times, CallWork::Fdatasync { file: open });
@@ -101,7 +101,8 @@ impl StraceReader {
 
 /// The structures of a list: `[{…}, {…}]`.
 fn split_structures(list: &[u8]) -> Vec<&[u8]> {
-    let (mut found, mut depth, mut start, mut quoted, mut escaped) = (Vec::new(), 0_usize, 0, false, false);
+    let (mut structures, mut depth, mut start, mut quoted, mut escaped) =
+        (Vec::new(), 0_usize, 0, false, false);
     for (at, byte) in list.iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
@@ -117,13 +118,13 @@ fn split_structures(list: &[u8]) -> Vec<&[u8]> {
             b'}' => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    found.push(&list[start..=at]);
+                    structures.push(&list[start..=at]);
                 }
             }
             _ => {}
         }
     }
-    found
+    structures
 }
 
 /// The sum of the lengths of vectors: `[{iov_base=…, iov_len=4096}, …]`.
@@ -145,7 +146,7 @@ impl StraceReader {
             Ok(id) => id,
             Err(settled) => return settled,
         };
-        match self.descriptions.get(id).map(|one| one.opened) {
+        match self.descriptions.opened_by(id) {
             None | Some(Opened::Elsewhere) => return settled_outside(),
             Some(_) => {}
         }
@@ -225,7 +226,7 @@ impl StraceReader {
         if !has_flag(call.argument_text(2), "MS_SYNC") {
             return settled_not_kept("msync without MS_SYNC", CallWeight::NONE);
         }
-        match self.descriptions.get(mapping.description).map(|one| one.opened) {
+        match self.descriptions.opened_by(mapping.description) {
             Some(Opened::File { open }) => {
                 self.keep_on_file(context, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
             }

@@ -271,7 +271,7 @@ impl StraceReader {
         }
         let to = self.number_of(&pair.to)?;
         if let NamedFile::Open(id) = pair.from {
-            return Ok(match self.descriptions.get(id).map(|one| one.opened) {
+            return Ok(match self.descriptions.opened_by(id) {
                 Some(Opened::File { open }) => {
                     self.keep_names(context, CallWork::LinkOpen { file: open, name: to }, CallWeight::NONE)
                 }

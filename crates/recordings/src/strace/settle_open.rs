@@ -145,7 +145,7 @@ impl StraceReader {
         id: DescriptionId,
         how: &str,
     ) -> (Description, SettledCall) {
-        let path = self.descriptions.get(id).and_then(|one| one.path.clone());
+        let path = self.descriptions.get(id).and_then(|description| description.path.clone());
         let again = path.as_deref().map(|path| self.place_of(path));
         match again {
             Some(again @ (NamedFile::Inside(_) | NamedFile::Folder)) => {

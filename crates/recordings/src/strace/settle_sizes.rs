@@ -112,7 +112,7 @@ impl StraceReader {
         let weight = CallWeight::of_bytes(moved);
         for end in [source, target] {
             match end {
-                End::File { id, .. } => self.is_used_as_file(id),
+                End::File { id, .. } => self.mark_used_as_file(id),
                 End::Lost(why) => return Err(settled_not_kept(why, weight)),
                 End::Outside => {}
             }
@@ -138,7 +138,7 @@ impl StraceReader {
                 self.read_file(context, TracedOpenFile { id, open }, moved, place(from.1), None)
             }
             (_, End::File { id, open }) => {
-                let appends = self.descriptions.get(id).is_some_and(|one| one.appends);
+                let appends = self.descriptions.get(id).is_some_and(|description| description.appends);
                 self.write_file(context, TracedOpenFile { id, open }, moved, place(to.1), appends)
             }
             _ => settled_outside(),

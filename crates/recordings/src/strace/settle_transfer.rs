@@ -90,7 +90,7 @@ impl StraceReader {
         call: &SystemCall<'_>,
     ) -> Result<SettledCall, SettledCall> {
         let id = self.known_target(context, call.argument(0), CallWeight::one_sync())?;
-        match self.descriptions.get(id).map(|known| known.opened) {
+        match self.descriptions.opened_by(id) {
             Some(Opened::File { .. } | Opened::Directory { .. }) => {
                 Ok(self.keep_names(context, CallWork::SyncFilesystem, CallWeight::one_sync()))
             }
@@ -107,7 +107,7 @@ impl StraceReader {
     ) -> Result<TracedOpenFile, SettledCall> {
         match self.end_of_argument(context, argument) {
             End::File { id, open } => {
-                self.is_used_as_file(id);
+                self.mark_used_as_file(id);
                 Ok(TracedOpenFile { id, open })
             }
             End::Outside => Err(settled_outside()),
@@ -124,7 +124,7 @@ impl StraceReader {
     }
 
     pub(super) fn end_of(&self, id: DescriptionId) -> End {
-        match self.descriptions.get(id).map(|one| one.opened) {
+        match self.descriptions.opened_by(id) {
             Some(Opened::File { open }) => End::File { id, open },
             Some(Opened::Lost(why)) => End::Lost(why),
             _ => End::Outside,
@@ -143,14 +143,14 @@ impl StraceReader {
         Ok(self.keep_on_file(context, work(file.open), weight))
     }
 
-    pub(super) fn is_used_as_file(&mut self, id: DescriptionId) {
+    pub(super) fn mark_used_as_file(&mut self, id: DescriptionId) {
         if let Some(description) = self.descriptions.get_mut(id) {
             description.may_be_directory = false;
         }
     }
 
     pub(super) fn position_of(&self, id: DescriptionId) -> u64 {
-        self.descriptions.get(id).map_or(0, |one| one.position)
+        self.descriptions.get(id).map_or(0, |description| description.position)
     }
 
     pub(super) fn set_position(&mut self, id: DescriptionId, position: u64) {

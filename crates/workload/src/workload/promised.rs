@@ -21,29 +21,32 @@ const WORD: &str = "promised ";
 /// So many promises of a phase are kept at most; those after them are not asked for.
 const MOST: usize = 50_000;
 
-/// Hears promises, and keeps them with their moments.
+/// Reads promises from a program's output, and keeps them with the times at which they were read.
 #[derive(Debug, Default)]
 pub struct PromiseListener {
-    heard: Arc<Mutex<Vec<ProgramPromise>>>,
+    promises: Arc<Mutex<Vec<ProgramPromise>>>,
 }
 
 impl PromiseListener {
     /// The callback for the program's lines.
     pub fn line_hearer(&self) -> LineHearer {
-        let promises = Arc::clone(&self.heard);
+        let promises = Arc::clone(&self.promises);
         LineHearer::new(move |line| {
             let at_ns = now_ns();
-            let (Some(number), Ok(mut heard)) = (parse_promise(line), promises.lock()) else { return };
+            let (Some(number), Ok(mut promises_so_far)) = (parse_promise(line), promises.lock()) else {
+                return;
+            };
             // A number that does not grow promises nothing new.
-            if heard.len() < MOST && heard.last().is_none_or(|last| last.number < number) {
-                heard.push(ProgramPromise { number, at_ns });
+            if promises_so_far.len() < MOST && promises_so_far.last().is_none_or(|last| last.number < number)
+            {
+                promises_so_far.push(ProgramPromise { number, at_ns });
             }
         })
     }
 
     /// Takes the promises recorded since the last call.
     pub fn take_promises(&self) -> Vec<ProgramPromise> {
-        self.heard.lock().map(|mut heard| std::mem::take(&mut *heard)).unwrap_or_default()
+        self.promises.lock().map(|mut promises| std::mem::take(&mut *promises)).unwrap_or_default()
     }
 }
 
@@ -64,18 +67,22 @@ pub struct Recheck {
 impl Recheck {
     /// The last number that was promised by this nanosecond; none where nothing was.
     pub fn last_by(&self, now_ns: u64) -> Option<u64> {
-        self.promises.iter().take_while(|one| one.at_ns <= now_ns).last().map(|one| one.number)
+        self.promises
+            .iter()
+            .take_while(|promise| promise.at_ns <= now_ns)
+            .last()
+            .map(|promise| promise.number)
     }
 
     /// When the last promise was made from one moment to just before another.
     pub fn last_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
-        let mut moments = self.promises.iter().map(|one| one.at_ns);
+        let mut moments = self.promises.iter().map(|promise| promise.at_ns);
         moments.rfind(|at_ns| (from_ns..until_ns).contains(at_ns))
     }
 
     /// How many promises had been made before this nanosecond.
     pub fn made_before(&self, now_ns: u64) -> usize {
-        self.promises.partition_point(|one| one.at_ns < now_ns)
+        self.promises.partition_point(|promise| promise.at_ns < now_ns)
     }
 
     /// The time from the first promise to the last.

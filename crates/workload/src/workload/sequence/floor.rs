@@ -160,7 +160,11 @@ impl SequenceFloor {
         // Its current names, and the removal of names that a rename took from it. The file that has such a name since
         // was not synced with it.
         let now = model.names.iter().filter(|(_, named)| **named == node).map(|(key, _)| (*key, last));
-        let old = self.renamed.iter().filter(|one| one.node == node).map(|one| (one.from, one.since));
+        let old = self
+            .renamed
+            .iter()
+            .filter(|renamed| renamed.node == node)
+            .map(|renamed| (renamed.from, renamed.since));
         for (key, version) in now.chain(old) {
             let entry = self.entries.entry(key).or_insert(version);
             *entry = version.max(*entry);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::calls::attribute_bytes;
 use super::contents::{ContentFault, compare_content};
 use super::floor::{Renamed, SequenceFloor};
-use super::found::FoundNode;
 use super::model::{NameKey, SequenceModel};
 use super::node::NodeKind;
+use super::read_folder::FoundNode;
 use super::step::BLOCK;
 
 /// A broken promise, by its name in `PROMISES`, and the observation.
@@ -158,7 +158,10 @@ impl<'a> SequenceJudge<'a> {
             _ => return None,
         }
         let versions_from = |from| -> Vec<Arc<Vec<u8>>> {
-            self.versions_of(from).filter_map(|one| one.node(number)).map(|node| node.bytes.clone()).collect()
+            self.versions_of(from)
+                .filter_map(|version| version.node(number))
+                .map(|node| node.bytes.clone())
+                .collect()
         };
         let from = self.floor.first_version_of_content(number);
         let promised =
@@ -174,7 +177,7 @@ impl<'a> SequenceJudge<'a> {
             }
             Err(ContentFault::Foreign { at }) => {
                 let was_there = compare_content(&found.content, &versions_from(0)).is_ok()
-                    || versions_from(0).iter().any(|one| one.get(at) == found.content.get(at));
+                    || versions_from(0).iter().any(|version| version.get(at) == found.content.get(at));
                 match was_there {
                     true => Some((promised, format!("holds what was replaced, at byte {at}"))),
                     false => Some(("foreign", format!("holds what was never written to it, at byte {at}"))),
@@ -184,8 +187,9 @@ impl<'a> SequenceJudge<'a> {
     }
 
     fn allowed_attributes(&self, number: usize) -> Vec<Option<u8>> {
-        let nodes =
-            self.versions_of(self.floor.first_version_of_metadata(number)).filter_map(|one| one.node(number));
+        let nodes = self
+            .versions_of(self.floor.first_version_of_metadata(number))
+            .filter_map(|version| version.node(number));
         nodes.map(|node| node.attribute).collect()
     }
 
@@ -213,7 +217,7 @@ impl<'a> SequenceJudge<'a> {
         if from == 0 {
             return;
         }
-        let least = self.versions_of(from).filter_map(|one| one.node(number));
+        let least = self.versions_of(from).filter_map(|version| version.node(number));
         let least = least.map(|node| node.blocks.len() as u64 * u64::from(BLOCK)).min().unwrap_or(0);
         // Short content may be stored in the inode.
         if found.held < least && found.content.len() >= BLOCK as usize {

@@ -7,17 +7,17 @@
 
 mod calls;
 mod contents;
+mod describe;
 mod enumerate;
 mod floor;
-mod found;
 mod judge;
 mod listing;
 mod model;
 mod node;
 mod place;
+mod read_folder;
 mod recovered;
 mod step;
-mod tell;
 mod work;
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ impl SequenceModel {
         let node = *self.names.get(&old)?;
         if let Some(over) = self.names.get(&new).copied() {
             // Renaming between two names of the same node does nothing; a directory would have to be empty.
-            let is_directory = |number| self.node(number).is_none_or(|one| one.kind == NodeKind::Directory);
+            let is_directory = |number| self.node(number).is_none_or(|node| node.kind == NodeKind::Directory);
             (over != node && !is_directory(node) && !is_directory(over)).then_some(())?;
         }
         // A directory cannot be moved into itself.

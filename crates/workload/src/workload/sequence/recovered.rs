@@ -11,10 +11,10 @@ use fsverdict_judgement::journal::SequenceBatch;
 
 use super::enumerate::CallSequence;
 use super::floor::{SequenceFloor, SequenceProgress};
-use super::found::read_folder;
 use super::judge::judge_sequence;
 use super::model::SequenceModel;
 use super::node::NodeKind;
+use super::read_folder::read_folder;
 use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, describe_calls, progress_at, remove_folder, sequence_identity};
 use super::{FOLDER, folder_of};

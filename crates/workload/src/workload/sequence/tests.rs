@@ -4,9 +4,9 @@ use std::os::fd::AsFd;
 
 use super::enumerate::{CallSequence, SequenceBounds};
 use super::floor::{SequenceFloor, SequenceProgress};
-use super::found::{FoundNode, read_folder};
 use super::judge::judge_sequence;
 use super::node::NodeKind;
+use super::read_folder::{FoundNode, read_folder};
 use super::step::SequenceCall;
 use super::work::{SequenceWork, describe_calls};
 use super::{FOLDER, carry_out};
