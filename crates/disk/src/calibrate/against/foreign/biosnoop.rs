@@ -55,11 +55,27 @@ fn parse_line(line: &str) -> Option<Result<SnoopLine<'_>, LineFault>> {
     Some(read())
 }
 
+/// Whether the number of a process stands where the disk should be: a flush may be of no disk.
+fn has_no_disk(line: &SnoopLine<'_>) -> bool {
+    line.disk.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The lines that begin with a time and show no request: a large number touches the next one.
+fn lines_with_touching_columns(text: &str) -> impl Iterator<Item = usize> {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
+        let first = line.split_whitespace().next()?;
+        let is_timed = first.contains(['.', ',']) && parse_seconds(first).is_ok();
+        (is_timed && parse_line(line).is_none()).then_some(number)
+    })
+}
+
 pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
     let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
     for line in text.lines() {
-        if let Some(Ok(found)) = parse_line(line) {
-            *disks.entry(found.disk).or_default() += 1;
+        if let Some(Ok(request)) = parse_line(line)
+            && !has_no_disk(&request)
+        {
+            *disks.entry(request.disk).or_default() += 1;
         }
     }
     let names = disks.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ");
@@ -84,10 +100,21 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
     // The time is that of the end. The first may have begun before the clock of the recording.
     let found = || text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, parse_line(line)?)));
     let shift_ns = found().filter_map(|(_, line)| line.ok()).map(|line| line.took_ns).max().unwrap_or(0);
+    for number in lines_with_touching_columns(text) {
+        account.seen += 1;
+        let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
+        account.leave_out("lines whose columns touch", unread);
+    }
     let mut strange = None;
     for (number, line) in found() {
         let line = match line {
             Ok(line) if line.disk == disk => line,
+            Ok(line) if has_no_disk(&line) => {
+                account.seen += 1;
+                let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
+                account.leave_out("requests of which no disk is shown", unread);
+                continue;
+            }
             Ok(_) => continue,
             Err(fault) => {
                 strange.get_or_insert((number, fault));

@@ -35,6 +35,11 @@ impl LineForm for FioLog {
         let columns: Vec<&str> = line.split(',').map(str::trim).collect();
         let (done, took, direction, bytes, offset, issued) = match columns.as_slice() {
             [done, took, direction, bytes, offset, _] => (done, took, direction, bytes, offset, None),
+            [_, _, latency, "0" | "1" | "2", ..] if columns.len() == 7 && latency.len() > 1 => {
+                return Err(LineFault::NoSingleRequests(
+                    "two averages of many requests in each line: run it without log_window_value and log_avg_msec",
+                ));
+            }
             [done, took, direction, bytes, offset, _, issued] => {
                 (done, took, direction, bytes, offset, Some(*issued))
             }

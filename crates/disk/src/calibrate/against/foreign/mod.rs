@@ -213,8 +213,12 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
         let hint = "use the biosnoop of bcc or libbpf-tools, which prints the place of each request";
         return Err(whole_fault("it is output of a biosnoop that prints no sectors", hint));
     }
+    if heading.contains(&"LAT(ms)") && heading.contains(&"P") {
+        let hint = "record again without -P: biosnoop-bpfcc > FILE";
+        return Err(whole_fault("this output of biosnoop has a column of patterns (-P)", hint));
+    }
     let form = form_of(text).ok_or_else(|| whole_fault("its format is unknown", FORMS))?;
-    let read = match form {
+    let mut read = match form {
         RecordForm::Serial => lines(text, serial::Serial::default())?,
         RecordForm::FioLog => lines(text, fio_log::FioLog::default())?,
         RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse_event, device)?,
@@ -222,7 +226,17 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
         RecordForm::Biosnoop => biosnoop::read_biosnoop(text, device)?,
         RecordForm::Own => return Err(whole_fault("it is text, and no trace of fsverdict's", FORMS)),
     };
+    read.notes.extend(lost_events(text));
     Ok((form, read))
+}
+
+/// Says how many events the kernel dropped while it recorded: `CPU:2 [LOST 131 EVENTS]`.
+fn lost_events(text: &str) -> Option<String> {
+    let count_in = |line: &str| -> Option<u64> {
+        line.split_once("[LOST ")?.1.split_once(" EVENTS]")?.0.trim().parse().ok()
+    };
+    let lost = text.lines().filter_map(count_in).fold(0, u64::saturating_add);
+    (lost > 0).then(|| format!("Warning: {lost} events were lost while it was recorded; use larger buffers."))
 }
 
 /// One form of lines, each of which is about one request.

@@ -358,3 +358,25 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         assert!(fault.hint().unwrap().contains(way_out), "{fault}");
     }
 }
+
+/// Output that options change is refused by the option, and lines that show no whole request are counted.
+#[test]
+fn options_of_biosnoop_and_fio_are_named_and_touching_columns_counted() {
+    let heading = "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n";
+    let request = "0.000000    cp             501     sdb       W 2048       1310720  12.40\n";
+    let touching = "1.900000    cp             501     sdb       W 7168       13107201830.25\n";
+    let flush = "2.375276    ?              0              R 0          8         2.88\n";
+    let record = read_record(format!("{heading}{request}{touching}{flush}").as_bytes(), None).unwrap();
+    assert_eq!((record.requests.len(), record.account.seen), (1, 3));
+    assert_eq!(record.account.unread.values().map(|unread| unread.count).sum::<u64>(), 2);
+    for (text, option) in [
+        (format!("{}{request}", heading.replace("LAT", "P LAT")), "-P"),
+        ("500, 18230, 99120, 0, 0, 0, 0\n".to_owned(), "log_window_value"),
+    ] {
+        let fault = read_record(text.as_bytes(), None).unwrap_err().to_string();
+        assert!(fault.contains(option), "{text}: {fault}");
+    }
+    let event = "fio-9 [001] d..2. 1.000000: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [fio]\nfio-9 [001] d..2. 1.100000: block_rq_complete: 8,0 R () 2048 + 8 none,0,0 [0]\n";
+    let record = read_record(format!("{event}CPU:2 [LOST 131 EVENTS]\n").as_bytes(), None).unwrap();
+    assert!(record.notes.concat().contains("131 events were lost"), "{:?}", record.notes);
+}
