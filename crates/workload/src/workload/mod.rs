@@ -40,7 +40,6 @@ mod replayed;
 mod rotation;
 mod save;
 mod saved;
-mod saved_blocks;
 mod saved_check;
 mod sequence;
 mod shared_walk;
