@@ -46,7 +46,7 @@ impl Observation {
         for measurement in other.measurements {
             match self.measurements.iter_mut().find(|known| known.metric == measurement.metric) {
                 Some(known) if known.metric != "began" => {
-                    known.value += (measurement.value - known.value) / times
+                    known.value += (measurement.value - known.value) / times;
                 }
                 Some(_) => {}
                 None => self.measurements.push(measurement),

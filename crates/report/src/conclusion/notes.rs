@@ -28,7 +28,7 @@ pub struct PageNote {
 impl PageNote {
     /// The whole note on one line.
     pub fn line(&self) -> String {
-        let names = |names: &[String], at_most| listing(&names, at_most);
+        let names = |names: &[String], at_most| listing(names, at_most);
         let mut line = match self.phases.as_slice() {
             [] => self.text.clone(),
             _ => format!("{}: {}", names(&self.phases, 6), self.text),

@@ -22,7 +22,6 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
     },
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),
-    ..ReportTopic::EMPTY
 };
 
 /// Of each candidate so many states are shown that lost something.

@@ -19,7 +19,6 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),
-    ..ReportTopic::EMPTY
 };
 
 /// The most losses that are shown for each candidate.

@@ -23,7 +23,6 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
     },
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Premise, describe_turn(judged)),
-    ..ReportTopic::EMPTY
 };
 
 /// The most sites that are all shown at once.
