@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_calls::CallTrace;
 
-use super::keys::{Key, PlanValue, fill_keys, key, key_names};
-use super::write::PlanLines;
+use super::keys::{Key, PlanLines, PlanValue, fill_keys, key, key_names};
 use super::{Dataset, TreeShape, Vocabulary};
 use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
 use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
