@@ -104,25 +104,25 @@ fn describe_device(source: &DeviceSource, prospect: Option<&DeviceProspect>) -> 
 fn left_out(plan: &Plan) -> Vec<String> {
     let of = |(name, dataset): (&String, &Dataset)| {
         let Dataset::Folder { path, .. } = dataset else { return Vec::new() };
-        let (found, mut said) = (check_readable(path, LOOKED_AT), Vec::new());
-        if found.unreadable > 0 {
-            let names: Vec<String> = found.first.iter().map(|path| path.display().to_string()).collect();
-            let more = match found.unreadable - names.len() {
+        let (readable, mut notes) = (check_readable(path, LOOKED_AT), Vec::new());
+        if readable.unreadable > 0 {
+            let names: Vec<String> = readable.first.iter().map(|path| path.display().to_string()).collect();
+            let more = match readable.unreadable - names.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            said.push(format!(
+            notes.push(format!(
                 "{name}: this user cannot read, and a trial leaves out: {}{more}",
                 names.join(", ")
             ));
         }
-        if found.partly {
-            said.push(format!(
+        if readable.partly {
+            notes.push(format!(
                 "{name}: whether more than the first {LOOKED_AT} files of {} can be read was not checked",
                 path.display()
             ));
         }
-        said.iter().map(|line| in_lines(line)).collect()
+        notes.iter().map(|line| in_lines(line)).collect()
     };
     plan.datasets.iter().flat_map(of).collect()
 }

@@ -62,11 +62,11 @@ pub enum CliError {
 /// Prints an error of the command line's parser; names what a missing argument can be.
 pub(super) fn print_usage_error(error: &clap::Error) {
     let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-    let mut said = error.render().ansi().to_string().trim_end().to_owned();
+    let mut message = error.render().ansi().to_string().trim_end().to_owned();
     if let Some(text) = hint_of_missing_argument(error) {
-        let _ = write!(said, "\n{hint}hint:{hint:#} {}", in_lines(&text));
+        let _ = write!(message, "\n{hint}hint:{hint:#} {}", in_lines(&text));
     }
-    print_styled(&said);
+    print_styled(&message);
 }
 
 fn hint_of_missing_argument(error: &clap::Error) -> Option<String> {
@@ -75,7 +75,7 @@ fn hint_of_missing_argument(error: &clap::Error) -> Option<String> {
     else {
         return None;
     };
-    let is_one = |word: &str| missing.iter().any(|one| one.contains(word));
+    let is_one = |word: &str| missing.iter().any(|argument| argument.contains(word));
     if is_one("PRESET") {
         return Some("`fsverdict list presets` names what comes with fsverdict".to_owned());
     }

@@ -60,7 +60,7 @@ pub fn conduct_fleet(
             // A block may have arrived between the last merge and the end of the last job.
             if wanted
                 .iter()
-                .all(|one| one.blocks.iter().all(|block| !shards.has_block(&one.site.name, *block)))
+                .all(|wanted| wanted.blocks.iter().all(|block| !shards.has_block(&wanted.site.name, *block)))
             {
                 return Ok(());
             }

@@ -56,10 +56,10 @@ pub(super) fn find_refused_options<'a>(
 fn find_refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Reason> {
     let least = fsverdict_stack::layer::least_device(candidate);
     let small = size.min(SMALL.max(least));
-    let (step, said) = try_on_image(plan, lab, small, candidate)?;
+    let (step, message) = try_on_image(plan, lab, small, candidate)?;
     let large = size.min(LARGE);
     if large > small
-        && try_on_image(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone()))
+        && try_on_image(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), message.clone()))
     {
         return None;
     }
@@ -67,7 +67,7 @@ fn find_refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) ->
     let page =
         if step == "mkfs" { format!("mkfs.{filesystem}(8)") } else { format!("mount(8), {filesystem}(5)") };
     Some(Reason::new(
-        format!("its options are refused, as tried on a scratch image: {step}: {}", said.trim()),
+        format!("its options are refused, as tried on a scratch image: {step}: {}", message.trim()),
         format!("correct `{step}` of the candidate; {page} has what there is"),
     ))
 }
@@ -114,8 +114,8 @@ fn try_on_image(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) ->
 }
 
 /// The message with the device named as in a dry run, because its name differs each time.
-fn without_device(said: &str) -> String {
-    let words = said.split(' ').map(|word| match word.find("/dev/") {
+fn without_device(message: &str) -> String {
+    let words = message.split(' ').map(|word| match word.find("/dev/") {
         Some(at) => {
             let end = word[at + 5..]
                 .find(|letter: char| !letter.is_ascii_alphanumeric())

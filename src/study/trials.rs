@@ -108,8 +108,8 @@ impl Study<'_> {
                 if underway.is_empty() {
                     return outcome;
                 }
-                let Ok((job, said)) = receiver.recv() else { return outcome };
-                let handled = match said {
+                let Ok((job, message)) = receiver.recv() else { return outcome };
+                let handled = match message {
                     LabMessage::Event(event) => match underway.get_mut(&job) {
                         Some(task) => self.record_trial_event(task, *event),
                         None => Ok(()),
@@ -206,11 +206,11 @@ impl Study<'_> {
         let is_image = matches!(self.plan.device.source, DeviceSource::Image(_));
         let has_room = !is_image || self.attachments.is_there().is_ok();
         let failed = end.status == Status::Failed;
-        if let Some((number, found)) = end.device_error.as_ref().filter(|_| failed && has_room) {
+        if let Some((number, error)) = end.device_error.as_ref().filter(|_| failed && has_room) {
             let source = number.checked_sub(1).and_then(|at| self.plan.device.all_sources().nth(at));
             let device = source.map_or(format!("device {number}"), ToString::to_string);
             let text = format!(
-                "{device} failed in {}, which says nothing about the candidate: {found}",
+                "{device} failed in {}, which says nothing about the candidate: {error}",
                 describe_trial(&task.id)
             );
             return Err(LabError::Given(Reason::new(text, DEVICE_FAILED)).into());
@@ -297,8 +297,8 @@ fn given_up(id: &TrialId, error: &impl Hinted) -> LabError {
 }
 
 /// Sends a message to the conducting thread, which receives until every lab has ended.
-fn send_message(sender: &SyncSender<(usize, LabMessage)>, job: usize, said: LabMessage) {
-    let _ = sender.send((job, said));
+fn send_message(sender: &SyncSender<(usize, LabMessage)>, job: usize, message: LabMessage) {
+    let _ = sender.send((job, message));
 }
 
 /// An upper bound on the bytes that a step moved on the disk: the bytes read, plus twice the bytes written, because
