@@ -130,7 +130,11 @@ fn entries(what: What) -> Vec<ListEntry> {
         What::Metrics => fsverdict_judgement::journal::METRICS
             .iter()
             .filter(|metric| metric.group != fsverdict_judgement::journal::Group::Former)
-            .chain(fsverdict_workload::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
+            .chain(
+                fsverdict_workload::workload::adapters()
+                    .iter()
+                    .flat_map(fsverdict_workload::workload::Adapter::metrics),
+            )
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),
         What::Labs => fsverdict_lab::lab::LABS.iter().map(|lab| own(lab.name(), lab.summary)).collect(),

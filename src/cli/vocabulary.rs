@@ -23,9 +23,13 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let layers = fsverdict_stack::layer::layer_names();
     let profiles: Vec<&str> =
         fsverdict_workload::dataset::PROFILES.iter().map(|profile| profile.name).collect();
-    let adapters: Vec<&str> =
-        fsverdict_workload::workload::adapters().iter().map(|adapter| adapter.name()).collect();
-    let of_adapters = fsverdict_workload::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
+    let adapters: Vec<&str> = fsverdict_workload::workload::adapters()
+        .iter()
+        .map(fsverdict_workload::workload::Adapter::name)
+        .collect();
+    let of_adapters = fsverdict_workload::workload::adapters()
+        .iter()
+        .flat_map(fsverdict_workload::workload::Adapter::metrics);
     let measured =
         fsverdict_judgement::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
     let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();

@@ -127,7 +127,7 @@ fn loop_a_hostile_caller_reaches_nothing_through_fuse() {
     let script = format!("cd \"$MOUNT\"; chmod 777 .\n{}\n{STILL_SERVED}", lines.join("\n"));
     let script = script.replace("VICTIM", &victim);
     let plan = crate::common::one_command("native", &script)
-        .replace("phase             = [", &format!("matrix.layers = [[\"fuse\"]]\nphase = ["));
+        .replace("phase             = [", "matrix.layers = [[\"fuse\"]]\nphase = [");
     let seen = place.run(&plan, &[]);
     let status = std::fs::metadata(&victim).unwrap();
     let content = std::fs::read(&victim).unwrap();

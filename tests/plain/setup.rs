@@ -43,7 +43,10 @@ fn tools() -> Vec<Tool> {
         filesystem.tools().chain(filesystem.cleaner.as_ref().map(|cleaner| cleaner.tool))
     });
     let of_layers = layer::registry().iter().flat_map(|layer| layer.tools.iter().copied());
-    of_filesystems.chain(of_layers).chain(adapters().iter().map(|adapter| adapter.tool())).collect()
+    of_filesystems
+        .chain(of_layers)
+        .chain(adapters().iter().map(fsverdict_workload::workload::Adapter::tool))
+        .collect()
 }
 
 #[test]

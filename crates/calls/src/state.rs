@@ -203,7 +203,7 @@ impl TraceState {
             },
             CallWork::RemoveDirectory { name } => match self.object_named(name)? {
                 NamedObject::Directory if self.entries_in(name) == 0 => {
-                    self.rebind_name(name, NamedObject::Nothing)?
+                    self.rebind_name(name, NamedObject::Nothing)?;
                 }
                 _ => return Err(CallFault::NotEmptyDirectory(name)),
             },
@@ -218,7 +218,7 @@ impl TraceState {
             },
             CallWork::Link { from, to } => match (self.object_named(from)?, self.object_named(to)?) {
                 (NamedObject::File(file), NamedObject::Nothing) => {
-                    self.rebind_name(to, NamedObject::File(file))?
+                    self.rebind_name(to, NamedObject::File(file))?;
                 }
                 _ => return Err(CallFault::Link { from, to }),
             },

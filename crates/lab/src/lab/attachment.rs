@@ -298,6 +298,6 @@ impl Attachment {
             }
             Attachment::Device { cautions, .. } => cautions.clone(),
         };
-        texts.into_iter().map(|text| Caution::new(text)).collect()
+        texts.into_iter().map(Caution::new).collect()
     }
 }

@@ -98,7 +98,7 @@ impl<'a> OutputReader<'a> {
         self.add_course(&mut reading, table.and_then(Result::ok).as_ref())?;
         match &self.file.too_fast {
             Some(note) if !too_fast.is_empty() => {
-                reading.notes.push(format!("{note}{}", too_fast.join(", ")))
+                reading.notes.push(format!("{note}{}", too_fast.join(", ")));
             }
             _ => reading.too_fast(&self.file.program, &too_fast),
         }
