@@ -1,10 +1,7 @@
 //! What an option of mkfs or mount changes about the data that survive a power cut or the loss of a device. Each
 //! filesystem lists its options; protection levels, `require`, `ask` and the reports of power cuts all ask here.
 
-use fsverdict_judgement::plan::{Candidate, ProtectionFeature};
-
-use super::model::Filesystem;
-use super::registry::find_filesystem;
+use fsverdict_judgement::plan::ProtectionFeature;
 
 /// An option that changes what survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,50 +68,15 @@ impl OptionEffect {
 pub const CONDITIONAL_PROMISES: [&str; 2] = ["whole", "entry"];
 
 /// Of every filesystem (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).
-const EVERYWHERE: &[OptionEffect] = &[
+pub(super) const OPTION_EFFECTS_EVERYWHERE: &[OptionEffect] = &[
     OptionEffect::adds("sync", "sync", ProtectionFeature::SynchronousWrites),
     OptionEffect::default("async", "sync"),
 ];
 
-impl Filesystem {
-    fn own_effects(&self) -> impl Iterator<Item = &'static OptionEffect> {
-        self.option_effects.iter().copied().flatten()
-    }
-
-    /// The effects of these words of mkfs and mount: of each setting, that of the last option.
-    pub fn effects(&self, mkfs: &[String], mount: &[String]) -> Vec<&'static OptionEffect> {
-        let mut effects: Vec<&'static OptionEffect> = Vec::new();
-        for option in mkfs.iter().chain(mount).flat_map(|word| word.split(',')) {
-            if let Some(effect) = self.own_effects().chain(EVERYWHERE).find(|effect| effect.option == option)
-            {
-                effects.retain(|earlier| earlier.setting != effect.setting);
-                effects.push(effect);
-            }
-        }
-        effects
-    }
-
-    /// Whether it makes this one of [`CONDITIONAL_PROMISES`] with these words of mkfs and mount.
-    pub fn promises(&self, promise: &str, mkfs: &[String], mount: &[String]) -> bool {
-        let changed = self.effects(mkfs, mount).into_iter().find_map(|effect| match effect.effect {
-            Effect::Promises(name) if name == promise => Some(true),
-            Effect::BreaksPromise(name) if name == promise => Some(false),
-            _ => None,
-        });
-        changed.unwrap_or_else(|| self.facts.promises.contains(&promise))
-    }
-}
-
-/// The options of a candidate whose documentation names a loss.
-pub fn documented_losses(candidate: &Candidate) -> Vec<(&'static str, DocumentedLoss)> {
-    let filesystem = find_filesystem(&candidate.filesystem);
-    let effects = filesystem.map_or_else(Vec::new, |known| known.effects(&candidate.mkfs, &candidate.mount));
-    effects.into_iter().filter_map(|effect| Some((effect.option, effect.loss?))).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CONDITIONAL_PROMISES, Effect, documented_losses};
+    use super::{CONDITIONAL_PROMISES, Effect};
+    use crate::filesystem::documented_losses;
     use crate::filesystem::{KnownOptions, registry};
     use crate::layer::{has_property, keeps_default_safety, protection_of};
     use fsverdict_judgement::plan::{Candidate, ProtectionFeature, RequiredProperty};

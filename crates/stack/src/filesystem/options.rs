@@ -3,6 +3,7 @@
 use super::facts::{DirectoryIndex, Inodes};
 use super::known_options::{Choice, ChoiceOptions};
 use super::model::Filesystem;
+use super::option_effects::{DocumentedLoss, Effect, OPTION_EFFECTS_EVERYWHERE, OptionEffect};
 use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
 
@@ -11,6 +12,43 @@ pub fn compresses(candidate: &Candidate) -> bool {
     let unasked =
         find_filesystem(&candidate.filesystem).is_some_and(|known| known.facts.compresses_by_default);
     unasked && !candidate.refuses_compression() || candidate.asks_for_compression()
+}
+
+impl Filesystem {
+    pub(super) fn own_effects(&self) -> impl Iterator<Item = &'static OptionEffect> {
+        self.option_effects.iter().copied().flatten()
+    }
+
+    /// The effects of these words of mkfs and mount: of each setting, that of the last option.
+    pub fn effects(&self, mkfs: &[String], mount: &[String]) -> Vec<&'static OptionEffect> {
+        let mut effects: Vec<&'static OptionEffect> = Vec::new();
+        for option in mkfs.iter().chain(mount).flat_map(|word| word.split(',')) {
+            if let Some(effect) =
+                self.own_effects().chain(OPTION_EFFECTS_EVERYWHERE).find(|effect| effect.option == option)
+            {
+                effects.retain(|earlier| earlier.setting != effect.setting);
+                effects.push(effect);
+            }
+        }
+        effects
+    }
+
+    /// Whether it makes this one of [`CONDITIONAL_PROMISES`] with these words of mkfs and mount.
+    pub fn promises(&self, promise: &str, mkfs: &[String], mount: &[String]) -> bool {
+        let changed = self.effects(mkfs, mount).into_iter().find_map(|effect| match effect.effect {
+            Effect::Promises(name) if name == promise => Some(true),
+            Effect::BreaksPromise(name) if name == promise => Some(false),
+            _ => None,
+        });
+        changed.unwrap_or_else(|| self.facts.promises.contains(&promise))
+    }
+}
+
+/// The options of a candidate whose documentation names a loss.
+pub fn documented_losses(candidate: &Candidate) -> Vec<(&'static str, DocumentedLoss)> {
+    let filesystem = find_filesystem(&candidate.filesystem);
+    let effects = filesystem.map_or_else(Vec::new, |known| known.effects(&candidate.mkfs, &candidate.mount));
+    effects.into_iter().filter_map(|effect| Some((effect.option, effect.loss?))).collect()
 }
 
 /// Whether the candidate's filesystem finds a name in a directory by reading that from its start.
