@@ -111,8 +111,7 @@ fn uml_computation_with_a_price_takes_time_and_luks_costs_something() {
     assert!((of(1, plain) + of(2, plain) - 2.0 * 13_900.0).abs() <= 1.0, "{prices:?}");
     // What is free is said to be, of those alone of whom it is true.
     let journal = place.journal();
-    let free =
-        journal.all("caution").filter(|event| event["text"].as_str().unwrap().contains("taken as free"));
+    let free = journal.all("caution").filter(|event| event["kind"] == "free_work");
     let mut told = 0;
     for event in free {
         let candidate = event["trial"]["candidate"].as_str().unwrap();

@@ -6,7 +6,7 @@ use crate::examples::{
 };
 use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
 use crate::{Format, Report, TerminalLook};
-use fsverdict_judgement::journal::{BlockSite, Ending, Unit};
+use fsverdict_judgement::journal::{BlockSite, Caution, Ending, Event, Unit};
 use fsverdict_judgement::plan::Blocks;
 use fsverdict_judgement::verdict::{Outcome, estimate_all};
 
@@ -189,7 +189,8 @@ fn one_thing_has_one_number_wherever_it_stands() {
 fn what_the_times_leave_out_of_some_is_the_first_limit() {
     let mut story = recommended();
     let spared = story.run().candidates[1].name.clone();
-    story.caution(&id(1, &spared), "", "CPU is taken as free: what the cipher costs is not in these times");
+    let cipher = Caution::of_free_work("what the cipher costs is not in these times");
+    story.tell(Some(&id(1, &spared)), Event::Caution(cipher));
     let run = story.run();
     let words = Report::new(&story.plan, &run, None).paragraph.unwrap();
     assert!(words.contains("Limits: what the cipher costs is not in these times; "), "{words}");

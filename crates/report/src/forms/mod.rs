@@ -46,7 +46,13 @@ pub(crate) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write
         Format::Html => report.render_html()?,
         Format::Json => {
             let mut out = DisplayWriter::new(out, DisplayForm::Json);
-            serde_json::to_writer_pretty(&mut out, &report.build_document())?;
+            serde_json::to_writer_pretty(&mut out, &report.build_document()).map_err(|error| {
+                match error.is_io() {
+                    // A closed pipe, or a full disk, must stay recognisable as one.
+                    true => ReportError::Io(error.into()),
+                    false => ReportError::Json(error),
+                }
+            })?;
             return Ok(io::Write::write_all(&mut out, b"\n")?);
         }
         Format::Csv => {
