@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// What stands in a page as scripts and as styles, below `src/forms/html`; mod.rs puts it there.
+/// The scripts and styles of a page, below `src/forms/html`; mod.rs puts it there.
 const SCRIPTS: [&str; 4] = ["base.js", "drawing.js", "charts.js", "controls.js"];
 const STYLES: [&str; 1] = ["style.css"];
 

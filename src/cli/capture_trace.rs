@@ -207,6 +207,7 @@ mod tests {
 7 100.110000 openat(AT_FDCWD</srv>, "/etc/passwd", O_RDONLY) = 5</etc/passwd> <0.000010>
 7 100.111000 newfstatat(AT_FDCWD</srv>, "/srv/db/none", 0x7ffd, 0) = -1 ENOENT (No such file or directory) <0.000010>
 7 100.112000 mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</srv/db/secret plan\n.db>, 0) = 0x7f0 <0.000010>
+8 100.113000 +++ exited with 0 +++
 7 100.113000 +++ exited with 0 +++
 "#;
 

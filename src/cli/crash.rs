@@ -189,7 +189,7 @@ fn write_state(
     print_required_content(&text, &must)
 }
 
-/// Prints a line about an image, and what the image must contain.
+/// Prints a line about an image, and the files that the image must contain.
 fn print_required_content(line: &str, must: &[String]) -> Result<Exit, CliError> {
     let mut text = format!("{line}\nthe image must contain:\n");
     must.iter().for_each(|line| text.push_str(&format!("  {line}\n")));

@@ -137,7 +137,7 @@ fn rough(bytes: u64) -> Bytes {
 }
 
 fn memory_needed(plan: &Plan, choice: &ChosenLab) -> Option<String> {
-    // A folder that cannot be read is named beside what the trials write.
+    // A folder that cannot be read is named beside the bytes that the trials write.
     let staged = bytes_to_stage(&plan.datasets, &plan.phases).ok().flatten().filter(|bytes| *bytes > 0);
     let guest = choice.lab.guest_memory().and_then(|guest| guest.each.last().copied());
     let (needed, text) = match (guest, staged) {

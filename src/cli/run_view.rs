@@ -143,7 +143,7 @@ mod tests {
     fn of_a_page_that_cannot_be_written_nothing_stays() {
         let (place, plan, folder) = place();
         std::fs::write(folder.journal().path(), include_str!("../../tests/runs/demo/journal.jsonl")).unwrap();
-        // What is in its place cannot be replaced by a file.
+        // The object in its place cannot be replaced by a file.
         std::fs::create_dir_all(place.path().join("report.html/in-the-way")).unwrap();
         let error = write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap_err();
         assert!(error.to_string().contains("report.html"), "{error}");

@@ -101,7 +101,7 @@ pub fn conduct_block(
             return Err(SessionError::Changed(differences));
         }
         let journal = prepared.begin_journal(&journal, start)?;
-        // The file does not describe what this block writes to the devices.
+        // The file does not describe the writes of this block to the devices.
         memory.as_ref().map_or(Ok(()), DeviceStateFile::remove)?;
         let order_seed = site_seed(plan.protocol.order.unwrap_or(plan.protocol.seed));
         let out = so_far.as_ref().map_or(&[][..], |merged| &merged.out);

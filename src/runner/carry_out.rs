@@ -17,7 +17,7 @@ pub fn carry_out(request: RunRequest, view: &dyn RunView) -> Result<RunOutcome, 
     Session::begin(request, view)?.conduct(view)
 }
 
-/// Continues the run that was requested: one that was interrupted, or one that has ended and whose faults are not
+/// Continues the run that was requested: one that was interrupted, or one that has ended with faults that are not
 /// examined yet.
 ///
 /// # Errors

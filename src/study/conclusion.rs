@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, ranked_candidates};
 use fsverdict_judgement::statistics::Ruling;
 
 use super::block_validity::hopelessly_disturbed;
-use super::time::TimeBudget;
+use super::time::budget::TimeBudget;
 use fsverdict_judgement::verdict::{
     Deliberation, Slice, has_open_requirement, slice_by_environment, slice_by_protection,
 };

@@ -119,7 +119,7 @@ impl PreparedTrials {
         Ok(journal)
     }
 
-    /// The candidates whose options the tools or the kernel refuse, each with the reason: they would fail in every
+    /// The candidates with options that the tools or the kernel refuse, each with the reason: they would fail in every
     /// trial.
     pub fn refused_candidates(&self) -> Vec<(String, Reason)> {
         let PreparedTrials { plan, choice, attachments } = self;

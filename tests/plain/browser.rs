@@ -145,7 +145,7 @@ fn verdict_cautions_and_picture_are_seen_without_scrolling() {
     let seen = look(&browser, &demo(), 1366, &[]);
     assert!(seen["picture_bottom"].as_u64().unwrap() <= 768, "{seen}");
     assert_eq!((seen["cautions"].as_u64(), seen["broken_names"].as_u64()), (Some(1), Some(0)), "{seen}");
-    assert_eq!(seen["basis_lines"], 3, "{seen}");
+    assert_eq!(seen["basis_lines"], 2, "{seen}");
 }
 
 #[test]

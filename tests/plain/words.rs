@@ -32,8 +32,9 @@ fn words() -> Vec<Word> {
         .collect()
 }
 
-/// The type that a line begins to define outside of functions, traits and impls.
+/// The type that a line begins to define outside of functions, traits and impls, or inside a macro that derives more of it.
 fn defined(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("    ").filter(|line| line.starts_with("pub enum ")).unwrap_or(line);
     let line = match line.strip_prefix("pub") {
         Some(rest) => rest.strip_prefix(' ').or_else(|| Some(rest.strip_prefix('(')?.split_once(") ")?.1))?,
         None => line,

@@ -101,7 +101,7 @@ pub enum CallWork {
     },
 }
 
-/// A number of a call, by what it counts.
+/// A number of a call, by its meaning.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CallNumber<'a> {
     /// A file that is open from this call on.

@@ -1,7 +1,7 @@
 //! Safe access, through descriptors, to folders and files that other users may own, write to or replace.
 //!
 //! No link of another user is followed, no special file is opened, and reading is bounded. Other crates open here
-//! whatever another user or a sandboxed program may have put in place.
+//! anything that another user or a sandboxed program may have put in place.
 
 mod file;
 mod handle;

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// The inner error of an `io::Error` that was created here, whose hint the messages of the program show.
+/// The inner error of an `io::Error` that was created here; the messages of the program show its hint.
 #[derive(Debug)]
 pub struct FolderRefusal {
     what: String,

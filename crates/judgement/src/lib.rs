@@ -12,6 +12,6 @@ pub mod statistics;
 
 pub mod verdict;
 
-// The crate `testutil` depends on this one, whose own tests compile its journals (`journal::made`) as a part of this crate.
+// The crate `testutil` depends on this one; the tests of this one compile its journals (`journal::made`) as a part of this crate.
 #[cfg(test)]
 extern crate self as fsverdict_judgement;

@@ -1,4 +1,4 @@
-//! What the tests of several crates build on: journals and plans made by hand, and folders that stand for `/`.
+//! Helpers for the tests of several crates: journals and plans made by hand, and folders that stand for `/`.
 
 // Tests fail by panics.
 #![allow(clippy::unwrap_used)]

@@ -33,7 +33,7 @@ pub struct AdapterFile {
     pub packages: BTreeMap<String, String>,
     /// The line for the shell, with `{options}` in it; its line breaks become blanks.
     pub command: String,
-    /// What stands before the plan's options, unless the word of the key is among them.
+    /// Options that stand before the plan's, unless the word of the key is among those.
     #[serde(default)]
     pub default_options: BTreeMap<String, String>,
     #[serde(default, rename = "hint")]
@@ -47,7 +47,7 @@ pub struct AdapterFile {
     /// Whether a time of 0 is a result; otherwise it is shorter than the program's clock can tell, and absent.
     #[serde(default)]
     pub keeps_zeros: bool,
-    /// What every line of `$LOG` must look like; the program's results stand there in place of its output.
+    /// The pattern of every line of `$LOG`; the program's results stand there in place of its output.
     pub log_line: Option<String>,
     /// Lines with which the program reports that it failed.
     #[serde(default, rename = "failure")]
@@ -67,7 +67,7 @@ pub struct FailureHint {
     pub hint: String,
 }
 
-/// A line, and what it means; `{}` in the text is what the group of the pattern catches.
+/// A line and its meaning; `{}` in the text is what the group of the pattern catches.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputMark {
@@ -102,7 +102,7 @@ pub struct OutputTable {
     pub rows_asked: Option<String>,
     /// The column with the work done so far; a row with 0 has no results.
     pub work: Option<usize>,
-    /// Columns whose product in the last row are the bytes that were written.
+    /// Two columns: their product in the last row are the bytes that were written.
     pub bytes_written: Option<[usize; 2]>,
     /// The column with the size of the data that it worked on, by form of the row.
     pub working_set: Option<Vec<usize>>,
@@ -152,7 +152,7 @@ pub struct AdapterMetric {
     pub column: Vec<usize>,
     /// The first word of the rows that count.
     pub row: Option<String>,
-    /// The two parts of the work between whose ends it was done, and how much work it is.
+    /// Two parts of the work: it was done between their ends; and how much work it is.
     pub between: Option<[String; 2]>,
     #[serde(default)]
     pub work: u32,

@@ -292,11 +292,11 @@ pub struct Caution {
     pub phase: String,
     #[serde(default, skip_serializing_if = "CautionKind::is_other")]
     pub kind: CautionKind,
-    /// A sentence without a full stop; of free work, what its times leave out.
+    /// A sentence without a full stop; of free work, the part that its times leave out.
     pub text: String,
 }
 
-/// What a caution is about, where a report goes by it.
+/// The subject of a caution, where a report goes by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CautionKind {
@@ -332,7 +332,7 @@ impl Caution {
         Caution { phase: phase.to_owned(), kind: CautionKind::Other, text: text.into() }
     }
 
-    /// A caution about a trial whose times leave this part of the work out, since computation took none.
+    /// A caution about a trial: its times leave this part of the work out, since computation took none.
     pub fn of_free_work(left_out: &str) -> Self {
         Caution { kind: CautionKind::FreeWork, ..Self::new(left_out) }
     }

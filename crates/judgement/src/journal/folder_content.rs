@@ -1,4 +1,4 @@
-//! What a staged folder held, in the form in which a trial records it: `3 files, 1 MiB (digest 0123456789abcdef)`.
+//! The content of a staged folder, in the form in which a trial records it: `3 files, 1 MiB (digest 0123456789abcdef)`.
 
 use std::fmt;
 

@@ -157,7 +157,7 @@ pub const ACKNOWLEDGED: [&str; 7] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossReason {
     pub summary: String,
-    /// The first case, with what was seen of it.
+    /// The first case, with the observations of it.
     pub example: Option<String>,
 }
 

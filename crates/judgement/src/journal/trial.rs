@@ -1,4 +1,4 @@
-//! A trial that ended, as the journal records it, the other activity of the machine meanwhile, and what may be made of
+//! A trial that ended, as the journal records it, the other activity of the machine meanwhile, and the use of
 //! both.
 
 use jiff::Timestamp;

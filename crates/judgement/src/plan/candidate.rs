@@ -96,7 +96,7 @@ impl Environment {
     }
 }
 
-/// Levels of an array of md that copy or distribute requests, and compute nothing of what is in them.
+/// Levels of an array of md that copy or distribute requests, and compute nothing of their content.
 const COPYING_ARRAYS: [&str; 3] = ["raid0", "raid1", "raid10"];
 
 impl Candidate {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::keys::{Key, PlanValue, key, key_names, read_keys};
-use super::{Candidate, Effect, Needs, NuisancesChoice, PhaseWork, Plan};
+use super::{Candidate, Needs, NuisancesChoice, OperationEffect, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
 
@@ -116,7 +116,7 @@ fn read_trials(node: &Node) -> Result<u32, Reason> {
 /// Whether a phase with this work records when each file was saved. Only then is it known which files must survive a
 /// power cut.
 fn records_saves(work: &PhaseWork) -> bool {
-    matches!(work, PhaseWork::Operation(operation) if operation.effect() == Effect::SavesFiles)
+    matches!(work, PhaseWork::Operation(operation) if operation.effect() == OperationEffect::SavesFiles)
 }
 
 /// Checks that the plan meets the conditions for testing faults.

@@ -13,7 +13,7 @@ use super::{
 };
 use fsverdict_text::{Bytes, Section, duration_text};
 
-/// A key of a table, whose value belongs to a `T`.
+/// A key of a table; its value belongs to a `T`.
 pub(super) struct Key<T> {
     pub(super) name: &'static str,
     /// The type in the words of docs/reference/plan-format.md.

@@ -64,7 +64,9 @@ pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{group_by_key, once_each};
 pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};
 pub use number_pattern::NumberPattern;
-pub use operation::{Amount, Effect, FilesystemAbility, Flow, Needs, Operation, OperationKind, Syncs};
+pub use operation::{
+    Amount, FilesystemAbility, Flow, Needs, Operation, OperationEffect, OperationKind, Syncs,
+};
 pub use own_metric::{NumberSource, OwnMetric};
 pub use phase::{ArrayState, Pace, Phase, PhaseWork, Remake, Service, Verify};
 pub use preconditions::Precondition;

@@ -112,9 +112,9 @@ pub enum Syncs {
     EachFile,
 }
 
-/// What an operation leaves behind.
+/// The state that an operation leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum OperationEffect {
     /// Everything is as it was.
     Nothing,
     /// The files of its dataset, in its folder.
@@ -175,7 +175,7 @@ struct OperationRow {
     syncs: Syncs,
     /// The state that an earlier phase must have left.
     precondition: Option<Precondition>,
-    effect: Effect,
+    effect: OperationEffect,
     amount: Amount,
     /// The ability that it needs and that only some filesystems have.
     ability: Option<FilesystemAbility>,
@@ -231,12 +231,12 @@ impl Operation {
         self.operation_row().syncs
     }
 
-    /// The state that an earlier phase must have left; `None` if the operation makes what it needs.
+    /// The state that an earlier phase must have left; `None` if the operation makes its own data.
     pub fn precondition(self) -> Option<Precondition> {
         self.operation_row().precondition
     }
 
-    pub fn effect(self) -> Effect {
+    pub fn effect(self) -> OperationEffect {
         self.operation_row().effect
     }
 

@@ -1,7 +1,7 @@
 //! Which keys of a phase go with which work: a row for each key that only some operations take, or need.
 
 use super::read_work::operation_of;
-use super::{Effect, Needs, Operation, Phase, PhaseWork, Remake};
+use super::{Needs, Operation, OperationEffect, Phase, PhaseWork, Remake};
 use fsverdict_text::value::{boolean, filled_text};
 use fsverdict_text::{Node, Placed, Reason, Section, TomlValue, join_names, suggest};
 
@@ -17,7 +17,7 @@ const TAKEN_BY_SOME: [(&str, &str); 5] = [
     ),
 ];
 
-/// Keys that the operations which take them need, what such an operation needs to know, and an example.
+/// Keys that the operations which take them need, the thing that such an operation has to know, and an example.
 const NEEDED: [(&str, &str, &str); 5] = [
     ("steps", "how many calls each has", "steps = 2: of one call, two, or, drawn by the seed, three"),
     (
@@ -58,7 +58,8 @@ pub(super) fn check_keys(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
     if let (Some(work), Some(operation)) = (work, operation) {
         for (key, what, example) in NEEDED {
             // Of a rotation, no file may change; of a pull, some do.
-            let is_needed = operation.takes(key) && (key != "changed" || operation.effect() == Effect::Ages);
+            let is_needed =
+                operation.takes(key) && (key != "changed" || operation.effect() == OperationEffect::Ages);
             if is_needed && !section.has_key(key) {
                 section.report_missing(work.at, &format!("`{operation}` needs to know {what}"), example);
             }

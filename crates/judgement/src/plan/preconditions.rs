@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fsverdict_text::{Node, Problems, TomlValue};
 
-use super::{Dataset, Effect, Operation, OperationKind, Phase, PhaseWork};
+use super::{Dataset, Operation, OperationEffect, OperationKind, Phase, PhaseWork};
 
 /// The state before an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,23 +154,28 @@ impl LeftByPhases {
             return;
         }
         match operation.effect() {
-            Effect::MakesFiles | Effect::Clones => drop(self.folders.insert(folder)),
-            Effect::StartsGenerations => self.keep_account("generations", folder, dataset),
-            Effect::MakesCopies => self.keep_account("copies", folder, dataset),
-            Effect::RemovesFolder => self.folders.retain(|made| !Path::new(made).starts_with(&folder)),
-            Effect::WritesDevice => self.on_device = true,
-            Effect::KeepsSnapshot => self.snapshots.push(self.folders.clone()),
-            Effect::DropsSnapshot => drop(self.snapshots.drain(..self.snapshots.len().min(1))),
-            Effect::RollsBack => {
+            OperationEffect::MakesFiles | OperationEffect::Clones => drop(self.folders.insert(folder)),
+            OperationEffect::StartsGenerations => self.keep_account("generations", folder, dataset),
+            OperationEffect::MakesCopies => self.keep_account("copies", folder, dataset),
+            OperationEffect::RemovesFolder => {
+                self.folders.retain(|made| !Path::new(made).starts_with(&folder))
+            }
+            OperationEffect::WritesDevice => self.on_device = true,
+            OperationEffect::KeepsSnapshot => self.snapshots.push(self.folders.clone()),
+            OperationEffect::DropsSnapshot => drop(self.snapshots.drain(..self.snapshots.len().min(1))),
+            OperationEffect::RollsBack => {
                 if let Some(newest) = self.snapshots.pop() {
                     self.folders = newest;
                 }
                 self.snapshots.clear();
                 self.sent = false;
             }
-            Effect::SendsSnapshot => self.sent = true,
-            Effect::ReceivesSnapshot => self.sent = false,
-            Effect::Nothing | Effect::ChangesFiles | Effect::SavesFiles | Effect::Ages => {}
+            OperationEffect::SendsSnapshot => self.sent = true,
+            OperationEffect::ReceivesSnapshot => self.sent = false,
+            OperationEffect::Nothing
+            | OperationEffect::ChangesFiles
+            | OperationEffect::SavesFiles
+            | OperationEffect::Ages => {}
         }
     }
 

@@ -124,7 +124,7 @@ pub struct AskedBy {
     pub files: bool,
     /// Whether a question that does not mention encryption is asked without the encrypted candidates.
     pub encrypted_on_request: bool,
-    /// Candidates with a protection taken away, which show what it is worth: no question is asked of them unless it
+    /// Candidates with a protection taken away, which show its worth: no question is asked of them unless it
     /// compares candidates with and without something.
     pub weakened: Vec<String>,
 }

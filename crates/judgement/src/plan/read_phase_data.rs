@@ -5,7 +5,7 @@ use std::path::Path;
 use super::read_dataset::Datasets;
 use super::read_work::operation_of;
 use super::value::inside_path;
-use super::{Dataset, Effect, Operation, OperationKind, PhaseWork, Verify};
+use super::{Dataset, Operation, OperationEffect, OperationKind, PhaseWork, Verify};
 use fsverdict_text::value::filled_text;
 use fsverdict_text::{Node, Placed, Problems, Section, suggest};
 
@@ -58,7 +58,7 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
     }
     let linked = matches!(dataset, Dataset::Tree(shape)
         if shape.linked().is_some_and(|share| share > 0.0) || shape.form.symlinks.is_some());
-    if operation.effect() == Effect::Ages && linked {
+    if operation.effect() == OperationEffect::Ages && linked {
         let message =
             format!("`{operation}` cannot work on `{}`, some of whose files are links", chosen.value);
         problems.add(
@@ -110,7 +110,7 @@ pub(super) fn folder_of(
     into: Option<String>,
 ) -> Option<String> {
     let Some(operation) = operation_of(work) else { return into };
-    if operation.effect() != Effect::Clones {
+    if operation.effect() != OperationEffect::Clones {
         return into.or_else(|| dataset.map(str::to_owned));
     }
     if let (Some(dataset), Some(into), Some(entry)) = (dataset, &into, section.entry("into"))

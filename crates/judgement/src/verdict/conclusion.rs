@@ -97,7 +97,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict without ranking and recommendation, for this reason. What holds of each candidate alone stays.
+    /// The verdict without ranking and recommendation, for this reason. Statements about a single candidate stay.
     pub(super) fn refuse(self, reason: &str) -> Verdict {
         Verdict {
             refused: Some(reason.to_owned()),

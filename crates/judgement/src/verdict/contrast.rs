@@ -1,4 +1,4 @@
-//! The comparison of one thing with another, whatever the two are: a ratio of costs, and what the data shows of it.
+//! The comparison of one thing with another of any kind: a ratio of costs, and the outcome that the data shows.
 
 use serde::{Serialize, Serializer};
 
@@ -10,7 +10,7 @@ pub const ALPHA: f64 = 0.05;
 /// Two of a kind compared: candidates, options, protection levels, kernels or runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contrast {
-    /// The number that is compared: the goal, or a phase and what was measured of it.
+    /// The number that is compared: the goal, or a phase and a metric of it.
     #[serde(skip)]
     pub subject: String,
     #[serde(rename = "candidate")]
@@ -22,7 +22,7 @@ pub struct Contrast {
     pub outcome: ContrastOutcome,
 }
 
-/// What the data shows of a comparison. δ is the share below which a difference does not matter.
+/// The outcome of a comparison. δ is the share below which a difference does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContrastOutcome {
     /// The first costs more.
@@ -90,7 +90,7 @@ pub(crate) struct ContrastTest {
     pub(crate) p: f64,
 }
 
-/// What a test shows beside the others of its family.
+/// The outcome of a test beside the others of its family.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FamilyOutcome {
     pub(crate) p_adjusted: f64,

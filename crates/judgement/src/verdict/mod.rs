@@ -1,10 +1,10 @@
 //! The verdict on a plan's goal: the recommended candidate, candidates tied with it or ruled out, and the limits of
 //! that.
 //!
-//! The folders answer one question each: `work`, what the phases cost; `leader`, which candidate to take; `protection`,
-//! what is required and what a protection level costs; `options`, what an option changes; `devices`, whether the answer
-//! depends on device, environment or site; `runs`, what changed between runs, kernels and sizes; `published`, whether
-//! findings hold; `limits`, what may not be concluded.
+//! The folders answer one question each: `work`, the cost of the phases; `leader`, which candidate to take; `protection`,
+//! the requirements and the price of a protection level; `options`, the effect of an option; `devices`, whether the answer
+//! depends on device, environment or site; `runs`, changes between runs, kernels and sizes; `published`, whether
+//! findings hold; `limits`, conclusions that may not be drawn.
 
 mod candidates;
 mod conclusion;

@@ -12,7 +12,7 @@ const DEEP: u32 = 32;
 /// index 4.8 s natively, and 0.5 s with it (docs/results/then-and-now.md), so that 1000 take some 50 ms.
 const CROWD: u64 = 1000;
 
-/// The caution beside a device whose answers take no longer than computing.
+/// The caution beside a device that answers as fast as a processor computes.
 const LOWER_BOUND: &str = "CPU is taken as free, and beside a device as fast as this one it is much of what work takes: these times are a lower bound";
 
 /// Cautions about the times of a trial on a device with these limits, each one sentence.

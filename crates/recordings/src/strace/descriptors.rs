@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::processes::CopyShare;
+use super::work_limit::CopyShare;
 
 /// The limit of open file descriptions that are followed; files opened beyond it are not kept.
 const MOST_FOLLOWED: usize = 200_000;
@@ -89,7 +89,7 @@ impl Descriptions {
         self.all.get(&id)
     }
 
-    /// What a description refers to.
+    /// The object that a description refers to.
     pub(super) fn opened_by(&self, id: DescriptionId) -> Option<Opened> {
         self.all.get(&id).map(|description| description.opened)
     }

@@ -14,7 +14,7 @@ pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%des
 /// Lines at the beginning by which strace output is told from other recordings, and by which its options are told.
 const LOOKED_AT: usize = 60;
 const EXAMINED: usize = 2000;
-/// Bytes before a call at most: process, time and whatever else options print there.
+/// Bytes before a call at most: process, time and all else that options print there.
 const LONGEST_PREFIX: usize = 120;
 /// Since 1970 far more than these nanoseconds have passed: smaller times may be those since the line before.
 const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;

@@ -26,6 +26,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod value;
+mod work_limit;
 
 use std::io::BufRead;
 use std::path::Path;

@@ -1,12 +1,13 @@
 //! The processes and threads of a recording: which descriptors, working directory and memory each has, which of these they share, and
 //! how much work a recording may cause.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::descriptors::{DescriptionId, Descriptions, DescriptorTable, TableHandle};
+use super::work_limit::CopyShare;
 
 /// Processes that are followed at once.
 const MOST_PROCESSES: usize = 50_000;
@@ -125,7 +126,7 @@ impl Processes {
         self.last.and_then(|last| self.all.get(&last)).or_else(|| self.all.values().next())
     }
 
-    /// Follows a process whose start the recording lacks: strace -p shows all threads of a process so, and it is taken for
+    /// Follows a process without a recorded start: strace -p shows all threads of a process so, and it is taken for
     /// a thread of the process of the latest line.
     pub(super) fn adopt_process(&mut self, number: u32) {
         if self.is_full() {
@@ -192,73 +193,5 @@ impl Processes {
         if let Some(process) = self.all.remove(&from) {
             self.all.insert(to, process);
         }
-    }
-}
-
-/// Items that may be scanned in any recording.
-const BASE: u64 = 5_000_000;
-/// … and for each of its lines.
-const PER_LINE: u64 = 200;
-/// Copies of descriptors and mappings (fork) that are held at once.
-const MOST_COPIES: u64 = 1_000_000;
-
-/// Counts scanned items.
-#[derive(Debug, Default)]
-pub(super) struct WorkLimit {
-    allowed: u64,
-    spent: u64,
-    /// Whether something was not looked at.
-    pub(super) exhausted: bool,
-}
-
-impl WorkLimit {
-    pub(super) fn begin_line(&mut self, number: u64) {
-        self.allowed = BASE.saturating_add(number.saturating_mul(PER_LINE));
-    }
-
-    /// Whether so many things may be looked at.
-    pub(super) fn take_work(&mut self, amount: usize) -> bool {
-        let spent = self.spent.saturating_add(amount as u64);
-        if spent > self.allowed.max(BASE) {
-            self.exhausted = true;
-            return false;
-        }
-        self.spent = spent;
-        true
-    }
-
-    /// Whether so many things may be copied, which takes several times as long, and be let go of again.
-    pub(super) fn take_copies(&mut self, amount: usize) -> bool {
-        self.take_work(amount.saturating_mul(8))
-    }
-}
-
-/// Counts copies that are held: each table of descriptors holds a share, and gives it back when it is dropped.
-#[derive(Debug, Default)]
-pub(super) struct HeldCopies {
-    held: Rc<Cell<u64>>,
-}
-
-/// Copies that are counted until this is dropped.
-#[derive(Debug, Default)]
-pub(super) struct CopyShare {
-    held: Rc<Cell<u64>>,
-    own: u64,
-}
-
-impl HeldCopies {
-    /// A share for so many copies; `None` where there are too many.
-    pub(super) fn take_share(&self, amount: usize) -> Option<CopyShare> {
-        let total_held = self.held.get().saturating_add(amount as u64);
-        (total_held <= MOST_COPIES).then(|| {
-            self.held.set(total_held);
-            CopyShare { held: Rc::clone(&self.held), own: amount as u64 }
-        })
-    }
-}
-
-impl Drop for CopyShare {
-    fn drop(&mut self) {
-        self.held.set(self.held.get().saturating_sub(self.own));
     }
 }

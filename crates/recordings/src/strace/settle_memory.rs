@@ -1,4 +1,4 @@
-//! Calls whose data do not pass through their arguments: requests of io_submit(2), and memory-mapped files, of which stores are not
+//! Calls with data that do not pass through their arguments: requests of io_submit(2), and memory-mapped files, of which stores are not
 //! visible but msync(2) is.
 
 use fsverdict_calls::CallWork;

@@ -8,11 +8,11 @@ use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
 use super::line::{count_digits, find_bytes, parse_u64};
 use super::lookup::DescriptorTarget;
 use super::lookup::NamedFile;
-use super::processes::CopyShare;
 use super::processes::{Process, ProcessMemory, SharedParts};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::value::{has_flag, quoted_path};
+use super::work_limit::CopyShare;
 use crate::account::CallWeight;
 
 /// Calls that make a process or thread.

@@ -120,7 +120,7 @@ mod tests {
         let drawbacks = report.drawbacks().unwrap();
         assert!(drawbacks.contains("Drawbacks of ext4: no snapshots (xfs has that, +9.7%"), "{drawbacks}");
         assert!(drawbacks.contains("Drawbacks of xfs+luks2: no checker, so that no program"), "{drawbacks}");
-        // What no candidate has is no drawback of the one that is taken.
+        // A property that every candidate lacks is no drawback of the one that is taken.
         assert!(!drawbacks.contains("checksums of data"), "{drawbacks}");
         insta::assert_snapshot!("protected_terminal", shown(Format::Terminal(PLAIN)));
         assert!(shown(Format::Markdown).contains("MAINTAINERS of Linux 6.12"));

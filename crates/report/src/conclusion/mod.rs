@@ -1,4 +1,4 @@
-//! What a report concludes from a run: the outcome in a sentence, a paragraph and plain words, and notes.
+//! The conclusion of a report: the outcome in a sentence, a paragraph and plain words, and notes.
 
 mod clauses;
 pub(crate) mod levels;

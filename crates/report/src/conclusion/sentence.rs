@@ -81,7 +81,7 @@ fn describe_reversal(judged: &Judgement<'_>) -> String {
     reversed.map_or(String::new(), |(others, factor)| write_reversal(others, *factor))
 }
 
-/// The sentence on candidates, each with how many times as long it took, in whose ratios the models may be wrong by this factor.
+/// The sentence on candidates, each with how many times as long it took; the models may be wrong by this factor in its ratio.
 fn write_reversal(others: &[(String, f64)], factor: f64) -> String {
     let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
     format!(

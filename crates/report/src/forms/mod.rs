@@ -17,7 +17,7 @@ use crate::{Format, ReportError};
 /// Rows of CSV, below a header.
 pub(crate) type CsvRows<'a> = ::csv::Writer<&'a mut dyn io::Write>;
 
-/// What the writers of the formats ask of a report.
+/// The parts that the writers of the formats ask of a report.
 pub(crate) trait Forms {
     /// The page for people.
     fn build_page(&self) -> ReportPage<'_>;

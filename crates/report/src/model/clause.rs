@@ -1,12 +1,12 @@
 //! A statement about a run with its rank. Topics and the verdict make one list of them, from which the sentence, the
 //! paragraph, the plain words and the notes of a report choose.
 
-/// What a clause is for; the order is their rank within a list.
+/// The purpose of a clause; the order is their rank within a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ClauseKind {
     /// The candidates that the requirements rule out. A sentence, or more.
     RuledOut,
-    /// What else a reader must know before the answer: it begins the sentence on the outcome, with its punctuation.
+    /// A fact that a reader must know before the answer: it begins the sentence on the outcome, with its punctuation.
     Premise,
     /// Explains the standings.
     Detail,

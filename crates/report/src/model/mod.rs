@@ -1,4 +1,4 @@
-//! What a report is made from: the judgement of a run, and what else is known of it.
+//! The data of a report: the judgement of a run, and further facts about it.
 
 pub(crate) mod clause;
 pub(crate) mod index;

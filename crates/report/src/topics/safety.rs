@@ -1,4 +1,4 @@
-//! Topic: the price of safety: a candidate's time beside what it lost. The pictures show time from left to right and the
+//! Topic: the price of safety: a candidate's time beside its losses. The pictures show time from left to right and the
 //! rate of loss upwards; the Pareto set is filled.
 
 use maud::{Markup, html};

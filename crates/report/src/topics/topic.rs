@@ -8,7 +8,7 @@ use crate::page::{Media, PageBlock};
 use crate::wording::text::TextTable;
 use fsverdict_judgement::verdict::Judgement;
 
-/// A key of the report's JSON, and what it has.
+/// A key of the report's JSON, and its value.
 pub(crate) type TopicData<'a> = (&'static str, Box<dyn Serialize + 'a>);
 
 /// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.

@@ -9,13 +9,13 @@ use super::image_reader::{BLOCK, ImageReader};
 /// The use of blocks, by number. It never contains a block beyond the device, nor more blocks than an image of its size
 /// can describe.
 #[derive(Debug, Default)]
-pub(super) struct BlockUses {
+pub(super) struct UsedBlocks {
     pub(super) blocks: BTreeMap<u64, BlockUse>,
     /// The written blocks that are known to be used for anything; `None` if unknown.
     pub(super) used: Option<HashSet<u64>>,
 }
 
-impl BlockUses {
+impl UsedBlocks {
     /// All blocks of these bytes.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::btrfs_chunks::{Chunks, ITEM_HEAD};
 use super::image_reader::{BLOCK, ImageReader, read_le32, read_le64};
 use super::visited::VisitedNodes;
@@ -29,7 +29,7 @@ struct Btrfs<'a> {
     node_bytes: u64,
     chunks: Chunks,
     visited: VisitedNodes,
-    held: &'a mut BlockUses,
+    held: &'a mut UsedBlocks,
     roots: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ struct ChildNode {
     generation: u64,
 }
 
-pub(super) fn read_btrfs(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_btrfs(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let [first, ..] = SUPERBLOCKS;
     let top = image.read_bytes(first, SUPERBLOCK_BYTES)?;
     if top.get(64..72) != Some(MAGIC) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 use super::visited::VisitedNodes;
 
@@ -24,11 +24,11 @@ const DEEPEST: u64 = 5;
 struct Ext<'a> {
     image: &'a ImageReader<'a>,
     block: u64,
-    held: &'a mut BlockUses,
+    held: &'a mut UsedBlocks,
     visited: VisitedNodes,
 }
 
-pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_ext(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let implausible = |field: &str, value: u64| ReadingStopped::implausible(0, field, value);
     let top = image.read_bytes(SUPERBLOCK, 1024)?;
     if read_le16(&top, 56) != MAGIC {

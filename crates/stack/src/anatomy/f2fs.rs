@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 
 const MAGIC: u64 = 0xf2f5_2010;
@@ -19,7 +19,7 @@ const MOST_NODES: u64 = 1 << 24;
 const ADDRESSES: (usize, usize) = (360, 923);
 const INLINE_NAMES: u8 = 4;
 
-pub(super) fn read_f2fs(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_f2fs(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let top = image.read_bytes(1024, 512)?;
     if read_le32(&top, 0) != MAGIC {
         return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));

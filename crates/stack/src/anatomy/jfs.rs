@@ -5,7 +5,7 @@
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le32};
 
 /// Where superblock, its copy, and the first table of inodes lie, bytes.
@@ -14,7 +14,7 @@ const COPY: u64 = 0xf000;
 const TABLE: u64 = 0xb000;
 const INODE: usize = 512;
 
-pub(super) fn read_jfs(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_jfs(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let top = image.read_bytes(SUPERBLOCK, 512)?;
     if top.get(..4) != Some(b"JFS1") {
         return Err(ReadingStopped::at_block(SUPERBLOCK / BLOCK, StopReason::NoSuperblock));

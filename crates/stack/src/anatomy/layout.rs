@@ -2,14 +2,14 @@
 
 use fsverdict_judgement::journal::ReadingStopped;
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::ImageReader;
 use super::{btrfs, ext, f2fs, jfs, nilfs2, reiserfs, xfs};
 
 /// The part of a layout that was read.
 #[derive(Debug, Default)]
 pub struct ImageLayout {
-    pub(super) held: BlockUses,
+    pub(super) held: UsedBlocks,
     /// Whether the layout is one that can be read.
     pub(super) is_known: bool,
     /// Where reading stopped; `None` where it came to its end.
@@ -23,7 +23,7 @@ impl ImageLayout {
     }
 }
 
-type ReadLayout = fn(&ImageReader<'_>, &mut BlockUses) -> Result<(), ReadingStopped>;
+type ReadLayout = fn(&ImageReader<'_>, &mut UsedBlocks) -> Result<(), ReadingStopped>;
 
 /// Finds the reader of a filesystem's layout, if there is one.
 fn reader_for(filesystem: &str) -> Option<ReadLayout> {
@@ -46,7 +46,7 @@ pub(super) fn has_reader(filesystem: &str) -> bool {
 
 /// Reads the layout of a filesystem in this process, as far as it can be followed.
 pub fn read_layout(filesystem: &str, image: &ImageReader<'_>) -> ImageLayout {
-    let mut held_blocks = BlockUses::default();
+    let mut held_blocks = UsedBlocks::default();
     let Some(read) = reader_for(filesystem) else { return ImageLayout::default() };
     let stopped = read(image, &mut held_blocks).err();
     ImageLayout { held: held_blocks, is_known: true, stopped }

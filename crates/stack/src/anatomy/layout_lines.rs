@@ -6,7 +6,7 @@ use std::io::Write;
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped};
 use serde::{Deserialize, Serialize};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::layout::ImageLayout;
 
 /// No line is longer, bytes.
@@ -76,7 +76,7 @@ pub(super) enum LineError {
 pub(super) struct ReceivedLayout {
     device_blocks: u64,
     describable: u64,
-    held: BlockUses,
+    held: UsedBlocks,
     used: HashSet<u64>,
     has_ended: bool,
     layout: Option<ImageLayout>,
@@ -88,7 +88,7 @@ impl ReceivedLayout {
         ReceivedLayout {
             device_blocks,
             describable,
-            held: BlockUses::default(),
+            held: UsedBlocks::default(),
             used: HashSet::new(),
             has_ended: false,
             layout: None,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32, read_le64};
 
 const MAGIC: u64 = 0x3434;
@@ -18,7 +18,7 @@ const INODES: u64 = 6;
 /// No part of a segment has more blocks.
 const MOST: u64 = 1 << 16;
 
-pub(super) fn read_nilfs2(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_nilfs2(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let top = image.read_bytes(1024, 1024)?;
     if read_le16(&top, 6) != MAGIC {
         return Err(ReadingStopped::at_block(0, StopReason::NoSuperblock));

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{BLOCK, ImageReader, read_le16, read_le32};
 
 /// Where the superblock lies, bytes.
@@ -14,7 +14,7 @@ const SUPERBLOCK: u64 = 65536;
 /// Bits of a bitmap, one of which lies in front of so many blocks, but for the first.
 const BITS: u64 = BLOCK * 8;
 
-pub(super) fn read_reiserfs(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_reiserfs(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let top = image.read_bytes(SUPERBLOCK, 128)?;
     if top.get(52..58) != Some(b"ReIsEr") {
         return Err(ReadingStopped::at_block(SUPERBLOCK / BLOCK, StopReason::NoSuperblock));

@@ -5,14 +5,14 @@
 
 use fsverdict_judgement::journal::{BlockUse, ReadingStopped, StopReason};
 
-use super::block_uses::BlockUses;
+use super::block_uses::UsedBlocks;
 use super::image_reader::{ImageReader, read_be16, read_be32, read_be64};
 
 /// Of nodes and leaves of directories, at byte 8: with checksums and without.
 const DIRECTORY_NODES: [u64; 8] = [0x3ebe, 0x3df1, 0x3dff, 0x3bee, 0xfebe, 0xd2f1, 0xd2ff, 0xfbee];
 const MOST_GROUPS: u64 = 4096;
 
-pub(super) fn read_xfs(image: &ImageReader<'_>, held: &mut BlockUses) -> Result<(), ReadingStopped> {
+pub(super) fn read_xfs(image: &ImageReader<'_>, held: &mut UsedBlocks) -> Result<(), ReadingStopped> {
     let implausible = |field: &str, value: u64| Err(ReadingStopped::implausible(0, field, value));
     let top = image.read_bytes(0, 512)?;
     if top.get(..4) != Some(b"XFSB") {

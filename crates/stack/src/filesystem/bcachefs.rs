@@ -7,7 +7,7 @@ use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT};
 use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
-use super::option_effects::OptionEffect;
+use super::option_effects::SafetyOption;
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
@@ -72,7 +72,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
             codes: &[CLEAN, CORRECTED, LEFT, FAILED, CANCELED],
         },
     }),
-    option_effects: &[&[OptionEffect::adds("--encrypted", "encryption", ProtectionFeature::Encrypted)]],
+    option_effects: &[&[SafetyOption::adds("--encrypted", "encryption", ProtectionFeature::Encrypted)]],
     // 512 buckets at least (BCH_MIN_NR_NBUCKETS), of 128 KiB and more; doubled to leave room for files.
     minimum_size: 128 << 20,
     facts: FilesystemFacts {

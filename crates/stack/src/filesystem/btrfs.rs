@@ -6,7 +6,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
-use super::option_effects::OptionEffect;
+use super::option_effects::SafetyOption;
 use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
 
@@ -87,8 +87,8 @@ pub(super) static BTRFS: Filesystem = Filesystem {
     },
     minimum_size: 109 << 20,
     option_effects: &[&[
-        OptionEffect::without_flushes("nobarrier", "btrfs(5), nobarrier"),
-        OptionEffect::default("barrier", "barrier"),
+        SafetyOption::without_flushes("nobarrier", "btrfs(5), nobarrier"),
+        SafetyOption::default("barrier", "barrier"),
     ]],
     // mkfs.btrfs(8); btrfs(5).
     options: KnownOptions {

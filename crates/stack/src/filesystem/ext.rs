@@ -7,7 +7,7 @@ use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, 
 use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
 use super::model::{ApartDevice, BackgroundJob, Filesystem, Fsck, Recovery};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -73,20 +73,20 @@ pub(super) const VALUES: &[(&str, &[&str])] = &[
 pub(super) const MOUNT_DEFAULTS: &[&str] = &["noinit_itable"];
 
 /// Of ext3 and ext4: ext4(5); kernel Documentation/admin-guide/ext4.rst.
-pub(super) const OPTION_EFFECTS: &[OptionEffect] = &[
-    OptionEffect::without_flushes("barrier=0", "kernel Documentation/admin-guide/ext4.rst, barrier"),
-    OptionEffect::without_flushes("nobarrier", "kernel Documentation/admin-guide/ext4.rst, nobarrier"),
-    OptionEffect::default("barrier", "barrier"),
-    OptionEffect::default("barrier=1", "barrier"),
-    OptionEffect::loses(
+pub(super) const OPTION_EFFECTS: &[SafetyOption] = &[
+    SafetyOption::without_flushes("barrier=0", "kernel Documentation/admin-guide/ext4.rst, barrier"),
+    SafetyOption::without_flushes("nobarrier", "kernel Documentation/admin-guide/ext4.rst, nobarrier"),
+    SafetyOption::default("barrier", "barrier"),
+    SafetyOption::default("barrier=1", "barrier"),
+    SafetyOption::loses(
         "data=writeback",
         "data",
-        Effect::Protection(ProtectionFeature::UnorderedWrites),
+        SafetyEffect::Protection(ProtectionFeature::UnorderedWrites),
         "after a crash, files that were written shortly before may hold what was in their blocks before",
         "kernel Documentation/admin-guide/ext4.rst, data=writeback",
     ),
-    OptionEffect::adds("data=journal", "data", ProtectionFeature::JournalledData),
-    OptionEffect::default("data=ordered", "data"),
+    SafetyOption::adds("data=journal", "data", ProtectionFeature::JournalledData),
+    SafetyOption::default("data=ordered", "data"),
 ];
 
 /// Of ext4 and of ext3, which its driver mounts: `fs/ext4/super.c`, `ext4_run_li_request`; ext4(5).

@@ -4,7 +4,7 @@ use super::ext;
 use super::facts::{FilesystemFacts, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::model::{Driver, Filesystem};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 
 pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",
@@ -20,14 +20,14 @@ pub(super) static EXT4: Filesystem = Filesystem {
     option_effects: &[
         ext::OPTION_EFFECTS,
         &[
-            OptionEffect::loses(
+            SafetyOption::loses(
                 "noauto_da_alloc",
                 "auto_da_alloc",
-                Effect::BreaksPromise("whole"),
+                SafetyEffect::BreaksPromise("whole"),
                 "files that were replaced by rename without fsync may be empty after a crash",
                 "kernel Documentation/admin-guide/ext4.rst, auto_da_alloc",
             ),
-            OptionEffect::default("auto_da_alloc", "auto_da_alloc"),
+            SafetyOption::default("auto_da_alloc", "auto_da_alloc"),
         ],
     ],
     // mke2fs(8); ext4(5); kernel Documentation/admin-guide/ext4.rst.

@@ -8,7 +8,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem, Fsck, OptionalCode, Recovery};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -80,20 +80,20 @@ pub(super) static F2FS: Filesystem = Filesystem {
     minimum_size: 52 << 20,
     // kernel Documentation/filesystems/f2fs.rst: `fsync_mode=posix` is the default.
     option_effects: &[&[
-        OptionEffect::without_flushes("nobarrier", "kernel Documentation/filesystems/f2fs.rst, nobarrier"),
-        OptionEffect::default("barrier", "barrier"),
-        OptionEffect::loses(
+        SafetyOption::without_flushes("nobarrier", "kernel Documentation/filesystems/f2fs.rst, nobarrier"),
+        SafetyOption::default("barrier", "barrier"),
+        SafetyOption::loses(
             "fsync_mode=nobarrier",
             "fsync_mode",
-            Effect::Protection(ProtectionFeature::NoFlushes),
+            SafetyEffect::Protection(ProtectionFeature::NoFlushes),
             "fsync flushes no cache",
             "kernel Documentation/filesystems/f2fs.rst, fsync_mode",
         ),
-        OptionEffect::default("fsync_mode=posix", "fsync_mode"),
+        SafetyOption::default("fsync_mode=posix", "fsync_mode"),
         // "In line with" ext4, xfs and btrfs.
-        OptionEffect {
-            effect: Effect::Promises("entry"),
-            ..OptionEffect::default("fsync_mode=strict", "fsync_mode")
+        SafetyOption {
+            effect: SafetyEffect::Promises("entry"),
+            ..SafetyOption::default("fsync_mode=strict", "fsync_mode")
         },
     ]],
     // mkfs.f2fs(8); kernel Documentation/filesystems/f2fs.rst.

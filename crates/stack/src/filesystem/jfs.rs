@@ -7,7 +7,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 use super::tool::{Packages, Tool};
 
 const JFSUTILS: Packages = Packages::everywhere("jfsutils");
@@ -42,14 +42,14 @@ pub(super) static JFS: Filesystem = Filesystem {
     },
     minimum_size: 16 << 20,
     option_effects: &[&[
-        OptionEffect::loses(
+        SafetyOption::loses(
             "nointegrity",
             "integrity",
-            Effect::Protection(ProtectionFeature::NotCrashSafe),
+            SafetyEffect::Protection(ProtectionFeature::NotCrashSafe),
             "nothing is written to the journal: after a crash the filesystem may be corrupted",
             "kernel Documentation/admin-guide/jfs.rst, nointegrity",
         ),
-        OptionEffect::default("integrity", "integrity"),
+        SafetyOption::default("integrity", "integrity"),
     ]],
     // mkfs.jfs(8); kernel Documentation/admin-guide/jfs.rst.
     options: KnownOptions {

@@ -57,7 +57,7 @@ pub use mainline::kernel_version;
 pub use mkfs::MkfsDefault;
 pub use model::{ApartDevice, BackgroundJob, Driver, Filesystem, Fsck, OptionalCode, Recovery};
 pub use mount::{Cleaner, MountOptions};
-pub use option_effects::{CONDITIONAL_PROMISES, DocumentedLoss, Effect, OptionEffect};
+pub use option_effects::{CONDITIONAL_PROMISES, DocumentedLoss, SafetyEffect, SafetyOption};
 pub use options::{FewInodes, compresses, documented_losses, reads_without_trace, searches_directories};
 pub use pool::{POOL_PREFIX, PoolPrograms, pool_name};
 pub use pool_status::counted_errors;

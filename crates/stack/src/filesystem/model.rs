@@ -8,7 +8,7 @@ use super::facts::FilesystemFacts;
 use super::known_options::KnownOptions;
 use super::mkfs::{MkfsDefault, merge_options};
 use super::mount::{Cleaner, MountOptions, build_mount};
-use super::option_effects::OptionEffect;
+use super::option_effects::SafetyOption;
 use super::pool::{PoolPrograms, pool_name};
 use super::pool_status::judge_status;
 use super::snapshot::SnapshotPrograms;
@@ -76,8 +76,8 @@ pub struct Filesystem {
     pub apart: &'static [ApartDevice],
     /// How it keeps a state of itself, where it can.
     pub snapshots: Option<SnapshotPrograms>,
-    /// Options that change what survives a power cut or the loss of a device.
-    pub option_effects: &'static [&'static [OptionEffect]],
+    /// Options that change which data survive a power cut or the loss of a device.
+    pub option_effects: &'static [&'static [SafetyOption]],
     /// Options that its manuals name.
     pub options: KnownOptions,
     pub facts: FilesystemFacts,

@@ -7,7 +7,7 @@ use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{BackgroundJob, Driver, Filesystem};
 use super::mount::Cleaner;
-use super::option_effects::OptionEffect;
+use super::option_effects::SafetyOption;
 use super::snapshot::SnapshotPrograms;
 use super::tool::{Package, Packages, Tool};
 
@@ -55,8 +55,8 @@ pub(super) static NILFS2: Filesystem = Filesystem {
     }],
     minimum_size: 129 << 20,
     option_effects: &[&[
-        OptionEffect::without_flushes("nobarrier", "kernel Documentation/filesystems/nilfs2.rst, barrier"),
-        OptionEffect::default("barrier", "barrier"),
+        SafetyOption::without_flushes("nobarrier", "kernel Documentation/filesystems/nilfs2.rst, barrier"),
+        SafetyOption::default("barrier", "barrier"),
     ]],
     // mkfs.nilfs2(8); mount.nilfs2(8).
     options: KnownOptions {

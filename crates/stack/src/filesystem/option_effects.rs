@@ -1,22 +1,22 @@
-//! What an option of mkfs or mount changes about the data that survive a power cut or the loss of a device. Each
+//! The effect of an option of mkfs or mount on the data that survive a power cut or the loss of a device. Each
 //! filesystem lists its options; protection levels, `require`, `ask` and the reports of power cuts all ask here.
 
 use fsverdict_judgement::plan::ProtectionFeature;
 
-/// An option that changes what survives.
+/// An option that changes which data survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OptionEffect {
+pub struct SafetyOption {
     /// The word among the options of mkfs or mount.
     pub option: &'static str,
-    /// What it sets. Of several options that set the same, the last one counts, as it does for the kernel.
+    /// The setting that it changes. Of several options that set the same, the last one counts, as it does for the kernel.
     pub setting: &'static str,
-    pub effect: Effect,
-    /// The loss that its documentation names: what is lost so is no bug.
+    pub effect: SafetyEffect,
+    /// The loss that its documentation names: such a loss is no bug.
     pub loss: Option<DocumentedLoss>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum SafetyEffect {
     /// The same as without any option of its setting.
     Default,
     /// Candidates with it have this feature.
@@ -33,15 +33,15 @@ pub struct DocumentedLoss {
     pub source: &'static str,
 }
 
-impl OptionEffect {
+impl SafetyOption {
     pub(super) const fn default(option: &'static str, setting: &'static str) -> Self {
-        Self { option, setting, effect: Effect::Default, loss: None }
+        Self { option, setting, effect: SafetyEffect::Default, loss: None }
     }
 
     /// An option of the setting `barrier` with which the device is not told to flush its cache.
     pub(super) const fn without_flushes(option: &'static str, source: &'static str) -> Self {
         let says = "the cache of a disk that loses it is not flushed: the filesystem can be corrupted by a loss of power";
-        Self::loses(option, "barrier", Effect::Protection(ProtectionFeature::NoFlushes), says, source)
+        Self::loses(option, "barrier", SafetyEffect::Protection(ProtectionFeature::NoFlushes), says, source)
     }
 
     pub(super) const fn adds(
@@ -49,13 +49,13 @@ impl OptionEffect {
         setting: &'static str,
         feature: ProtectionFeature,
     ) -> Self {
-        Self { option, setting, effect: Effect::Protection(feature), loss: None }
+        Self { option, setting, effect: SafetyEffect::Protection(feature), loss: None }
     }
 
     pub(super) const fn loses(
         option: &'static str,
         setting: &'static str,
-        effect: Effect,
+        effect: SafetyEffect,
         says: &'static str,
         source: &'static str,
     ) -> Self {
@@ -68,14 +68,14 @@ impl OptionEffect {
 pub const CONDITIONAL_PROMISES: [&str; 2] = ["whole", "entry"];
 
 /// Of every filesystem (mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS).
-pub(super) const OPTION_EFFECTS_EVERYWHERE: &[OptionEffect] = &[
-    OptionEffect::adds("sync", "sync", ProtectionFeature::SynchronousWrites),
-    OptionEffect::default("async", "sync"),
+pub(super) const OPTION_EFFECTS_EVERYWHERE: &[SafetyOption] = &[
+    SafetyOption::adds("sync", "sync", ProtectionFeature::SynchronousWrites),
+    SafetyOption::default("async", "sync"),
 ];
 
 #[cfg(test)]
 mod tests {
-    use super::{CONDITIONAL_PROMISES, Effect};
+    use super::{CONDITIONAL_PROMISES, SafetyEffect};
     use crate::filesystem::documented_losses;
     use crate::filesystem::{KnownOptions, registry};
     use crate::layer::{has_property, keeps_default_safety, protection_of};
@@ -96,7 +96,7 @@ mod tests {
                     if mount { (vec![], vec![option.into()]) } else { (vec![option.into()], vec![]) };
                 let candidate = Candidate { mkfs, mount, ..plain.clone() };
                 let weaker = match effect.effect {
-                    Effect::Protection(feature) => {
+                    SafetyEffect::Protection(feature) => {
                         assert!(protection_of(&candidate).has(feature), "{name}");
                         feature.is_weaker()
                     }
@@ -105,7 +105,7 @@ mod tests {
                         false
                     }
                 };
-                // What is weaker has its loss documented, and `ask` chooses nothing with a documented loss.
+                // A weaker option has its loss documented, and `ask` chooses nothing with a documented loss.
                 assert!(!weaker || effect.loss.is_some(), "{name}");
                 assert_eq!(documented_losses(&candidate).len(), usize::from(effect.loss.is_some()), "{name}");
                 assert_eq!(
@@ -113,12 +113,12 @@ mod tests {
                     keeps_default_safety(&plain) && effect.loss.is_none(),
                     "{name}"
                 );
-                // What `require` refuses, `ask` does not choose. The reverse holds but for losses after which the
+                // An option that `require` refuses is not chosen by `ask`. The reverse holds but for losses after which the
                 // filesystem is whole and has all that was synced.
                 let milder = effect.loss.is_some()
                     && !matches!(
                         effect.effect,
-                        Effect::Protection(
+                        SafetyEffect::Protection(
                             ProtectionFeature::NotCrashSafe
                                 | ProtectionFeature::NoFlushes
                                 | ProtectionFeature::IgnoredSync

@@ -3,7 +3,7 @@
 use super::facts::{DirectoryIndex, Inodes};
 use super::known_options::{Choice, ChoiceOptions};
 use super::model::Filesystem;
-use super::option_effects::{DocumentedLoss, Effect, OPTION_EFFECTS_EVERYWHERE, OptionEffect};
+use super::option_effects::{DocumentedLoss, OPTION_EFFECTS_EVERYWHERE, SafetyEffect, SafetyOption};
 use super::registry::find_filesystem;
 use fsverdict_judgement::plan::Candidate;
 
@@ -15,13 +15,13 @@ pub fn compresses(candidate: &Candidate) -> bool {
 }
 
 impl Filesystem {
-    pub(super) fn own_effects(&self) -> impl Iterator<Item = &'static OptionEffect> {
+    pub(super) fn own_effects(&self) -> impl Iterator<Item = &'static SafetyOption> {
         self.option_effects.iter().copied().flatten()
     }
 
     /// The effects of these words of mkfs and mount: of each setting, that of the last option.
-    pub fn effects(&self, mkfs: &[String], mount: &[String]) -> Vec<&'static OptionEffect> {
-        let mut effects: Vec<&'static OptionEffect> = Vec::new();
+    pub fn effects(&self, mkfs: &[String], mount: &[String]) -> Vec<&'static SafetyOption> {
+        let mut effects: Vec<&'static SafetyOption> = Vec::new();
         for option in mkfs.iter().chain(mount).flat_map(|word| word.split(',')) {
             if let Some(effect) =
                 self.own_effects().chain(OPTION_EFFECTS_EVERYWHERE).find(|effect| effect.option == option)
@@ -36,15 +36,15 @@ impl Filesystem {
     /// Whether it makes this one of [`CONDITIONAL_PROMISES`] with these words of mkfs and mount.
     pub fn promises(&self, promise: &str, mkfs: &[String], mount: &[String]) -> bool {
         let changed = self.effects(mkfs, mount).into_iter().find_map(|effect| match effect.effect {
-            Effect::Promises(name) if name == promise => Some(true),
-            Effect::BreaksPromise(name) if name == promise => Some(false),
+            SafetyEffect::Promises(name) if name == promise => Some(true),
+            SafetyEffect::BreaksPromise(name) if name == promise => Some(false),
             _ => None,
         });
         changed.unwrap_or_else(|| self.facts.promises.contains(&promise))
     }
 }
 
-/// The options of a candidate whose documentation names a loss.
+/// The options of a candidate that lose data by their own documentation.
 pub fn documented_losses(candidate: &Candidate) -> Vec<(&'static str, DocumentedLoss)> {
     let filesystem = find_filesystem(&candidate.filesystem);
     let effects = filesystem.map_or_else(Vec::new, |known| known.effects(&candidate.mkfs, &candidate.mount));

@@ -7,7 +7,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Mainline};
 use super::known_options::KnownOptions;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck, Recovery};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 use super::tool::{Package, Packages, Tool};
 
 const REISERFSPROGS: Packages = Packages {
@@ -49,24 +49,24 @@ pub(super) static REISERFS: Filesystem = Filesystem {
     },
     minimum_size: 33 << 20,
     option_effects: &[&[
-        OptionEffect::loses(
+        SafetyOption::loses(
             "nolog",
             "log",
-            Effect::Protection(ProtectionFeature::NotCrashSafe),
+            SafetyEffect::Protection(ProtectionFeature::NotCrashSafe),
             "there is no journalling: after a crash the filesystem may be corrupted",
             "mount(8), reiserfs, nolog",
         ),
-        OptionEffect::without_flushes("barrier=none", "fs/reiserfs/super.c of Linux 6.1, barrier"),
-        OptionEffect::default("barrier=flush", "barrier"),
-        OptionEffect::loses(
+        SafetyOption::without_flushes("barrier=none", "fs/reiserfs/super.c of Linux 6.1, barrier"),
+        SafetyOption::default("barrier=flush", "barrier"),
+        SafetyOption::loses(
             "data=writeback",
             "data",
-            Effect::Protection(ProtectionFeature::UnorderedWrites),
+            SafetyEffect::Protection(ProtectionFeature::UnorderedWrites),
             "after a crash, files that were written shortly before may hold what was in their blocks before",
             "mount(8), reiserfs and ext3, data",
         ),
-        OptionEffect::adds("data=journal", "data", ProtectionFeature::JournalledData),
-        OptionEffect::default("data=ordered", "data"),
+        SafetyOption::adds("data=journal", "data", ProtectionFeature::JournalledData),
+        SafetyOption::default("data=ordered", "data"),
     ]],
     // mkreiserfs(8); mount(8).
     options: KnownOptions {

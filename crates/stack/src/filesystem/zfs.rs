@@ -7,7 +7,7 @@ use super::facts::{DirectoryIndex, FilesystemFacts, Mainline, Property};
 use super::known_options::{Choice, ChoiceOptions, KnownOptions};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
-use super::option_effects::{Effect, OptionEffect};
+use super::option_effects::{SafetyEffect, SafetyOption};
 use super::pool::PoolPrograms;
 use super::snapshot::{SnapshotPrograms, StreamPrograms};
 use super::tool::{Package, Packages, Tool};
@@ -99,18 +99,18 @@ pub(super) static ZFS: Filesystem = Filesystem {
     minimum_size: 64 << 20,
     // zfsprops(7), sync and copies.
     option_effects: &[&[
-        OptionEffect::loses(
+        SafetyOption::loses(
             "sync=disabled",
             "sync property",
-            Effect::Protection(ProtectionFeature::IgnoredSync),
+            SafetyEffect::Protection(ProtectionFeature::IgnoredSync),
             "fsync returns before the data are durable: what was written in the last seconds may be lost",
             "zfsprops(7), sync",
         ),
-        OptionEffect::adds("sync=always", "sync property", ProtectionFeature::SynchronousWrites),
-        OptionEffect::default("sync=standard", "sync property"),
-        OptionEffect::default("copies=1", "copies"),
-        OptionEffect::adds("copies=2", "copies", ProtectionFeature::DuplicatedData),
-        OptionEffect::adds("copies=3", "copies", ProtectionFeature::DuplicatedData),
+        SafetyOption::adds("sync=always", "sync property", ProtectionFeature::SynchronousWrites),
+        SafetyOption::default("sync=standard", "sync property"),
+        SafetyOption::default("copies=1", "copies"),
+        SafetyOption::adds("copies=2", "copies", ProtectionFeature::DuplicatedData),
+        SafetyOption::adds("copies=3", "copies", ProtectionFeature::DuplicatedData),
     ]],
     // zpool-create(8), zpoolprops(7), zfsprops(7).
     options: KnownOptions {

@@ -37,7 +37,7 @@ pub struct Layer {
     pub example_options: &'static str,
     /// Whether it is tried by default: of several with the same requirements, one is.
     pub usual: bool,
-    /// What times leave out in which computation was free, if the layer computes.
+    /// The part that times leave out if computation was free, if the layer computes.
     pub free_cpu: Option<&'static str>,
     /// The algorithm that processes each byte, as named by `openssl speed` and `cryptsetup benchmark`, if its cost can
     /// be measured.

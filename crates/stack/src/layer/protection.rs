@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, RequiredProperty, split_layer};
 
 use super::{find_layer, has_property};
-use crate::filesystem::{Effect, Filesystem, documented_losses, find_filesystem};
+use crate::filesystem::{Filesystem, SafetyEffect, documented_losses, find_filesystem};
 
 /// The protection that its layers and options add to, and take from, that of the filesystem on a bare device. Nothing
 /// is known of a folder of the user's.
@@ -17,7 +17,7 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     };
     let effects = filesystem.effects(&candidate.mkfs, &candidate.mount);
     features.extend(effects.iter().filter_map(|effect| match effect.effect {
-        Effect::Protection(feature) => Some(feature),
+        SafetyEffect::Protection(feature) => Some(feature),
         _ => None,
     }));
     features.extend(of_copies(filesystem, &candidate.mkfs));

@@ -9,12 +9,12 @@ use super::{
     shared_walk, snapshot, space, stream, tree, walk,
 };
 
-type Run = fn(&mut Workplace<'_>) -> Result<OperationResult, WorkError>;
-type Verify = fn(&Workplace<'_>) -> Result<(), WorkError>;
+type RunFunction = fn(&mut Workplace<'_>) -> Result<OperationResult, WorkError>;
+type VerifyFunction = fn(&Workplace<'_>) -> Result<(), WorkError>;
 
 /// How each operation is carried out in a folder, and how its result is verified.
-fn implementation_of(operation: Operation) -> (Run, Verify) {
-    let compare: Verify = |site| site.compare_with_expected();
+fn implementation_of(operation: Operation) -> (RunFunction, VerifyFunction) {
+    let compare: VerifyFunction = |site| site.compare_with_expected();
     match operation {
         Operation::TreeWrite => (|site| tree::write_new(site, "write_file"), compare),
         Operation::TreeOverwrite => (tree::overwrite_tree, compare),
@@ -52,7 +52,7 @@ fn implementation_of(operation: Operation) -> (Run, Verify) {
         Operation::SnapshotCreate => (not_in_folder, snapshot::verify_newest),
         Operation::SnapshotDelete => (not_in_folder, snapshot::verify_deleted),
         Operation::SnapshotRollback => (not_in_folder, compare),
-        // What was sent is verified where it is received.
+        // A stream is verified where it is received.
         Operation::SnapshotSend => (not_in_folder, |_| Ok(())),
         Operation::SnapshotReceive => (not_in_folder, snapshot::verify_received),
         Operation::DeviceWrite

@@ -3,19 +3,19 @@
 
 mod across;
 mod dependence;
+mod device_stratum;
 mod prediction;
 mod same_work;
 mod sites;
-mod stratum;
 
 pub use across::{Across, AcrossColumn, Order};
 pub(crate) use dependence::find_dependences;
 pub use dependence::{Dependence, DeviceSide};
+pub(crate) use device_stratum::device_strata;
+pub use device_stratum::{DeviceStratum, StratumRival};
 pub use prediction::{DevicePrediction, DeviceSpread};
 pub(crate) use prediction::{device_spreads, predict_rivals};
 pub use sites::{AtSites, SiteRatios};
-pub(crate) use stratum::device_strata;
-pub use stratum::{DeviceStratum, StratumRival};
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
 //! Compares every candidate with the leader: how far behind it is, how much of that is certain, and how many more
-//! blocks would decide what is open.
+//! blocks would decide the open questions.
 
 use serde::Serialize;
 

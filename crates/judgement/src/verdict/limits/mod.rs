@@ -15,7 +15,7 @@ use order::order_limits;
 
 use super::{ByBlock, Rank, VerdictEvidence};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Dataset, DeviceSource, Effect, Operation, Phase, PhaseWork, Plan};
+use crate::plan::{Dataset, DeviceSource, Operation, OperationEffect, Phase, PhaseWork, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use fsverdict_text::Bytes;
 
@@ -60,7 +60,7 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     };
     limits.push(match folders {
         true => Limit::Folders,
-        false if any(|operation| operation.effect() == Effect::Ages) => Limit::AgedAtOnce,
+        false if any(|operation| operation.effect() == OperationEffect::Ages) => Limit::AgedAtOnce,
         false if any(|operation| operation.takes("to")) => Limit::FilledAtOnce,
         false => Limit::FreshlyMade,
     });

@@ -23,7 +23,7 @@ pub struct ProtectionCost {
 }
 
 impl ProtectionCost {
-    /// What is known of the cost; `tie` is the share below which a difference does not matter.
+    /// The known cost; `tie` is the share below which a difference does not matter.
     pub fn outcome(&self, tie: f64) -> ContrastOutcome {
         ContrastOutcome::from_interval(&self.ratio, tie)
     }

@@ -1,4 +1,4 @@
-//! Selects what a comparison of two runs covers: the candidates that both have by name, the phases, and the costs.
+//! Selects the subjects of a comparison of two runs: the candidates that both have by name, the phases, and the costs.
 
 use std::collections::BTreeMap;
 

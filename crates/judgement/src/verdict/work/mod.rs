@@ -1,4 +1,4 @@
-//! What each phase costs: the goal as one number for each trial, trials side by side by block, and the table of
+//! The cost of each phase: the goal as one number for each trial, trials side by side by block, and the table of
 //! estimates.
 
 mod amount;

@@ -55,7 +55,7 @@ impl<'a> OutputReader<'a> {
 
     fn read_metrics(&self) -> Result<Reading, OutputFault> {
         self.check_lines()?;
-        // A fault of the table comes after those of what stands outside of it.
+        // A fault of the table comes after those of the lines outside of it.
         let table = self.file.table.as_ref().map(|table| read_table(table, self.text));
         let (mut reading, mut too_fast, mut did_any) = (Reading::default(), Vec::new(), false);
         for (metric, info) in self.file.metrics.iter().zip(self.infos) {
@@ -171,7 +171,7 @@ impl<'a> OutputReader<'a> {
         Ok(PrintedNumbers { numbers: vec![rate], is_filled: true })
     }
 
-    /// Whether the program printed another number of the same test: a metric whose name goes on where this one's ends.
+    /// Whether the program printed another number of the same test: a metric with a name that begins with this one's.
     fn has_sibling(&self, metric: &AdapterMetric, table: &TableRows<'_>) -> bool {
         let begin = format!("{}_", metric.name);
         let mut siblings = self.file.metrics.iter().filter(|other| other.name.starts_with(&begin));

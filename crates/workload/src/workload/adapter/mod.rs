@@ -1,7 +1,7 @@
 //! Benchmark programs with known output: a shell line that runs one, and a parser that turns its complete output into
 //! measurements of the phase.
 //!
-//! A new one is a file in `adapters/` of the judgement, which describes it. One whose output a description cannot read
+//! A new one is a file in `adapters/` of the judgement, which describes it. If a description cannot read its output, it
 //! also has a file here, and a line in [`Adapter::read_output`].
 
 mod db_bench;
@@ -35,7 +35,7 @@ pub const LOG: &str = "LOG";
 /// How much of an output that cannot be used is shown.
 const SHOWN: usize = 2000;
 
-/// A program whose output is understood.
+/// A program with an output that is understood.
 #[derive(Debug)]
 pub struct Adapter {
     file: &'static AdapterFile,
