@@ -8,6 +8,7 @@ use crate::wording::text::{one_line, shorten};
 use crate::{PageNote, Report};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
+use fsverdict_text::display_width;
 
 /// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
 pub(super) fn build_opening(report: &Report<'_>) -> Opening {
@@ -44,7 +45,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
             sentence: report.across.as_ref().map(|across| across::write_headline(&across.found)),
             basis: vec![
                 ("Goal", goal(report)),
-                ("Stands on", shorten(&one_line(&header.fidelity), LONGEST_BASIS, "…").into()),
+                ("Stands on", shorten_to_clauses(&one_line(&header.fidelity), LONGEST_BASIS).into()),
             ],
             folds: Some(folds.collect()),
         },
@@ -53,6 +54,13 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
 
 /// The most of the basis of a verdict that is shown before the page is unfolded, in columns.
 const LONGEST_BASIS: usize = 200;
+
+/// The clauses of a sentence, from its first, that fit into so many columns; the first one is cut if it is longer.
+fn shorten_to_clauses(sentence: &str, columns: usize) -> String {
+    let ends = sentence.match_indices("; ").map(|(at, _)| at).chain([sentence.len()]);
+    let fitting = ends.map(|end| &sentence[..end]).take_while(|start| display_width(start) <= columns).last();
+    fitting.map_or_else(|| shorten(sentence, columns, "…"), str::to_owned)
+}
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     match (report.judged.basis, report.judged.verdict.outcome) {

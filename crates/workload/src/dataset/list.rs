@@ -18,8 +18,13 @@ use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 pub(crate) fn list_tree(path: &Path) -> Result<Tree, IoFailure> {
     let root = open_path_quietly(path)
         .map_err(|errno| IoFailure::new("open the directory", path.display().to_string(), errno))?;
+    list_tree_of(root.as_fd()).map_err(|failure| failure.prefix_path(path))
+}
+
+/// The tree in a directory that is open for reading.
+pub(crate) fn list_tree_of(root: BorrowedFd<'_>) -> Result<Tree, IoFailure> {
     let mut lister = Lister { tree: Tree::default(), listing: Listing::new(), linked: HashMap::new() };
-    lister.list_directory(root.as_fd(), 0, c"", 0, None).map_err(|failure| failure.prefix_path(path))?;
+    lister.list_directory(root, 0, c"", 0, None)?;
     Ok(lister.tree)
 }
 

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use fsverdict_folders::{open_through_links_of, own_users, path_by_number};
 use fsverdict_judgement::plan::{Dataset, OperationKind, least_space};
 
 use super::content::Body;
@@ -15,7 +17,7 @@ use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, open_source, select_files};
-use super::list::list_tree;
+use super::list::{list_tree, list_tree_of};
 use super::prepare::{DatasetOrigin, Prepared};
 use super::skipped::Skipped;
 use super::tree::{Totals, Tree};
@@ -156,8 +158,7 @@ pub fn room_for(spec: &Dataset) -> Result<u64, IoFailure> {
     Ok(match spec {
         Dataset::Tree(shape) => shape.size.0.saturating_add(blocks(shape.files + shape.directories)),
         Dataset::Folder { path, size: None } => {
-            let tree = list_tree(path).map_err(|failure| failure.prefix_path(path))?;
-            let Totals { bytes, files, directories, .. } = tree.totals();
+            let Totals { bytes, files, directories, .. } = list_named_folder(path)?.totals();
             bytes.saturating_add(blocks(files + directories))
         }
         // Whole subdirectories are taken: up to an eighth more than asked for.
@@ -168,6 +169,21 @@ pub fn room_for(spec: &Dataset) -> Result<u64, IoFailure> {
             calls.totals().bytes.saturating_add(blocks(calls.names().len() as u64 + 1))
         }
     })
+}
+
+/// The tree in a folder that a plan names, through links of trusted users. It is empty where a link of another user
+/// leads there: staging refuses that link by name.
+fn list_named_folder(path: &Path) -> Result<Tree, IoFailure> {
+    let unusable = |errno| IoFailure::new("open the directory", path.display().to_string(), errno);
+    let folder = match open_through_links_of(Some(&own_users()), path) {
+        Ok(folder) => folder,
+        Err(error) => {
+            return Errno::from_io_error(&error)
+                .map_or_else(|| Ok(Tree::default()), |errno| Err(unusable(errno)));
+        }
+    };
+    let root = open_source(&path_by_number(&folder)).map_err(unusable)?;
+    list_tree_of(root.as_fd()).map_err(|failure| failure.prefix_path(path))
 }
 
 /// Adopts a dataset that another process staged at `path`, by its record.
@@ -234,5 +250,18 @@ mod tests {
         let missing = tempfile::tempdir().unwrap().path().join("gone");
         let failure = room_for(&Dataset::Folder { path: missing.clone(), size: None }).unwrap_err();
         assert!(failure.to_string().contains(&missing.display().to_string()), "{failure}");
+    }
+
+    /// A link to the folder was an error, and had counted as an empty folder before.
+    #[test]
+    fn a_folder_is_measured_through_a_link_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, link) = (folder.path().join("data"), folder.path().join("link"));
+        std::fs::create_dir(&data).unwrap();
+        std::fs::write(data.join("page"), [0; 9000]).unwrap();
+        std::os::unix::fs::symlink(&data, &link).unwrap();
+        let room = |path| room_for(&Dataset::Folder { path, size: None }).unwrap();
+        assert!(room(link) >= 9000);
+        assert!(room(data) >= 9000);
     }
 }
