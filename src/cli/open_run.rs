@@ -67,7 +67,7 @@ fn check(plan: &Plan) -> Result<(), CliError> {
         again.goal.protection.clear();
     }
     if again != plan {
-        return Err(refused("its values do not survive writing and reading it again".to_owned()));
+        return Err(refused("a value in it changes if the plan is written out and read again".to_owned()));
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ fn run_block_at(
         return Ok(());
     }
     let text = format!(
-        "{} is no block: it is not there, no regular file, or larger than {} MiB",
+        "the journal of block {block} was not fetched: {} does not exist, is not a regular file, or is larger than {} MiB",
         quoted(&from),
         LONGEST_SHARD >> 20
     );

@@ -53,7 +53,7 @@ fn bound_texts(broken: &mut Vec<String>, seen: &mut String) {
     broken.truncate(NAMES);
     broken.iter_mut().for_each(|name| bound_text(name, NAME));
     if surplus > 0 {
-        seen.push_str(&format!(" [not kept: the names of {surplus} more promises]"));
+        seen.push_str(&format!(" [and {surplus} more broken promises, whose names were not recorded]"));
     }
 }
 

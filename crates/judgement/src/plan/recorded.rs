@@ -40,7 +40,11 @@ pub(super) fn check_bounds(plan: &Plan) -> Result<(), Reason> {
     let pairs = plan.candidates.len().saturating_mul(plan.phases.len());
     if pairs > PAIRS {
         return Err(Reason::new(
-            format!("the plan has {} candidates and {} phases", plan.candidates.len(), plan.phases.len()),
+            format!(
+                "the plan is too large: {} candidates with {} phases each",
+                plan.candidates.len(),
+                plan.phases.len()
+            ),
             format!("candidates times phases may be {PAIRS} at most: try fewer of one of them"),
         ));
     }

@@ -76,7 +76,7 @@ pub enum LabError {
     Host(String),
     #[error("{}", .0.what)]
     Given(Reason),
-    #[error("a trial was given up for this machine's sake, which says nothing about its candidate: {}", .0.what)]
+    #[error("a trial was ended because of this machine, not because of its candidate: {}", .0.what)]
     Machine(Reason),
 }
 

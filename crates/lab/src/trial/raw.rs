@@ -85,7 +85,7 @@ impl Agent<'_> {
 
     pub(super) fn never_stored(stack: &mut Stack<'_>, phase: &Phase) {
         let text = format!(
-            "{} without {} before it: what a discarded device returns was never stored",
+            "{} without {} before it reads a discarded device, which stores no data: put a phase that writes before it",
             Operation::DeviceRead,
             Operation::DeviceWrite
         );

@@ -52,8 +52,8 @@ fn describe_candidate(judged: &Judgement<'_>, candidate: &Candidate) -> Option<S
     let phases: Vec<String> = phases.collect();
     (!phases.is_empty()).then(|| {
         format!(
-            "{} has the device flush its cache next to never where the others do for every fsync, in {}: what it says is durable goes with the power, \
-             and it is fast by that",
+            "{} hardly ever flushes the device's cache where the others do for every fsync, in {}: data that it reports as durable may be lost with \
+             the power, and it is faster because of that",
             candidate.name,
             listing(&phases, phases.len()),
         )
@@ -100,7 +100,7 @@ mod tests {
     fn who_does_not_flush_is_named_first_among_the_limits() {
         use Operation::{DirectorySave, TreeWrite};
         let told = shown(DirectorySave, true, 1.0, 802.0);
-        let limit = "Keep in mind: jfs has the device flush its cache next to never where the others do for every fsync, in save (1 against 802): what it says is durable";
+        let limit = "Keep in mind: jfs hardly ever flushes the device's cache where the others do for every fsync, in save (1 against 802): data that it reports as durable";
         assert!(told.contains(limit), "{told}");
         for (operation, modelled, own, others) in [
             (DirectorySave, false, 1.0, 802.0),
@@ -110,7 +110,7 @@ mod tests {
             (TreeWrite, true, 1.0, 802.0),
         ] {
             let told = shown(operation, modelled, own, others);
-            assert!(!told.contains("next to never"), "{told}");
+            assert!(!told.contains("hardly ever"), "{told}");
         }
     }
 }

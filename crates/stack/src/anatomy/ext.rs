@@ -144,7 +144,8 @@ impl Ext<'_> {
         Ok(())
     }
 
-    /// `struct ext4_extent_header` and its entries, in this block of 4096 bytes.
+    /// Follows the extent tree of the journal's inode below this node (`struct ext4_extent_header` and its entries), which
+    /// lies in this block of 4096 bytes.
     fn read_extents(&mut self, node: &[u8], at: u64, expected: Option<u64>) -> Result<(), ReadingStopped> {
         let (entries, depth) = (read_le16(node, 2), read_le16(node, 6));
         match expected {
@@ -158,7 +159,7 @@ impl Ext<'_> {
         for number in 0..usize::try_from(entries).unwrap_or(0).min(node.len() / 12) {
             let entry = 12 + number * 12;
             if depth == 0 {
-                let length = read_le16(node, entry + 4) & 0x7fff;
+                let length = extent_length(read_le16(node, entry + 4));
                 self.journal_blocks(read_le32(node, entry + 8) | read_le16(node, entry + 6) << 32, length)?;
             } else {
                 let leaf = read_le32(node, entry + 4) | read_le16(node, entry + 8) << 32;
@@ -199,5 +200,23 @@ impl Ext<'_> {
         let (place, bytes) = (self.byte_offset(first), count * self.block);
         self.image.check_range(place, bytes)?;
         self.held.add_filled(self.image, place, bytes, BlockUse::Journal)
+    }
+}
+
+/// Blocks of an extent by its `ee_len`. Up to 32768 the extent is initialised; beyond, it is unwritten and the rest counts
+/// (fs/ext4/ext4_extents.h, `ext4_ext_get_actual_len`). A journal of 128 MiB has an extent of exactly 32768 blocks.
+fn extent_length(stored: u64) -> u64 {
+    const LONGEST_INITIALISED: u64 = 1 << 15;
+    if stored <= LONGEST_INITIALISED { stored } else { stored - LONGEST_INITIALISED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extent_length;
+
+    /// The longest extent was taken for an empty one.
+    #[test]
+    fn an_extent_of_the_greatest_length_is_not_empty() {
+        assert_eq!([1, 32767, 32768, 32769, 65535].map(extent_length), [1, 32767, 32768, 1, 32767]);
     }
 }

@@ -59,7 +59,7 @@ pub const PROMISES: &[Promise] = &[
     Promise {
         name: "entry",
         says: "a file that was synced by fsync is found under the names that it had then, and no more under one that a rename took from it",
-        source: "no standard; ext4, xfs and btrfs do so, and f2fs with fsync_mode=strict \"in line with\" them (Documentation/filesystems/f2fs.rst); xfstests holds them to it (generic/321, 322, 335, 336, 341, 342, 498, 502)",
+        source: "required by no standard; ext4, xfs and btrfs do so, and f2fs with fsync_mode=strict \"in line with\" them (Documentation/filesystems/f2fs.rst); xfstests holds them to it (generic/321, 322, 335, 336, 341, 342, 498, 502)",
         to_all: false,
     },
     Promise {

@@ -80,7 +80,10 @@ fn workload_difference(before: &[Phase], after: &[Phase]) -> Option<String> {
     Some(if one.name == other.name {
         format!("another workload: phase `{}` does something else", one.name)
     } else {
-        format!("another workload: phase `{}` before, `{}` in its place after", one.name, other.name)
+        format!(
+            "another workload: the earlier run has phase `{}` where the later one has `{}`",
+            one.name, other.name
+        )
     })
 }
 

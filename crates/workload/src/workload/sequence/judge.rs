@@ -290,12 +290,12 @@ impl<'a> SequenceJudge<'a> {
                 let links = directory.links;
                 self.broken.push((
                     "links",
-                    format!("the directory {path:?} has {links} links and {directories} directories in it"),
+                    format!("the directory {path:?} has a link count of {links}, and {directories} directories in it"),
                 ));
             }
         }
         for (links, names, shown) in names.into_values().filter(|(links, names, _)| links != names) {
-            self.broken.push(("links", format!("{shown} has {links} links and {names} names")));
+            self.broken.push(("links", format!("{shown} has a link count of {links}, and {names} names")));
         }
     }
 }
