@@ -252,7 +252,7 @@ mod tests {
             let error = read_changed(change);
             // The hint is not part of what a reader of JSON says.
             let words =
-                if words == "candidates times phases" { "1000 candidates and 101 phases" } else { words };
+                if words == "candidates times phases" { "1000 candidates with 101 phases" } else { words };
             assert!(error.contains(words) && error.len() < 300, "{words}: {error}");
         }
     }
