@@ -200,7 +200,7 @@ pub fn adapter_files() -> &'static [AdapterFile] {
     &READ
 }
 
-/// The metrics of each of [`adapter_files`].
+/// The metrics of each of [`adapter_files()`].
 pub fn adapter_file_metrics() -> &'static [Vec<MetricInfo>] {
     static METRICS: LazyLock<Vec<Vec<MetricInfo>>> = LazyLock::new(|| {
         let metrics_of =

@@ -158,7 +158,7 @@ impl LeftByPhases {
             OperationEffect::StartsGenerations => self.keep_account("generations", folder, dataset),
             OperationEffect::MakesCopies => self.keep_account("copies", folder, dataset),
             OperationEffect::RemovesFolder => {
-                self.folders.retain(|made| !Path::new(made).starts_with(&folder))
+                self.folders.retain(|made| !Path::new(made).starts_with(&folder));
             }
             OperationEffect::WritesDevice => self.on_device = true,
             OperationEffect::KeepsSnapshot => self.snapshots.push(self.folders.clone()),

@@ -33,7 +33,7 @@ impl Filesystem {
         effects
     }
 
-    /// Whether it makes this one of [`CONDITIONAL_PROMISES`] with these words of mkfs and mount.
+    /// Whether it makes this one of [`CONDITIONAL_PROMISES`](super::CONDITIONAL_PROMISES) with these words of mkfs and mount.
     pub fn promises(&self, promise: &str, mkfs: &[String], mount: &[String]) -> bool {
         let changed = self.effects(mkfs, mount).into_iter().find_map(|effect| match effect.effect {
             SafetyEffect::Promises(name) if name == promise => Some(true),
