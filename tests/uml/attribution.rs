@@ -11,7 +11,7 @@ fn uml_no_candidate_is_blamed_for_a_process_that_is_killed() {
 #[test]
 fn uml_simulated_no_candidate_is_blamed_for_a_process_that_is_killed() {
     // What a guest without a clock has, too, takes a SIGTERM as it does there.
-    every_process_is_killed("simulated", ["stub of a guest kernel", "device process"], |process| {
+    every_process_is_killed("simulated", ["guest kernel", "device process"], |process| {
         if process.labs.contains(&"uml") { &[9] } else { &[9, 15] }
     });
 }
