@@ -693,7 +693,7 @@ fn of_a_malicious_site_nothing_comes_but_plain_blocks() {
             assert!(found.is_file() && found.mode() & 0o7111 == 0, "{what}: {:o}", found.mode());
         } else {
             assert_eq!(seen.code, Some(1));
-            assert!(seen.stderr.contains("is no block: "), "{what}: {seen:#?}");
+            assert!(seen.stderr.contains("the journal of block 1 was not fetched: "), "{what}: {seen:#?}");
         }
         assert!(files.is_empty(), "{what}: {files:?}");
     }
