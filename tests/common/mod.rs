@@ -27,6 +27,7 @@ pub mod shards;
 pub mod sources;
 
 pub use disk::Disk;
+pub use fsverdict_testutil::{is_full, members};
 pub use journal::Journal;
 pub use plans::{one_command, two_disks, two_folders};
 pub use seen::Seen;
@@ -268,29 +269,6 @@ impl Drop for Running<'_> {
 /// Are we root?
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-/// Whether long tests are asked for (`make test FULL=1`).
-pub fn is_full() -> bool {
-    std::env::var_os("FULL").is_some_and(|value| value == "1")
-}
-
-/// The members of a class that a test tries: all of them with `FULL=1`, otherwise the two that are named.
-#[track_caller]
-pub fn members<T>(
-    class: impl IntoIterator<Item = T>,
-    name: impl Fn(&T) -> String,
-    representatives: [&str; 2],
-) -> Vec<T> {
-    let mut members: Vec<T> = class.into_iter().collect();
-    for representative in representatives {
-        let is_member = members.iter().any(|member| name(member) == representative);
-        assert!(is_member, "{representative} is no member of what is tried here");
-    }
-    if !is_full() {
-        members.retain(|member| representatives.contains(&name(member).as_str()));
-    }
-    members
 }
 
 /// A lab that can be used here by whoever runs the tests.

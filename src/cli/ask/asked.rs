@@ -1,6 +1,7 @@
 //! What questions come to, by the plans they become: every work on every kind of device, and who is tried.
 
 use fsverdict_judgement::plan::{DeviceSource, Overrides, RequiredProperty, presets, read_with};
+use fsverdict_testutil::members;
 use fsverdict_text::Hinted;
 
 use super::super::{CliError, with_vocabulary};
@@ -64,9 +65,9 @@ fn every_question_on_every_device_is_a_plan_or_says_why_not() {
         .map(|kind| Some(kind.called.words[0].as_str()))
         .chain([Some("image:8GiB"), Some("/dev/sdz"), None])
         .collect();
-    // A device with a word of its own, and none.
-    let is_full = std::env::var_os("FULL").is_some_and(|value| value == "1");
-    let devices = if is_full { devices } else { vec![devices[0], None] };
+    let name_of = |device: &Option<&str>| device.unwrap_or("no device").to_owned();
+    let representatives = [devices[0].unwrap(), "no device"];
+    let devices = members(devices.clone(), name_of, representatives);
     for work in presets().iter().map(|preset| preset.name).chain([folder]) {
         for (at, device) in devices.iter().enumerate() {
             // What is required changes the candidates, which few devices have a say in.
