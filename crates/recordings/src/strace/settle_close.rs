@@ -84,7 +84,7 @@ impl StraceReader {
                 _ => settled_outside(),
             };
         }
-        // A process that was taken for a thread may turn out to have a table of its own.
+        // A process that was taken for a thread may have its own table of descriptors.
         let target = self.find_number(context, number, &shown.shown);
         let Some(table) = self.processes.table_of(context.process) else { return settled_outside() };
         let Some(former) = table.borrow_mut().descriptors.remove(&number) else {

@@ -178,7 +178,7 @@ impl KernelChange {
         self.blocks.iter().map(|(after, before)| Some(log(*after)? - log(*before)?)).collect()
     }
 
-    /// The number of blocks in which the value rose, and of those in which it fell.
+    /// The numbers of blocks in which the value rose and fell.
     fn signs(&self) -> (usize, usize) {
         let count = |is: fn(&(f64, f64)) -> bool| self.blocks.iter().filter(|pair| is(pair)).count();
         (count(|(after, before)| after > before), count(|(after, before)| after < before))
