@@ -28,6 +28,7 @@ const PLAN: &str = r#"
 title    = "Calibration of a processor"
 lab      = "uml"
 clock    = "simulated"
+cpu      = "free"
 device   = { model = "ideal", size = "2GiB" }
 protocol = { blocks = 1, seed = 1, circumstances = "fixed" }
 dataset.program = { path = "PROGRAM_FOLDER" }
@@ -47,12 +48,15 @@ candidate = [
 
 /// Calibrates the processor; the text of its model.
 pub(super) fn run(name: Option<&str>) -> Result<String, CliError> {
-    let kernel = KernelCache::of_user().find_counting(RELEASE).map_err(|_| {
-        CliError::failed(Reason::new(
-            "the cache has no kernel that counts computation",
-            "`fsverdict kernel build --counting` builds one from Linux 6.12 in some minutes",
-        ))
-    })?;
+    let kernel =
+        KernelCache::of_user().find_kernel(RELEASE).ok().filter(|entry| entry.facts.counting).ok_or_else(
+            || {
+                CliError::failed(Reason::new(
+                    "the cache has no kernel that counts computation",
+                    "`fsverdict kernel build` builds one from Linux 6.12 in some minutes",
+                ))
+            },
+        )?;
     let folder = tempfile::tempdir().map_err(CliError::failed)?;
     let program = std::env::current_exe().map_err(CliError::failed)?;
     std::fs::copy(&program, folder.path().join("fsverdict")).map_err(CliError::failed)?;

@@ -120,16 +120,11 @@ fn simulated_time(plan: &Plan) -> String {
 
 /// The kernel of the candidates that name none, and why it.
 fn taken(plan: &Plan) -> String {
-    let of = |counting: bool| {
-        let is_meant = |candidate: &Candidate| {
-            plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
-        };
-        let found = plan.candidates.iter().any(is_meant).then(|| by_default(plan, counting)).flatten();
-        let whom =
-            if counting { "where none is named and computation has a price" } else { "where none is named" };
-        found.map_or(String::new(), |found| format!("\ntaken {whom}: {}, {}", found.entry.name, found.why))
-    };
-    of(false) + &of(true)
+    let names_none = plan.candidates.iter().any(|candidate| plan.kernel_of(candidate).is_none());
+    let found = names_none.then(|| by_default(plan)).flatten();
+    found.map_or(String::new(), |found| {
+        format!("\ntaken where none is named: {}, {}", found.entry.name, found.why)
+    })
 }
 
 /// Every candidate in every lab that can be used, under their titles; and the obstacles, by the numbers in the table.

@@ -22,11 +22,13 @@ use fsverdict_text::wrap_hanging;
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
 
-/// The plan of a kernel's trial: little work, on a disk that serves requests one by one.
+/// The plan of a kernel's trial: little work, on a disk that serves requests one by one. Computation has a price if the kernel can
+/// count it.
 const TRIAL: &str = r#"
 title    = "A kernel's trial"
 lab      = "uml"
 clock    = "simulated"
+cpu      = "free"
 device   = { model = "usb-disk-5400", size = "1GB" }
 protocol = { blocks = 1, seed = 7 }
 phase    = [
@@ -69,9 +71,6 @@ enum KernelAction {
         /// Skip the test; plans that name no kernel use an untested one only if no tested one fits
         #[arg(long)]
         untried: bool,
-        /// Build a kernel that counts computation, for plans with `cpu` (Linux 6.12)
-        #[arg(long)]
-        counting: bool,
         /// Build a part into the kernel that Linux does not contain, from the distribution's packages
         #[arg(long, value_name = "PART")]
         with: Option<KernelPart>,
@@ -101,14 +100,13 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
     let cache = KernelCache::of_user();
     let mut out = result_writer();
     match &arguments.action {
-        KernelAction::Build { source, patch, jobs, untried, counting, with, zfs_source } => {
+        KernelAction::Build { source, patch, jobs, untried, with, zfs_source } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let recipe = Recipe {
                 source: source.clone(),
                 patches: patch.clone(),
                 jobs: jobs.unwrap_or(processors),
                 untried: *untried,
-                counting: *counting,
                 zfs: with.map(|KernelPart::Zfs| ZfsRequest { source: zfs_source.clone() }),
             };
             let mut keeper = Keeper::new()?;
@@ -135,7 +133,7 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
                 writeln!(out, "{}", wrap_hanging(&line, TerminalLook::list_width(), 2))?;
             }
             let everything = read_plan("quick", &Overrides::default())?;
-            if let Some(found) = by_default(&everything, false) {
+            if let Some(found) = by_default(&everything) {
                 print_line(&format!(
                     "a plan that names no kernel uses the newest tested one that has its filesystems, layers and clock: usually {}",
                     found.entry.name
@@ -187,7 +185,7 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
         Some(KernelTrial::Passed(_)) => "tried",
         Some(KernelTrial::Failed(_)) => "failed its trial",
     };
-    let counting = if entry.facts.counting { "counting, " } else { "" };
+    let counting = if entry.facts.counting { "" } else { "cannot price computation, " };
     let from = if entry.facts.imported.is_some() { ", imported" } else { "" };
     let zfs = entry.facts.zfs.as_ref().map_or(String::new(), |version| format!("with ZFS {version}, "));
     format!("{counting}{zfs}{trial}{from}")

@@ -24,12 +24,12 @@ pub fn cached(place: &Place) -> Vec<String> {
 
 /// A kernel that was built of nothing, and exported.
 pub fn exported(place: &Place) -> (String, PathBuf) {
-    let tree = tree(place, &makefile_of("6.12.1", ""));
+    let tree = tree(place, &makefile_of("6.13.1", ""));
     fs::write(tree.join("made"), UNBOOTABLE).unwrap();
     kernel(place, &["build", tree.to_str().unwrap()]).exits(0);
     let file = place.path().join("kernel.tar.gz");
-    let seen = kernel(place, &["export", "6.12.1", file.to_str().unwrap()]).exits(0);
-    kernel(place, &["export", "6.12.1", file.to_str().unwrap()]).exits(1).says(&["cannot write"]);
+    let seen = kernel(place, &["export", "6.13.1", file.to_str().unwrap()]).exits(0);
+    kernel(place, &["export", "6.13.1", file.to_str().unwrap()]).exits(1).says(&["cannot write"]);
     let name = seen.stderr.split(';').next().unwrap().to_owned();
     (name, file)
 }

@@ -50,7 +50,7 @@ pub const WRITERS: [Writer; 20] = [
         arguments: &["merge", "{}/shared"],
         writes: &["shared/journal.jsonl", "shared/report.html", "shared/report.md", "shared/report.json"],
     },
-    Writer { arguments: &["kernel", "export", "6.12.1", "{}/out"], writes: &["out"] },
+    Writer { arguments: &["kernel", "export", "6.13.1", "{}/out"], writes: &["out"] },
 ];
 
 impl Writer {

@@ -10,7 +10,7 @@ use super::{Place, Seen, tool};
 
 pub const MAKEFILE: &str = "\
 VERSION = 6
-PATCHLEVEL = 12
+PATCHLEVEL = 13
 SUBLEVEL = 1
 allnoconfig:
 \tcp $(KCONFIG_ALLCONFIG) $(O)/.config
@@ -20,6 +20,14 @@ linux:
 \t@test ! -e slow || test -e $(O)/waited || { touch $(O)/waited; sleep 300; }
 \tcp made $(O)/linux
 ";
+
+/// Our patches for the release of these sources: it is one without a patch that counts computation.
+const PATCHES: [&str; 4] = [
+    "0001-um-seed.patch",
+    "0004-um-yield-6.11.patch",
+    "0005-blk-flush-restart.patch",
+    "0006-um-seed-alone.patch",
+];
 
 /// Sources as far as our own patches and a build look at them.
 pub fn tree(place: &Place, makefile: &str) -> PathBuf {
@@ -37,11 +45,9 @@ pub fn tree(place: &Place, makefile: &str) -> PathBuf {
     ] {
         write(name, text);
     }
-    // The patch of a counting kernel changes files as the others leave them; no kernel of these sources is one.
-    let patches = fs::read_dir("kernel/patches").unwrap().map(|patch| patch.unwrap().path());
     let mut patched: BTreeMap<String, String> = BTreeMap::new();
-    for patch in patches.filter(|path| !path.ends_with("0014-um-cpu-price.patch")) {
-        let text = fs::read_to_string(patch).unwrap();
+    for patch in PATCHES {
+        let text = fs::read_to_string(format!("kernel/patches/{patch}")).unwrap();
         for file in text.split("\n--- a/").skip(1) {
             let (name, _) = file.split_once('\n').unwrap();
             let (_, hunks) = file.split_once("\n@@").unwrap();

@@ -68,11 +68,9 @@ fn loop_candidates_have_several_images_and_leave_none() {
     // So would a pool, where this machine has ZFS.
     let pool = format!("{ON_TWO}[[candidate]]\nfilesystem = \"zfs\"\nmkfs = \"mirror\"\n");
     let seen = place.fsverdict(&["run", &place.plan("pool", &pool), "--dry-run"]);
-    for words in [
-        "would leave its pool here, beside yours",
-        "kernel build --counting --with zfs",
-        "path = \"/tank/folder\"",
-    ] {
+    for words in
+        ["would leave its pool here, beside yours", "kernel build --with zfs", "path = \"/tank/folder\""]
+    {
         assert!(seen.stdout.contains(words), "{words}: {seen:#?}");
     }
 }

@@ -23,7 +23,7 @@ fn a_kernel_is_built_listed_and_removed() {
     let name = built.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let facts = fs::read_to_string(built.with_file_name("facts.json")).unwrap();
     assert!(
-        name.starts_with("6.12.1-") && facts.contains("mine.patch") && facts.contains("0002-um"),
+        name.starts_with("6.13.1-") && facts.contains("mine.patch") && facts.contains("0004-um"),
         "{facts}"
     );
     kernel(&place, &["list"]).exits(0).shows(&[name]);
@@ -37,7 +37,7 @@ fn what_is_in_the_way_of_a_build_is_said() {
     let bad_patch = "--- a/made\n+++ b/made\n@@ -1 +1 @@\n-no such line\n+echo 2\n";
     let bad_code = "--- a/one.c\n+++ b/one.c\n@@ -1 +1 @@\n-int one;\n+bloc one;\n";
     for (patch, said, left) in [
-        (bad_patch, ["mine.patch does not apply to 6.12.1", "hint: the patch must be made for"], false),
+        (bad_patch, ["mine.patch does not apply to 6.13.1", "hint: the patch must be made for"], false),
         (bad_code, ["unknown type name", "hint: the whole log is"], true),
     ] {
         let place = Place::new();
@@ -87,6 +87,6 @@ fn a_build_that_was_killed_leaves_nothing_running_and_is_carried_on_with() {
     kill(build.id());
     build.wait().unwrap();
     place.is_left_clean();
-    kernel(&place, &arguments).exits(0).shows(&["6.12.1-"]);
+    kernel(&place, &arguments).exits(0).shows(&["6.13.1-"]);
     assert!(!kernel(&place, &["list"]).stderr.contains("unfinished"));
 }

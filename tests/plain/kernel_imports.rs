@@ -26,11 +26,11 @@ fn hostile_kernels_are_refused() {
     let mut flipped = whole.clone();
     let last = flipped.len() - 6;
     flipped[last] ^= 1;
-    let release = relabelled(&label, &[("\"6.12.1\"", "\"6.12.1/../../../escaped\"")]);
-    let digest = relabelled(&label, &[(&name["6.12.1-".len()..], "../../../escaped")]);
+    let release = relabelled(&label, &[("\"6.13.1\"", "\"6.13.1/../../../escaped\"")]);
+    let digest = relabelled(&label, &[(&name["6.13.1-".len()..], "../../../escaped")]);
     let later = relabelled(&label, &[("\"schema\": 1", "\"schema\": 2")]);
     let more = relabelled(&label, &[("\"schema\": 1", "\"schema\": 1, \"run\": \"/bin/sh\"")]);
-    let other = relabelled(&label, &[("\"6.12.1\"", "\"6.12.9\"")]);
+    let other = relabelled(&label, &[("\"6.13.1\"", "\"6.13.9\"")]);
     let zeros = vec![0; (4 << 20) + 1];
     let long = vec![b' '; (1 << 20) + 1];
     let mut wrong = linux.clone();

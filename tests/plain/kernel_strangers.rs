@@ -20,7 +20,7 @@ fn victim(place: &Place) -> PathBuf {
 fn finished(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path().join("cache/fsverdict/kernels")).unwrap().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.contains("6.12.1-")).collect()
+    names.filter(|name| name.contains("6.13.1-")).collect()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn links_in_a_tarball_lead_nowhere() {
     for name in [".fsverdict-prepared", "prepared", "log", "lock", "laboratory.config"] {
         std::os::unix::fs::symlink(&victim, tree.join(name)).unwrap();
     }
-    kernel(&place, &["build", &tarball(&place, &tree)]).exits(0).shows(&["6.12.1-"]);
+    kernel(&place, &["build", &tarball(&place, &tree)]).exits(0).shows(&["6.13.1-"]);
     assert_eq!(fs::read_to_string(&victim).unwrap(), MINE);
     place.is_left_clean();
 }

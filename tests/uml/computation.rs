@@ -1,5 +1,4 @@
-//! Computation with a price in simulated time. It wants two laboratory kernels in the cache: one that counts what it computes
-//! (`fsverdict kernel build --counting`), and one that does not.
+//! Computation with a price in simulated time.
 
 use std::collections::BTreeMap;
 
@@ -23,16 +22,6 @@ encryption = ["none", "luks2"]
 cpu        = ["free", "arm-board"]
 "#;
 
-/// Whether the cache has a kernel that counts; otherwise the test is reported as not run.
-fn has_counting_kernel(place: &Place) -> bool {
-    let listed = place.command(&["kernel", "list"]).output().unwrap();
-    let found = String::from_utf8_lossy(&listed.stdout).contains("counting");
-    if !found {
-        not_run("no kernel counts what it computes: fsverdict kernel build --counting");
-    }
-    found
-}
-
 /// The digest of each trial's trace, by block and candidate.
 fn traces(place: &Place) -> BTreeMap<(u64, String), String> {
     facts(place, "device.trace")
@@ -50,14 +39,11 @@ fn facts(place: &Place, name: &str) -> BTreeMap<(u64, String), String> {
 
 /// Whether the user who starts a guest owns the host's files and links does not change what the guest counts.
 #[test]
-fn uml_computation_for_another_user_is_the_same() {
+fn uml_simulated_computation_for_another_user_is_the_same() {
     if !is_root() {
         return not_run("only root can start a run as another user");
     }
     let (own, other) = (Place::new(), Place::new());
-    if !has_counting_kernel(&own) {
-        return;
-    }
     own.run(PLAN, &["--blocks", "1"]).exits(0);
     for folder in [other.path().to_owned(), other.path().join("home"), other.path().join("cache")] {
         std::os::unix::fs::chown(folder, Some(65534), Some(65534)).unwrap();
@@ -82,11 +68,8 @@ fn seconds(place: &Place, block: u64, candidate: &str, metric: &str) -> f64 {
 }
 
 #[test]
-fn uml_computation_with_a_price_takes_time_and_luks_costs_something() {
+fn uml_simulated_computation_with_a_price_takes_time_and_luks_costs_something() {
     let place = Place::new();
-    if !has_counting_kernel(&place) {
-        return;
-    }
     let seen = place.run(PLAN, &[]).exits(0);
     seen.shows(&["arm-board (4 processors without AES instructions", "estimated", "free for the other"]);
     for block in [1, 2] {
@@ -128,11 +111,8 @@ fn uml_computation_with_a_price_takes_time_and_luks_costs_something() {
 }
 
 #[test]
-fn uml_computation_of_one_seed_gives_the_same_trace_alone_or_side_by_side() {
+fn uml_simulated_computation_of_one_seed_gives_the_same_trace_alone_or_side_by_side() {
     let (first, second) = (Place::new(), Place::new());
-    if !has_counting_kernel(&first) {
-        return;
-    }
     let plan = PLAN.replace("[\"free\", \"arm-board\"]", "[\"arm-board\"]");
     first.run(&plan, &[]).exits(0);
     second.run(&plan, &["--jobs", "1"]).exits(0);
@@ -142,24 +122,19 @@ fn uml_computation_of_one_seed_gives_the_same_trace_alone_or_side_by_side() {
 }
 
 #[test]
-fn uml_a_kernel_that_does_not_count_is_refused_where_computation_has_a_price() {
+fn uml_simulated_time_without_a_kernel_that_counts_is_refused_where_computation_has_a_price() {
     let place = Place::new();
     let plan = PLAN.replace("[\"free\", \"arm-board\"]", "[\"arm-board\"]");
-    let listed = place.command(&["kernel", "list"]).output().unwrap();
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let plain = listed.lines().find(|line| !line.contains("counting")).unwrap();
-    let path = plain.split_whitespace().nth(1).unwrap();
+    // The packaged kernel counts nothing.
+    let path = "/usr/bin/linux.uml";
     let seen = place.run(&plan, &["--set", &format!("kernel=\"{path}\"")]).exits(1);
-    seen.says(&["does not count what it computes", "kernel build --counting", "--set cpu=free"]);
+    seen.says(&["does not count what it computes", "kernel build", "--set cpu=free"]);
 }
 
-/// A kernel that counts maps several pages of a large folio at once, where others map one (xfs has large folios).
+/// A kernel with large folios maps several pages of one at once (xfs has them).
 #[test]
-fn uml_programs_that_map_a_file_see_what_those_that_read_it_see() {
+fn uml_simulated_programs_that_map_a_file_see_what_those_that_read_it_see() {
     let place = Place::new();
-    if !has_counting_kernel(&place) {
-        return;
-    }
     let plan = r#"
 title       = "Mapped and read"
 lab         = "uml"
@@ -182,4 +157,20 @@ cold    = true
     place.run(plan, &[]).exits(0);
     let journal = place.journal();
     assert!(journal.all("trial_finished").all(|event| event["status"] == "ok"));
+}
+
+/// The same work without `cpu`, with the model that is taken then, and with free computation.
+#[test]
+fn uml_simulated_computation_has_a_price_unless_the_plan_says_that_it_is_free() {
+    let [default, named, free] = [(), (), ()].map(|()| Place::new());
+    let plan = PLAN.replace("cpu        = [\"free\", \"arm-board\"]\n", "");
+    let once = ["--blocks", "1", "--fs", "ext4"];
+    let seen = default.run(&plan, &once).exits(0);
+    seen.shows(&["epyc-vm (2 processors", "measured"]);
+    named.run(&plan, &[&once[..], &["--set", "cpu=epyc-vm"]].concat()).exits(0);
+    free.run(&plan, &[&once[..], &["--set", "cpu=free"]].concat()).exits(0).shows(&["CPU taken as free"]);
+    assert_eq!(traces(&default), traces(&named));
+    assert_ne!(traces(&default), traces(&free));
+    assert!(seconds(&default, 1, "ext4", "charged") > 0.0);
+    assert_eq!(free.journal().all("caution").filter(|event| event["kind"] == "free_work").count(), 1);
 }

@@ -12,7 +12,7 @@ use super::question::Question;
 
 /// The caution about a plan in which computation should take time, on a machine without a kernel for that.
 const FREE_COMPUTATION: &str = "computation takes no time in this answer, because there is no kernel that counts it; \
-                                `fsverdict kernel build --counting` builds one in some minutes";
+                                `fsverdict kernel build` builds one in some minutes";
 
 /// A question as a plan.
 #[derive(Debug)]

@@ -147,7 +147,7 @@ fn fit_prices_of_classes(
         let text = format!(
             "the counts of the guest's kernel do not explain what the work takes natively: its times are off by {percent:.0} % in the median"
         );
-        let hint = "`fsverdict kernel build --counting` builds the kernel anew; other load on this machine matters little, because processor time is measured";
+        let hint = "`fsverdict kernel build` builds the kernel anew; other load on this machine matters little, because processor time is measured";
         return Err(SessionError::Disk(Reason::new(text, hint)));
     }
     let fitted = fit_prices(&works, &prior);
@@ -174,7 +174,7 @@ fn check_counts(work: &WorkKey, counts: &[f64], seconds: f64) -> Result<(), Sess
     let text = format!(
         "the guest's kernel counted {count:e} of {class} for {piece} on {candidate}, which took {seconds:.3} s natively: that is impossible"
     );
-    let hint = "`fsverdict kernel build --counting` builds the kernel anew";
+    let hint = "`fsverdict kernel build` builds the kernel anew";
     Err(SessionError::Disk(Reason::new(text, hint)))
 }
 

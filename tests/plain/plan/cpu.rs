@@ -1,6 +1,6 @@
 //! Plans that name a processor model: what they resolve to, and where they are refused.
 
-use fsverdict_judgement::plan::{self, DeviceSource, LabChoice, Overrides, Plan, digest};
+use fsverdict_judgement::plan::{self, DEFAULT_CPU, DeviceSource, LabChoice, Overrides, Plan, digest};
 use fsverdict_text::Bytes;
 
 use super::{names, read_with, set, with_factors};
@@ -12,11 +12,19 @@ fn modelled(top: &str) -> Plan {
 }
 
 #[test]
-fn a_plan_that_says_free_is_the_plan_that_says_nothing() {
+fn computation_has_the_price_of_a_measured_processor_unless_the_plan_says_that_it_is_free() {
     let silent = modelled("");
+    assert_eq!((silent.cpus(), digest(&silent)), (vec![DEFAULT_CPU], digest(&modelled("cpu = \"epyc-vm\""))));
     let free = modelled("cpu = \"free\"");
-    assert_eq!((free.cpu.as_deref(), digest(&free)), (None, digest(&silent)));
-    assert!(!serde_json::to_string(&silent).unwrap().contains("\"cpu\":") && silent.cpus().is_empty());
+    assert!(!serde_json::to_string(&free).unwrap().contains("\"cpu\":") && free.cpus().is_empty());
+    assert!(plan::write(&free).contains("cpu = \"free\""));
+    // In real time, computation takes as long as this machine needs.
+    for (device, top) in
+        [("image = \"1GiB\"", ""), (MODELLED, "clock = \"real\""), (MODELLED, "lab = \"vm\"")]
+    {
+        let plan = with_factors(device, "", top).unwrap();
+        assert!(plan.cpus().is_empty() && !plan::write(&plan).contains("\ncpu ="), "{device} {top}");
+    }
     let priced = modelled("cpu = \"arm-board\"");
     assert_ne!(digest(&priced), digest(&silent));
     assert_eq!(priced.cpus(), ["arm-board"]);
@@ -24,8 +32,8 @@ fn a_plan_that_says_free_is_the_plan_that_says_nothing() {
     assert!(written.contains("cpu = \"arm-board\""), "{written}");
     // The command line takes it away again.
     let freed = read_with(&written, "w", &set(&["cpu=free"])).unwrap();
-    assert_eq!(digest(&freed), digest(&silent));
-    assert_eq!(read_with(&plan::write(&silent), "w", &set(&["cpu=arm-board"])).unwrap(), priced);
+    assert_eq!(digest(&freed), digest(&free));
+    assert_eq!(read_with(&plan::write(&free), "w", &set(&["cpu=arm-board"])).unwrap(), priced);
 }
 
 #[test]
@@ -49,7 +57,12 @@ fn a_processor_goes_with_simulated_time_alone_and_must_be_known() {
         (image, "", "cpu = \"core2\"", "the device is a scratch image"),
         (MODELLED, "", "cpu = \"core2\"\nclock = \"real\"", "takes this machine's time"),
         (MODELLED, "", "cpu = \"core2\"\nlab = \"vm\"", "a virtual machine's clock is this machine's"),
-        (MODELLED, "", "goal = { metric = \"charged\" }", "computation has no price for `ext4`"),
+        (
+            MODELLED,
+            "",
+            "cpu = \"free\"\ngoal = { metric = \"charged\" }",
+            "computation has no price for `ext4`",
+        ),
         (MODELLED, "cpu = [\"core2\", \"free\"]", "goal = { metric = \"charged\" }", "`ext4-cpu-free`"),
     ] {
         let error = with_factors(device, matrix, top).unwrap_err();

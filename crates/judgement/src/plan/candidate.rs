@@ -16,6 +16,8 @@ pub const DIRECTORY: &str = "directory";
 
 /// The name of the processor model in which computation takes no time.
 pub const FREE_CPU: &str = "free";
+/// The processor model of a plan in simulated time that names none: it ships with the program and was measured.
+pub const DEFAULT_CPU: &str = "epyc-vm";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {

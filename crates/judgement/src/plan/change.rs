@@ -7,7 +7,7 @@ use fsverdict_text::Reason;
 use super::lab::KernelOwner;
 use super::scale::{grow, scale};
 use super::space::scale_image;
-use super::{Blocks, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
+use super::{Blocks, Candidate, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 use fsverdict_text::{
     Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
 };
@@ -249,10 +249,8 @@ fn drop_cpu_in_real_time(plan: &mut Plan, overrides: &Overrides) {
         keys.any(|set| set.trim() == key)
     };
     let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
-    let is_real = !plan.device.source.is_modelled()
-        || plan.clock == ClockChoice::Real
-        || plan.lab.lab_offer().against_simulation.is_some();
-    if is_real && (is_moved || ["device", "lab", "clock"].into_iter().any(sets)) && !sets("cpu") {
+    if !plan.may_simulate() && (is_moved || ["device", "lab", "clock"].into_iter().any(sets)) && !sets("cpu")
+    {
         plan.cpu = None;
     }
 }

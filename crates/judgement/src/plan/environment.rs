@@ -8,7 +8,9 @@ use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
 use super::lists::once_each;
-use super::{Candidate, ClockChoice, DeviceSource, Environment, FREE_CPU, LabChoice, Plan, Vocabulary};
+use super::{
+    Candidate, ClockChoice, DEFAULT_CPU, DeviceSource, Environment, FREE_CPU, LabChoice, Plan, Vocabulary,
+};
 use fsverdict_text::value::{filled_text, size};
 use fsverdict_text::{Bytes, Node};
 
@@ -50,6 +52,13 @@ impl Plan {
     /// The processor model that prices a candidate's computation; `None` if computation takes no time, or real time.
     pub fn cpu_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a str> {
         candidate.under.cpu.as_deref().or(self.cpu.as_deref()).filter(|cpu| *cpu != FREE_CPU)
+    }
+
+    /// Whether its trials can run in simulated time: they do, in a lab whose kernel can be given it.
+    pub(super) fn may_simulate(&self) -> bool {
+        self.device.source.is_modelled()
+            && self.clock != ClockChoice::Real
+            && self.lab.lab_offer().against_simulation.is_none()
     }
 
     /// The processor models of all candidates, each once, in the order of the candidates.
@@ -110,6 +119,18 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
         ));
     }
     Ok(())
+}
+
+/// Completes the processor model: in simulated time computation has a price unless the plan says that it is free.
+pub(super) fn settle_cpu(plan: &mut Plan) {
+    match plan.cpu.as_deref() {
+        Some(FREE_CPU) => plan.cpu = None,
+        None if plan.may_simulate() => {
+            let needs_one = plan.candidates.iter().any(|candidate| candidate.under.cpu.is_none());
+            plan.cpu = needs_one.then(|| DEFAULT_CPU.to_owned());
+        }
+        _ => {}
+    }
 }
 
 /// Checks that the processor models of a plan exist, and that its trials run in simulated time: in real time,

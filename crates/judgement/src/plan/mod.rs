@@ -52,7 +52,7 @@ mod write;
 
 pub use axes::{AXES, csv_columns, find_axis};
 pub use axis::{Axis, AxisLevel, AxisRole, Disclosure, EnvironmentAxis};
-pub use candidate::{Candidate, DIRECTORY, Environment, FREE_CPU};
+pub use candidate::{Candidate, DEFAULT_CPU, DIRECTORY, Environment, FREE_CPU};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, is_twin, ranked_candidates};
 pub use device::{DeviceFailure, DeviceSource, PlannedDevice, StagingChoice, devices_named, with_devices};

@@ -22,7 +22,7 @@ use super::read_phase::{self, read_phases};
 use super::read_phase_data;
 use super::read_service::{self, read_services};
 use super::value::read_kernel;
-use super::{FREE_CPU, LabChoice, Plan, Vocabulary, recorded, space};
+use super::{LabChoice, Plan, Vocabulary, recorded, space};
 use fsverdict_text::value::{filled_text, paths, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextError, TextSpan, Texts, read_tree};
 
@@ -109,6 +109,7 @@ fn finish_plan(
     problems: &Problems,
 ) -> Plan {
     let device_at = apply(&mut plan, overrides, vocabulary, texts, problems).or(device_at);
+    environment::settle_cpu(&mut plan);
     // Only now is it known which candidates are left; the command line's word goes before the plan's.
     let asked = overrides.twice.as_ref().map(|twice| {
         let given = if let Twice::Named(name) = twice { name.as_str() } else { "" };
@@ -187,7 +188,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         kernel: kernel.map(|kernel| kernel.value),
         memory,
         clock: clock.unwrap_or_default(),
-        cpu: cpu.filter(|cpu| cpu != FREE_CPU),
+        cpu,
         reads,
         device,
         protocol,

@@ -8,7 +8,7 @@ use super::protection::Grouping;
 use super::protocol::{PROTOCOL, ProtocolSection};
 use super::read_phase::PHASE;
 use super::read_service::SERVICE;
-use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, Plan};
+use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, FREE_CPU, Plan};
 use fsverdict_text::duration_text;
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
@@ -20,7 +20,7 @@ pub fn write(plan: &Plan) -> String {
     lines.put("kernel", &plan.kernel);
     lines.put("memory", plan.memory.to_plan());
     lines.put("clock", plan.clock);
-    lines.put("cpu", &plan.cpu);
+    lines.put("cpu", plan.cpu.as_deref().or(plan.may_simulate().then_some(FREE_CPU)));
     lines.put("reads", &plan.reads);
     write_device(&mut lines, plan);
     lines.section("[protocol]");

@@ -19,7 +19,7 @@ use super::error::{KernelBuildError, file_error};
 use super::fragment::{FRAGMENT, KernelParts};
 use super::missing_options::find_missing_options;
 use super::outcome::{KernelTrial, Subject};
-use super::patch::{Patch, collect_patches};
+use super::patch::{Patch, collect_patches, makes_counting};
 use super::scratch::Scratch;
 use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
@@ -39,8 +39,6 @@ pub struct Recipe {
     pub jobs: usize,
     /// Taken without being tried.
     pub untried: bool,
-    /// The kernel counts its computation, for plans in which computation takes time. Such a kernel is slower.
-    pub counting: bool,
     /// The kernel has ZFS.
     pub zfs: Option<ZfsRequest>,
 }
@@ -80,12 +78,12 @@ pub fn build_kernel(
 ) -> Result<BuiltKernel, KernelBuildError> {
     let source = KernelSource::find_sources(recipe.source.as_deref())?;
     check_programs()?;
-    let patches = collect_patches(&recipe.patches, recipe.counting)?;
+    let patches = collect_patches(&recipe.patches)?;
     let compiler = compiler_version()?;
     let zfs = recipe.zfs.as_ref().map(|zfs| ZfsSource::find_sources(zfs.source.as_deref())).transpose()?;
     let mut base = digest_inputs(&source, &patches, &compiler)?;
     if let Some(zfs) = &zfs {
-        zfs.update_digest(recipe.counting, &mut base)?;
+        zfs.update_digest(&mut base)?;
     }
     // The digest of an imported kernel was computed on another machine and cannot be relied on.
     let is_it = |entry: &KernelEntry| {
@@ -120,7 +118,7 @@ pub fn build_kernel(
     let lacking = find_missing_options(&scratch.source_folder())
         .map_err(file_error("look through the sources in", &scratch.source_folder()))?;
     attendant.report_missing_options(&release, &lacking);
-    let parts = KernelParts { counting: recipe.counting, zfs: zfs.is_some() };
+    let parts = KernelParts { counting: makes_counting(&patches, &release), zfs: zfs.is_some() };
     let known = zfs.as_ref().and_then(|_| read_zfs_release(&scratch.zfs_folder()));
     let mut work = KernelBuild { scratch, sandbox, parts, zfs: known, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
@@ -137,7 +135,7 @@ pub fn build_kernel(
         refused,
         compiler,
         built: jiff::Timestamp::now(),
-        counting: recipe.counting,
+        counting: parts.counting,
         zfs: work.zfs.as_ref().map(|known| known.version.clone()),
         trial: None,
         imported: None,
@@ -211,7 +209,7 @@ fn prepare_sources(
         }
         if let Some(zfs) = zfs {
             attendant.report_progress(&Progress { step: "fetching ZFS", ..Progress::default() });
-            zfs.prepare_sources(recipe.counting, scratch, &release, sandbox)?;
+            zfs.prepare_sources(makes_counting(patches, &release), scratch, &release, sandbox)?;
         }
         scratch.mark_prepared()?;
     }
@@ -268,7 +266,7 @@ mod tests {
     /// Else everybody's kernel would be built anew for the sake of one that they do not have.
     #[test]
     fn a_patch_for_some_releases_leaves_the_names_of_other_kernels_alone() {
-        let patches = collect_patches(&[], false).unwrap();
+        let patches = collect_patches(&[]).unwrap();
         let mut base = Xxh3Default::new();
         base.update(b"sources");
         let before = format!("{:016x}", base.digest());

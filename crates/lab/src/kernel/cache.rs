@@ -50,7 +50,7 @@ pub struct KernelFacts {
     /// The compiler's first line on its version.
     pub compiler: String,
     pub built: jiff::Timestamp,
-    /// The kernel counts its computation, so that computation can take simulated time.
+    /// The kernel counts its computation, so that computation can take simulated time. Those of releases without our patch do not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counting: bool,
     /// The version of ZFS that is built into it.
@@ -114,27 +114,18 @@ impl KernelCache {
         entries
     }
 
-    /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken that does
-    /// not count; one with ZFS only if there is no other.
+    /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken that
+    /// counts its computation; one that does not, or has ZFS, only if there is no other.
     pub fn find_kernel(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
-        self.find_that(name, false)
-    }
-
-    /// As [`Self::find_kernel`], among the kernels that count their computation.
-    pub fn find_counting(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
-        self.find_that(name, true)
-    }
-
-    fn find_that(&self, name: &str, counting: bool) -> Result<KernelEntry, KernelBuildError> {
         let entries = self.list_kernels();
         let fits = |entry: &&KernelEntry| {
             let release = &entry.facts.release;
             let is_release =
                 release == name || release.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-            entry.name == name || is_release && entry.facts.counting == counting
+            entry.name == name || is_release
         };
-        let usual = |entry: &&KernelEntry| fits(entry) && entry.facts.zfs.is_none();
-        entries.iter().rfind(usual).or_else(|| entries.iter().rfind(fits)).cloned().ok_or_else(|| {
+        let worth = |entry: &&KernelEntry| (entry.facts.counting, entry.facts.zfs.is_none());
+        entries.iter().filter(fits).max_by_key(worth).cloned().ok_or_else(|| {
             let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
             let hint = if names.is_empty() {
                 "it is empty; `fsverdict kernel build` fills it".to_owned()

@@ -1,4 +1,4 @@
-//! The classes of computation that a counting kernel (patch 0014) counts, each of which has a price.
+//! The classes of computation that a laboratory kernel (patch 0014) counts, each of which has a price.
 //!
 //! The counts are in `/proc/cpu_price`, which exists if the kernel's command line has the word `cpu_price=`: one line,
 //! `CHARGED_NS SLEPT_NS COUNT COUNT …`, in the order of the classes. Counting starts when it is read first.

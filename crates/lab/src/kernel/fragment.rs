@@ -84,10 +84,10 @@ fn parse_text(fragment: &'static str) -> impl Iterator<Item = (&'static str, &'s
 #[must_use]
 pub fn way_out(symbol: &str) -> String {
     if symbol == COUNTING {
-        return "`fsverdict kernel build --counting` makes one, of sources of Linux 6.12".to_owned();
+        return "`fsverdict kernel build` makes one, of sources of Linux 6.12".to_owned();
     }
     if symbol == ZFS {
-        return "`fsverdict kernel build --with zfs` makes one with ZFS, and `--counting --with zfs` one for plans in which computation has a price (`--set cpu=free` does without)".to_owned();
+        return "`fsverdict kernel build --with zfs` makes one with ZFS".to_owned();
     }
     match parse_options().find(|(name, value, _)| *name == symbol && *value == "y") {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),

@@ -18,7 +18,7 @@ const LARGEST: u64 = 512 << 20;
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 14] = [
+const OWN: [(&str, &str, Versions); 15] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
@@ -52,15 +52,12 @@ const OWN: [(&str, &str, Versions); 14] = [
         include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
         [[6, 14], ALL[1]],
     ),
+    (COUNTING, include_str!("../../kernel/patches/0014-um-cpu-price.patch"), [[6, 12], [6, 12]]),
     ("0015-um-spin.patch", include_str!("../../kernel/patches/0015-um-spin.patch"), [[6, 12], [6, 12]]),
 ];
 
-/// Makes a counting kernel of one of these releases, and is applied to no other kernel.
-const COUNTING: (&str, &str, Versions) = (
-    "0014-um-cpu-price.patch",
-    include_str!("../../kernel/patches/0014-um-cpu-price.patch"),
-    [[6, 12], [6, 12]],
-);
+/// Makes a kernel count its computation.
+const COUNTING: &str = "0014-um-cpu-price.patch";
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
 const ZFS: (&str, &str) = ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
@@ -82,20 +79,22 @@ pub(super) struct Patch {
     versions: Versions,
 }
 
-/// Our own patches, with that of a counting kernel if it is to be one, and the user's, in the order they are applied.
-pub(super) fn collect_patches(users: &[PathBuf], counting: bool) -> Result<Vec<Patch>, KernelBuildError> {
+/// Our own patches and the user's, in the order they are applied.
+pub(super) fn collect_patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
     let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
         let later = at >= IN_EVERY_DIGEST;
         Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
-    });
-    let counting = counting.then_some(COUNTING).map(|(name, text, versions)| {
-        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later: false, versions })
     });
     let users = users.iter().map(|path| {
         let text = read_regular(path, LARGEST).map_err(file_error("read the patch", path))?;
         Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
     });
-    own.chain(counting).chain(users).collect()
+    own.chain(users).collect()
+}
+
+/// Whether these patches make a kernel of this release count its computation.
+pub(super) fn makes_counting(patches: &[Patch], release: &str) -> bool {
+    patches.iter().any(|patch| patch.name == COUNTING && patch.is_for(release))
 }
 
 impl Patch {
@@ -179,7 +178,7 @@ fn apply_text(
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTING, OWN, collect_patches};
+    use super::{OWN, collect_patches, makes_counting};
 
     /// One that lay there and was not applied cost a kernel that did not start.
     #[test]
@@ -191,18 +190,17 @@ mod tests {
                 .collect();
         there.sort();
         assert!(OWN.is_sorted_by_key(|(name, ..)| *name));
-        // That of a counting kernel is applied last.
-        let mut own: Vec<&str> = OWN.iter().chain([&COUNTING]).map(|(name, ..)| *name).collect();
-        own.sort_unstable();
+        let own: Vec<&str> = OWN.iter().map(|(name, ..)| *name).collect();
         assert_eq!(own, there);
     }
 
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
         for (release, expected) in
-            [("6.1.192", 7), ("6.12.117", 11), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
+            [("6.1.192", 7), ("6.12.117", 12), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
         {
-            let own = collect_patches(&[], false).unwrap();
+            let own = collect_patches(&[]).unwrap();
+            assert_eq!(makes_counting(&own, release), release.starts_with("6.12."));
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }
     }

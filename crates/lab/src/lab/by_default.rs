@@ -1,7 +1,7 @@
 //! Chooses the kernel of a plan that names none: the newest in the cache that passed its trial and supports the
-//! plan's filesystems, layers and clock.
+//! plan's filesystems, layers, clock and prices.
 
-use crate::kernel::{KernelCache, KernelEntry, KernelFacts, KernelTrial, way_out};
+use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
 use super::kernel::{Kernel, parse_configuration};
@@ -26,35 +26,27 @@ struct RankedKernel {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct KernelWorth {
     keeps_clock: bool,
+    /// Whether it counts its computation, so that computation can have a price.
+    counts: bool,
     /// How many of the plan's candidates it carries.
     carried: usize,
-    /// Whether it counts where that is asked for, and only there.
-    counts_as_asked: bool,
     is_tried: bool,
     /// Whether it has no part that a plan has to ask for: such a part changes the requests of every filesystem.
     is_plain: bool,
 }
 
-/// Chooses the cached kernel for the candidates that name none: one that counts its computation for those with priced
-/// computation (`counting`), another for the rest, but for ZFS: a kernel that has it and counts serves both. A kernel
-/// that failed its trial is not considered.
-pub fn by_default(plan: &Plan, counting: bool) -> Option<ByDefault> {
-    choose_default(plan, KernelCache::of_user().list_kernels(), counting)
+/// Chooses the cached kernel for the candidates that name none. A kernel that failed its trial is not considered.
+pub fn by_default(plan: &Plan) -> Option<ByDefault> {
+    choose_default(plan, KernelCache::of_user().list_kernels())
 }
 
-fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Option<ByDefault> {
-    let is_meant = |candidate: &&Candidate| {
-        plan.kernel_of(candidate).is_none() && plan.cpu_of(candidate).is_some() == counting
-    };
+fn choose_default(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
+    let is_meant = |candidate: &&Candidate| plan.kernel_of(candidate).is_none();
     let nameless: Vec<&Candidate> = plan.candidates.iter().filter(is_meant).collect();
-    let names_zfs = nameless.iter().any(|candidate| candidate.filesystem == "zfs");
-    let serves =
-        |facts: &KernelFacts| facts.counting == counting || !counting && names_zfs && facts.zfs.is_some();
     let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
-        .filter(|entry| serves(&entry.facts))
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
-        .map(|entry| RankedKernel::from_entry(entry, plan, &nameless, counting))
+        .map(|entry| RankedKernel::from_entry(entry, plan, &nameless))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
     let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
@@ -76,17 +68,18 @@ fn choose_default(plan: &Plan, entries: Vec<KernelEntry>, counting: bool) -> Opt
 }
 
 impl RankedKernel {
-    fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate], counting: bool) -> Self {
+    fn from_entry(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
         let kernel = at_rest(&entry);
         let keeps_clock = !plan.device.source.is_modelled()
             || modelled::choose_clock(plan.clock, std::iter::once(&kernel)).is_ok()
                 && modelled::find_driver(&kernel).is_ok();
+        let needs_counting = nameless.iter().any(|candidate| plan.cpu_of(candidate).is_some());
         let unfit = nameless.iter().filter(|candidate| kernel.required_modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
         let worth = KernelWorth {
             keeps_clock,
+            counts: entry.facts.counting || !needs_counting,
             carried: nameless.len() - unfit.count(),
-            counts_as_asked: entry.facts.counting == counting,
             is_tried: entry.facts.trial.is_some(),
             is_plain: entry.facts.zfs.is_none(),
         };
@@ -98,8 +91,8 @@ impl RankedKernel {
         let name = &self.entry.name;
         if !self.worth.keeps_clock {
             format!("{name} is newer, and cannot keep the plan's clock")
-        } else if self.lacks.is_empty() && !self.worth.counts_as_asked {
-            format!("{name} is newer, and counts what it computes, which is not asked for")
+        } else if !self.worth.counts {
+            format!("{name} is newer, and does not count what it computes, so that `cpu` cannot price it")
         } else if self.lacks.is_empty() && self.worth.is_tried {
             format!("{name} is newer, and has ZFS, which the plan does not name")
         } else if self.lacks.is_empty() {
@@ -184,11 +177,8 @@ mod tests {
         let (ext4, both) = ("CONFIG_EXT4_FS=y\n", "CONFIG_EXT4_FS=y\nCONFIG_REISERFS_FS=y\n");
         let place = tempfile::tempdir().unwrap();
         let taken = |filesystems: &[&str]| {
-            let found = choose_default(
-                &plan(filesystems),
-                KernelCache::with_folder(place.path()).list_kernels(),
-                false,
-            );
+            let found =
+                choose_default(&plan(filesystems), KernelCache::with_folder(place.path()).list_kernels());
             found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
         };
         assert_eq!(taken(&["ext4"]).0, "");
@@ -208,23 +198,22 @@ mod tests {
         assert!(why.contains("7.2.1-00000000000000aa is newer, and has nothing for reiserfs"), "{why}");
         put(place.path(), "6.12.9", both, PASSED);
         assert_eq!(taken(&["ext4", "reiserfs"]).0, "6.12.9");
-        // Who asks for no price of computation never has a kernel that counts, and who does has no other.
-        let counted = |cpu: Option<&str>, counting: bool| {
-            let plan = Plan { cpu: cpu.map(str::to_owned), ..plan(&["ext4"]) };
-            let found =
-                choose_default(&plan, KernelCache::with_folder(place.path()).list_kernels(), counting);
-            found.map(|found| found.entry.facts.release)
+        // A plan with a price of computation has a kernel that counts, also where a newer one does not.
+        let priced = || {
+            let plan = Plan { cpu: Some("core2".to_owned()), ..plan(&["ext4"]) };
+            let found = choose_default(&plan, KernelCache::with_folder(place.path()).list_kernels());
+            found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
         };
-        assert_eq!(counted(Some("core2"), true), None);
-        put(place.path(), "9.0.0", ext4, &format!("{PASSED},\"counting\":true"));
-        assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
-        assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
-        // One that counts and has ZFS serves whoever names ZFS, with a price of computation or without.
+        put(place.path(), "6.12.8", ext4, &format!("{PASSED},\"counting\":true"));
+        let (release, why) = priced();
+        assert_eq!(release, "6.12.8");
+        assert!(why.contains("7.2.1-00000000000000aa is newer, and does not count"), "{why}");
+        assert_eq!(taken(&["ext4"]).0, "7.2.1");
+        // One with ZFS serves plans that name ZFS, and others only if there is no other.
         let with_zfs = format!("{ext4}CONFIG_ZFS=y\n");
-        put(place.path(), "9.1.0", &with_zfs, &format!("{PASSED},\"counting\":true,\"zfs\":\"2.3.2\""));
-        assert_eq!(taken(&["zfs", "ext4"]).0, "9.1.0");
-        assert_eq!(counted(None, false).as_deref(), Some("7.2.1"));
-        assert_eq!(counted(Some("core2"), true).as_deref(), Some("9.0.0"));
+        put(place.path(), "6.12.10", &with_zfs, &format!("{PASSED},\"counting\":true,\"zfs\":\"2.3.2\""));
+        assert_eq!(taken(&["zfs", "ext4"]).0, "6.12.10");
+        assert_eq!(priced().0, "6.12.8");
         let (release, why) = taken(&["ext4", "reiser4"]);
         assert_eq!(release, "7.2.1");
         assert!(why.contains("nothing for reiser4"), "{why}");

@@ -95,7 +95,7 @@ impl Hinted for LabError {
             LabError::NoSimulatedTime { .. } => "`fsverdict kernel build` makes one that can".to_owned(),
             LabError::FreeGoal(_) => "`--lab native`, or clock = \"real\" in the plan, measures it; in simulated time the metric `charged` is what a processor model charges for computation (`cpu` in the plan)".to_owned(),
             LabError::CannotCount { .. } | LabError::NoCountingKernel => {
-                "`fsverdict kernel build --counting` makes one that counts; `--set cpu=free` does without a price of computation".to_owned()
+                "`fsverdict kernel build` makes one of Linux 6.12 that does; `--set cpu=free` does without a price of computation".to_owned()
             }
             LabError::PathOfProgram(_) => "install it in another folder".to_owned(),
             LabError::NoQemu => "install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none".to_owned(),

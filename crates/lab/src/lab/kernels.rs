@@ -27,13 +27,16 @@ const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UB
 pub(super) struct WantedKernel<'a> {
     /// As the plan names it; the lab's default if absent.
     pub(super) name: Option<&'a Path>,
-    /// Whether it must count its computation.
+    /// Whether it must count its computation: one of the candidates that run on it has a processor model.
     pub(super) counting: bool,
 }
 
 impl<'a> WantedKernel<'a> {
-    fn for_candidate(plan: &'a Plan, candidate: &'a Candidate) -> Self {
-        WantedKernel { name: plan.kernel_of(candidate), counting: plan.cpu_of(candidate).is_some() }
+    fn with_name(plan: &Plan, name: Option<&'a Path>) -> Self {
+        let mut candidates = plan.candidates.iter();
+        let is_priced =
+            |candidate: &Candidate| plan.kernel_of(candidate) == name && plan.cpu_of(candidate).is_some();
+        WantedKernel { name, counting: candidates.any(is_priced) }
     }
 }
 
@@ -47,15 +50,8 @@ pub(super) struct GuestKernels {
 /// A kernel of some candidates but the first.
 #[derive(Debug)]
 struct OtherKernel {
-    name: Option<PathBuf>,
-    counting: bool,
+    name: PathBuf,
     kernel: Kernel,
-}
-
-impl OtherKernel {
-    fn matches(&self, wanted: WantedKernel<'_>) -> bool {
-        (self.name.as_deref(), self.counting) == (wanted.name, wanted.counting)
-    }
 }
 
 impl GuestKernels {
@@ -64,21 +60,17 @@ impl GuestKernels {
         plan: &Plan,
         usable: impl Fn(WantedKernel<'_>) -> Result<Kernel, LabError>,
     ) -> Result<Self, LabError> {
-        let mut asked = plan.candidates.iter().map(|candidate| WantedKernel::for_candidate(plan, candidate));
-        let of_plan = WantedKernel { name: plan.kernel.as_deref(), counting: plan.cpu.is_some() };
-        let first = asked.next().unwrap_or(of_plan);
+        let mut asked = plan.candidates.iter().map(|candidate| plan.kernel_of(candidate));
+        let first = asked.next().unwrap_or(plan.kernel.as_deref());
         let mut others: Vec<OtherKernel> = Vec::new();
-        // A candidate that names none has that of the first, unless one of them counts and the other does not.
-        let differs = |wanted: &WantedKernel<'_>| {
-            *wanted != first && (wanted.name.is_some() || wanted.counting != first.counting)
-        };
-        for wanted in asked.filter(differs) {
-            if !others.iter().any(|other| other.matches(wanted)) {
-                let name = wanted.name.map(Path::to_path_buf);
-                others.push(OtherKernel { name, counting: wanted.counting, kernel: usable(wanted)? });
+        // A candidate that names none has that of the first.
+        for name in asked.flatten().filter(|name| Some(*name) != first) {
+            if !others.iter().any(|other| other.name == name) {
+                let kernel = usable(WantedKernel::with_name(plan, Some(name)))?;
+                others.push(OtherKernel { name: name.to_owned(), kernel });
             }
         }
-        Ok(GuestKernels { first: usable(first)?, others })
+        Ok(GuestKernels { first: usable(WantedKernel::with_name(plan, first))?, others })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Kernel> {
@@ -86,8 +78,9 @@ impl GuestKernels {
     }
 
     pub(super) fn kernel_for(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
-        let wanted = WantedKernel::for_candidate(plan, candidate);
-        self.others.iter().find(|other| other.matches(wanted)).map_or(&self.first, |other| &other.kernel)
+        let name = plan.kernel_of(candidate);
+        let other = self.others.iter().find(|other| Some(other.name.as_path()) == name);
+        other.map_or(&self.first, |other| &other.kernel)
     }
 
     pub(super) fn releases(&self) -> String {
@@ -119,14 +112,15 @@ fn find_kernel_path(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, O
     match wanted.name {
         Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
         Some(name) => {
-            let (cache, name) = (KernelCache::of_user(), name.to_string_lossy());
-            let found = if wanted.counting { cache.find_counting(&name) } else { cache.find_kernel(&name) };
-            Ok((found?.kernel, None))
+            let found = KernelCache::of_user().find_kernel(&name.to_string_lossy())?;
+            Ok((found.kernel, None))
         }
-        None => match by_default(plan, wanted.counting) {
-            Some(found) => Ok((found.entry.kernel, Some(found.why))),
-            None if wanted.counting => Err(LabError::NoCountingKernel),
-            None => find_program(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
+        None => match by_default(plan) {
+            Some(found) if found.entry.facts.counting || !wanted.counting => {
+                Ok((found.entry.kernel, Some(found.why)))
+            }
+            _ if wanted.counting => Err(LabError::NoCountingKernel),
+            _ => find_program(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
         },
     }
 }

@@ -186,7 +186,7 @@ impl Lab for Native {
                      killed would leave its pool here, beside yours",
                     candidate.filesystem
                 ),
-                "the kernel of a guest takes it with it: --lab uml, after `fsverdict kernel build --counting --with zfs`, or --lab \
+                "the kernel of a guest takes it with it: --lab uml, after `fsverdict kernel build --with zfs`, or --lab \
                  vm with a kernel that has the module; to compare a pool of yours as it is, name a folder on it: \
                  filesystem = \"directory\", path = \"/tank/folder\"",
             ));

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
+use crate::kernel::{COUNTING, KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
-use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};
+use fsverdict_judgement::plan::{Candidate, DEFAULT_CPU, DeviceSource, Plan};
 use fsverdict_linux::host::image::scratch_folder;
 use fsverdict_stack::layer::usual_layers;
 
 use super::choose::choose_lab;
-use super::kernel::{Kernel, parse_configuration};
+use super::kernel::{Kernel, Provision, parse_configuration};
 use super::missing_tools::missing_tools_with;
 use super::{Attachment, Lab};
 
@@ -79,6 +79,7 @@ impl Trying<'_> {
             .collect();
         let mut plan = self.plan.clone();
         plan.kernel = Some(self.subject.kernel.to_owned());
+        plan.cpu = (kernel.find_provision(COUNTING) == Provision::Builtin).then(|| DEFAULT_CPU.to_owned());
         plan.candidates = able.iter().cloned().chain(layered.iter().cloned()).collect();
         let lab =
             choose_lab(&plan, plan.lab).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;

@@ -137,7 +137,7 @@ pub(super) fn module_name(path: &str) -> String {
 fn way_out(symbol: &str) -> String {
     if symbol == "CONFIG_ZFS" {
         return "the package zfs-dkms (Debian's component contrib) builds the module zfs for kernels in /boot; or take \
-                --lab uml, after `fsverdict kernel build --counting --with zfs`"
+                --lab uml, after `fsverdict kernel build --with zfs`"
             .to_owned();
     }
     format!(
