@@ -1,4 +1,4 @@
-//! Compares kernels on the same work: time, requests, bytes and flushes of each configuration and phase, as regressions
+//! Compares kernels on the same work: time, requests, bytes, flushes and CPU time of each configuration and phase, as regressions
 //! (more) and gains (less), paired within blocks.
 
 use std::path::PathBuf;
@@ -42,6 +42,12 @@ impl KernelPhase {
 
     pub fn has_changed(&self) -> bool {
         self.changes.iter().any(|change| change.outcome.is_difference())
+    }
+
+    /// The change that is largest, of those that are differences.
+    pub fn largest_change(&self) -> Option<&KernelChange> {
+        let changed = self.changes.iter().filter(|change| change.outcome.is_difference());
+        changed.max_by(|change, other| change.size().total_cmp(&other.size()))
     }
 
     /// The outcome for its time; unchanged where time was not measured.
@@ -117,11 +123,13 @@ fn compare_phases(judged: &Judgement<'_>, [old, new]: [&Candidate; 2]) -> Vec<Ke
 type Measure = (&'static str, Unit, &'static [&'static str]);
 
 pub const TIME: &str = "time";
-pub const MEASURES: [Measure; 4] = [
+pub const MEASURES: [Measure; 5] = [
     (TIME, Unit::Seconds, &["durable"]),
     ("requests", Unit::Count, &["device_reads", "device_writes"]),
     ("bytes", Unit::Bytes, &["device_read", "device_written"]),
     ("flushes", Unit::Count, &["device_flushes"]),
+    // In simulated time, where computation has a price.
+    ("CPU time", Unit::Seconds, &["charged"]),
 ];
 
 /// A number under one kernel and under the kernel before it, block by block. The values shown are medians over all
