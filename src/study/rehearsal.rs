@@ -90,6 +90,8 @@ fn try_on_image(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) ->
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
     bare.device.replace_sources(&[DeviceSource::Image(Bytes(size))]);
+    // An image is in real time, in which computation has no price.
+    bare.cpu = None;
     bare.device.fails = None;
     bare.phases.clear();
     bare.datasets.clear();

@@ -5,6 +5,7 @@ use crate::common::Place;
 const PLAN: &str = r#"
 title         = "Known facts"
 lab           = "uml"
+cpu           = "free"
 device        = { model = "hdd-7200", size = "2GB" }
 protocol      = { blocks = 1, timeout = "120s", circumstances = "fixed" }
 dataset.big   = { file = "16MB" }

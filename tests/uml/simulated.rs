@@ -47,7 +47,10 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
     // ext4 spreads its folders by chance, and chance is what a block's seed decides.
     assert_ne!(one[&(1, "ext4".to_owned())], one[&(2, "ext4".to_owned())]);
     let fidelity = first.journal().0[0]["fidelity"].as_str().unwrap().to_owned();
-    assert!(fidelity.contains("usb-disk-5400 v3") && fidelity.contains("CPU taken as free"), "{fidelity}");
+    assert!(
+        fidelity.contains("usb-disk-5400 v3") && fidelity.contains("computation priced as on epyc-vm"),
+        "{fidelity}"
+    );
     first.is_left_clean();
 }
 
@@ -330,7 +333,7 @@ fn uml_a_guest_that_waits_for_ever_is_ended_and_one_that_waits_is_not() {
 
 /// A kernel whose file says what it can do, with `more` besides, and that does nothing; as `--set` names it.
 fn answering(place: &Place, more: &[u8]) -> String {
-    let simulated = ["UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML", "VIRTIO_BLK"];
+    let simulated = ["UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML", "VIRTIO_BLK", "CPU_PRICE"];
     let options: Vec<&str> = kernels::OPTIONS.into_iter().chain(simulated).collect();
     let bytes = [&kernels::strings("6.12.0", &options), more].concat();
     format!("kernel={}", kernels::script(place, "exit 1", &bytes).display())
@@ -392,7 +395,8 @@ fn uml_a_device_that_is_killed_before_its_guest_asks_for_anything_stops_the_run(
 /// A plan with a kernel that does this first as long as a file is there, which it is.
 fn hindered(place: &Place, first: &str) -> (String, PathBuf) {
     let listed = place.fsverdict(&["kernel", "list"]).stdout;
-    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
+    let counts = listed.lines().rfind(|line| !line.contains("cannot price computation")).unwrap();
+    let kernel = counts.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
     let hindrance = place.path().join("hindrance");
     let first = first.replace("{}", hindrance.to_str().unwrap());
     let line = format!("case \"$*\" in *mem=*) {first};; esac");

@@ -143,6 +143,7 @@ mod tests {
     use super::{CpuModel, SHIPPED, can_be_had};
     use crate::kernel::CPU_CLASSES;
     use fsverdict_disk::device::Draw;
+    use fsverdict_judgement::plan::DEFAULT_CPU;
     use fsverdict_text::Hinted;
 
     #[test]
@@ -160,6 +161,11 @@ mod tests {
             .collect();
         let names: BTreeSet<String> = SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
         assert_eq!(files, names);
+    }
+
+    #[test]
+    fn the_model_of_plans_that_name_none_is_a_measured_one() {
+        assert!(CpuModel::find(DEFAULT_CPU).unwrap().about.measured);
     }
 
     #[test]
