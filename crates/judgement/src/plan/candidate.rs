@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Layers, limits, split_layer};
+use super::{Layers, limits};
 use fsverdict_text::{Bytes, bounded_list};
 
 /// The filesystem name of a candidate that works in one of the user's folders, on any filesystem.
@@ -98,19 +98,7 @@ impl Environment {
     }
 }
 
-/// Levels of an array of md that copy or distribute requests, and compute nothing of their content.
-const COPYING_ARRAYS: [&str; 3] = ["raid0", "raid1", "raid10"];
-
 impl Candidate {
-    /// Whether its writes pass layers besides the filesystem, which take processor time of their own.
-    pub fn has_computing_layers(&self) -> bool {
-        self.layers.names().any(|layer| {
-            let (name, options) = split_layer(layer);
-            let level = options.split(',').next().unwrap_or_default();
-            name != "md" || !COPYING_ARRAYS.contains(&level)
-        })
-    }
-
     /// Whether its options speak of compression, as those of every filesystem that can be asked for it do.
     pub fn asks_for_compression(&self) -> bool {
         self.compression_options().any(|option| !turns_off(option))
@@ -134,7 +122,6 @@ fn turns_off(option: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Candidate;
-    use crate::plan::Layers;
 
     /// A pool without compression was taken for one that compresses, and its times were left out.
     #[test]
@@ -147,19 +134,5 @@ mod tests {
         assert_eq!(asks("compression=off"), (false, true));
         assert_eq!(asks("--compression=none"), (false, true));
         assert_eq!(asks("recordsize=8k"), (false, false));
-    }
-
-    #[test]
-    fn arrays_that_copy_compute_nothing() {
-        let computes = |layers: &[&str]| {
-            let layers = Layers::from_names(layers.iter().copied()).unwrap();
-            Candidate { layers, ..Candidate::with_defaults("ext4") }.has_computing_layers()
-        };
-        assert!(!computes(&[]) && !computes(&["md:raid1"]) && !computes(&["md:raid10,layout=f2"]));
-        assert!(
-            computes(&["md:raid5"])
-                && computes(&["luks2", "md:raid1"])
-                && computes(&["md:raid1", "lvm:thin"])
-        );
     }
 }

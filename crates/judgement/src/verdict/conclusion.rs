@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     Background, ChargedComputation, Contrast, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
     FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding,
-    RunNoise, Tradeoff, Unevaluated, WeightRange,
+    RunNoise, Tradeoff, Unevaluated, UntoldCost, WeightRange,
 };
 
 /// The kind of conclusion about the goal.
@@ -89,6 +89,9 @@ pub struct Verdict {
     /// The cost of each protection, by pairs of candidates that differ in it alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection_costs: Vec<ProtectionCost>,
+    /// Work of which no cost can be told, because computation took no time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<UntoldCost>,
     /// Conclusions that the run does not allow, the gravest limit first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
@@ -106,6 +109,7 @@ impl Verdict {
             left_out_phases: self.left_out_phases,
             noise: self.noise,
             factors: self.factors,
+            untold: self.untold,
             limits: self.limits,
             blocks: self.blocks,
             ..Verdict::default()

@@ -1,6 +1,6 @@
 //! The inputs that every part of a verdict is judged from.
 
-use super::{ByBlock, Objective};
+use super::{ByBlock, FreeComputation, Objective};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
@@ -14,6 +14,7 @@ pub(crate) struct VerdictEvidence<'a> {
     pub(crate) objective: &'a Objective,
     /// The trials that the numbers come from.
     pub(crate) trials: &'a ByBlock<'a>,
+    pub(crate) free: &'a FreeComputation,
 }
 
 impl VerdictEvidence<'_> {
@@ -22,9 +23,11 @@ impl VerdictEvidence<'_> {
         self.trials.differences(candidate, other, |trial| self.score(trial))
     }
 
-    /// How many times as much the goal costs one candidate as another, paired within blocks.
+    /// How many times as much the goal costs one candidate as another, paired within blocks; `None` where the order is
+    /// that of free computation.
     pub(crate) fn ratio(&self, candidate: &str, other: &str) -> Option<Estimate> {
-        self.trials.ratio(candidate, other, |trial| self.score(trial))
+        let is_told = !self.free.hides_order(candidate, other);
+        is_told.then(|| self.trials.ratio(candidate, other, |trial| self.score(trial)))?
     }
 
     /// The logarithm of a trial's goal, where smaller is better.

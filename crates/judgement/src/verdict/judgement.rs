@@ -4,9 +4,10 @@
 use super::candidates::list_candidates;
 use super::protection::protection_costs;
 use super::{
-    ByBlock, CandidateEntry, Combined, Contrast, CostColumn, GroupVerdict, Harness, Objective, OptionEffect,
-    PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs, cost_columns,
-    estimate_all, judge, option_effects, raw_shares, slice_by_protection, then_and_now,
+    ByBlock, CandidateEntry, Combined, Contrast, CostColumn, FreeComputation, GroupVerdict, Harness,
+    Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow, Verdict,
+    combine_as_study, control_pairs, cost_columns, estimate_all, judge, option_effects, raw_shares,
+    slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -27,6 +28,8 @@ pub struct Judgement<'a> {
     /// Every metric of the measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
+    /// What may not be concluded because computation took no time.
+    pub free: FreeComputation,
     pub twins: Vec<Contrast>,
     /// The results of each site, where several sites shared the blocks of the run.
     pub sites: Option<SiteRatios>,
@@ -81,10 +84,11 @@ impl<'a> Judgement<'a> {
         let rivals: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks = ByBlock::of_run(run, trials.iter().copied());
         let objective = Objective::from_run(plan, run);
+        let free = FreeComputation::from_run(plan, run);
         let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
         let groups = slice_by_protection(plan, run);
         if !groups.is_empty() {
-            let costs = protection_costs(plan, &objective, &blocks);
+            let costs = protection_costs(plan, &objective, &blocks, &free);
             verdict.split_by_group(groups.iter().map(GroupVerdict::from_slice).collect(), costs);
         }
         if plan.environments().len() > 1 {
@@ -92,8 +96,12 @@ impl<'a> Judgement<'a> {
                 "what is tried on one device, kernel or memory is not ranked against what is on another",
             );
         }
+        if rivals.iter().any(|name| free.hides_metric(name, &plan.goal.metric)) {
+            verdict = verdict.refuse("the goal is CPU time, and computation took no time here");
+        }
         let leader = verdict.ranking.first().map(|rank| rank.candidate.as_str());
-        let estimates = estimate_all(run, &trials, leader);
+        let mut estimates = estimate_all(run, &trials, leader);
+        estimates.retain(|found| !free.hides_metric(&found.candidate, &found.metric));
         let candidates = list_candidates(plan, run, &verdict, &measured);
         let phases = phases(plan, &estimates);
         let ok = candidates.iter().filter(|entry| entry.status == CandidateStatus::Ok);
@@ -105,13 +113,13 @@ impl<'a> Judgement<'a> {
             run,
             basis,
             twins: control_pairs(&objective, run),
-            sites: SiteRatios::from_run(run, &objective, &blocks, verdict.first_ranking()),
-            costs: cost_columns(&objective.phases(), &blocks, &ok),
-            effects: option_effects(plan, &blocks, &headline),
+            sites: SiteRatios::from_run(run, &objective, &blocks, &told_ranking(&verdict, &free)),
+            costs: cost_columns(&objective.phases(), &blocks, &ok, &free),
+            effects: option_effects(plan, &blocks, &headline, &free),
             findings: if estimates.is_empty() {
                 Vec::new()
             } else {
-                then_and_now(plan, &run.header.beginning, &estimates, &blocks)
+                then_and_now(plan, &run.header.beginning, &estimates, &blocks, &free)
             },
             combined: combine_runs(plan, run, basis, &candidates),
             raw_shares: raw_shares(plan, &estimates),
@@ -123,7 +131,16 @@ impl<'a> Judgement<'a> {
             objective,
             estimates,
             verdict,
+            free,
         }
+    }
+
+    /// The candidates of which it is not told whether they are behind the first of the ranking, since computation took no
+    /// time.
+    pub fn untold_rivals(&self) -> Vec<&str> {
+        let Some((first, rest)) = self.verdict.ranking.split_first() else { return Vec::new() };
+        let names = rest.iter().map(|rank| rank.candidate.as_str());
+        names.filter(|name| self.free.hides_order(name, &first.candidate)).collect()
     }
 
     /// The phases that the goal counts, in the order in which they are measured.
@@ -160,6 +177,14 @@ impl<'a> Judgement<'a> {
             _ => None,
         }
     }
+}
+
+/// The first ranking with rivals, without those whose place beside the first is not told.
+fn told_ranking(verdict: &Verdict, free: &FreeComputation) -> Vec<Rank> {
+    let ranking = verdict.first_ranking().iter();
+    let first = ranking.clone().next();
+    let is_told = |rank: &&Rank| first.is_none_or(|one| !free.hides_order(&rank.candidate, &one.candidate));
+    ranking.filter(is_told).cloned().collect()
 }
 
 fn is_headline(plan: &Plan, phase: &PhaseEntry) -> bool {

@@ -11,6 +11,7 @@ mod conclusion;
 mod contrast;
 mod devices;
 mod evidence;
+mod free_computation;
 mod judgement;
 mod leader;
 mod limits;
@@ -28,6 +29,7 @@ pub use devices::{
     Across, AcrossColumn, AtSites, Dependence, DevicePrediction, DeviceSide, DeviceSpread, DeviceStratum,
     DeviceTable, OnDevice, Order, SimilarDevices, SiteRatios, StratumRival, slice_by_device,
 };
+pub use free_computation::{ComputedWork, FreeComputation, UntoldCost};
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use leader::{
     COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Rank, RunNoise, Tradeoff, WeightRange, WeightTurn,

@@ -79,6 +79,7 @@ impl CandidateRatio {
         for (at, (one, against)) in names.iter().enumerate() {
             let samples = names[at + 1..]
                 .iter()
+                .filter(|(_, name)| !judged.free.hides_order(name, against))
                 .map(|(other, name)| (other, judged.blocks.differences(name, against, score)));
             let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
                 samples.filter(|(_, sample)| !sample.is_empty()).unzip();

@@ -156,7 +156,8 @@ impl DeviceTable {
                 differences(one, other).iter().filter_map(|(_, values)| mean(values)).collect();
             mean(&means).unwrap_or(0.0).total_cmp(&0.0)
         })?;
-        let rivals = everywhere.iter().copied().filter(|name| *name != leader);
+        let is_told = |name: &str| !judged.iter().any(|one| one.free.hides_order(name, leader));
+        let rivals = everywhere.iter().copied().filter(|name| *name != leader && is_told(name));
         let ratios = SiteRatios::compare_with_leader(leader, rivals, false, |name| differences(name, leader));
         (self.devices > 1 && !ratios.rivals.is_empty()).then_some(ratios)
     }

@@ -23,24 +23,29 @@ impl<'a> Field<'a> {
         let all = judged.estimates.iter().enumerate().filter(|(_, found)| is_of(found));
         let all: Vec<(usize, &PhaseEstimate)> = all.collect();
         let contesting = || all.iter().copied().filter(|(_, found)| can_be_best(judged, found));
-        let best = best_of(contesting());
+        let best = best_of(judged, contesting());
         let groups = judged.verdict.groups.iter();
         let best_of_group = |group: &'a GroupVerdict| {
             Some((
                 group,
-                best_of(contesting().filter(|(_, found)| group.candidates.contains(&found.candidate)))?,
+                best_of(
+                    judged,
+                    contesting().filter(|(_, found)| group.candidates.contains(&found.candidate)),
+                )?,
             ))
         };
         Self { judged, best, of_groups: groups.filter_map(best_of_group).collect(), all }
     }
 
-    /// The best of those that it is ranked against: where there are several protection levels, those of its own.
+    /// The best of those that it is ranked against: where there are several protection levels, those of its own; `None`
+    /// where its place beside that one is not told.
     fn best_beside(&self, own: &PhaseEstimate) -> Option<(usize, &'a PhaseEstimate)> {
-        if self.judged.verdict.groups.is_empty() {
-            return self.best;
-        }
         let is_own = |(group, _): &&(&GroupVerdict, _)| group.candidates.contains(&own.candidate);
-        self.of_groups.iter().find(is_own).map(|(_, best)| *best)
+        let best = match self.judged.verdict.groups.is_empty() {
+            true => self.best,
+            false => self.of_groups.iter().find(is_own).map(|(_, best)| *best),
+        };
+        best.filter(|(_, best)| !hides_order(self.judged, own, best))
     }
 
     /// How many times worse than the best it is.
@@ -73,8 +78,15 @@ fn can_be_best(judged: &Judgement<'_>, found: &PhaseEstimate) -> bool {
     judged.verdict.refused.is_none() && !is_twin(&found.candidate)
 }
 
-/// The best of a phase. There is none where all are equal, or where there is only one candidate.
+/// Whether the order of two numbers is that of computation that took no time.
+fn hides_order(judged: &Judgement<'_>, one: &PhaseEstimate, other: &PhaseEstimate) -> bool {
+    judged.free.hides_order_in(one.unit, &one.candidate, &other.candidate)
+}
+
+/// The best of a phase. There is none where all are equal, where there is only one candidate, and where it is not told
+/// whether another one is better.
 fn best_of<'a>(
+    judged: &Judgement<'_>,
     rivals: impl Iterator<Item = (usize, &'a PhaseEstimate)>,
 ) -> Option<(usize, &'a PhaseEstimate)> {
     let rivals: Vec<(usize, &PhaseEstimate)> = rivals.collect();
@@ -83,12 +95,13 @@ fn best_of<'a>(
         one.1.estimate.point.total_cmp(&other.1.estimate.point)
     };
     let alike = rivals.iter().all(|(_, found)| found.estimate.point == first.estimate.point);
-    match first.direction() {
+    let best = match first.direction() {
         _ if alike => None,
         Better::Lower => rivals.iter().min_by(order).copied(),
         Better::Higher => rivals.iter().max_by(order).copied(),
         Better::Neither => None,
-    }
+    };
+    best.filter(|(_, best)| rivals.iter().all(|(_, other)| !hides_order(judged, best, other)))
 }
 
 /// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, in either direction

@@ -27,8 +27,8 @@ use super::options::factor_effects;
 use super::protection::{requirement_standings, unevaluated};
 use super::work::{charged_computation, find_background};
 use super::{
-    ByBlock, ContrastOutcome, Objective, Outcome, RequirementRelation, RequirementStanding, Verdict,
-    VerdictEvidence,
+    ByBlock, ContrastOutcome, FreeComputation, Objective, Outcome, RequirementRelation, RequirementStanding,
+    Verdict, VerdictEvidence,
 };
 use crate::journal::Run;
 use crate::plan::{Plan, once_each};
@@ -59,10 +59,13 @@ pub fn judge(
         measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
     let measured = fitting.as_slice();
     let deliberation = Deliberation::from_run(plan, run);
+    let free = FreeComputation::from_run(plan, run);
     let refused = run.was_too_disturbed();
     let look = deliberation.last_look();
     let shown = look.as_ref().filter(|_| !refused);
-    let standings = shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
+    let mut standings =
+        shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
+    standings.retain(|standing| !free.hides_order(&standing.of, &standing.against));
     let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
         let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
         fitting.map(|standing| standing.of.clone()).collect()
@@ -71,8 +74,9 @@ pub fn judge(
     let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
     let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
     let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
-    let unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
-    let evidence = VerdictEvidence { plan, run, objective, trials };
+    let mut unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
+    unsettled.retain(|pair| !free.hides_order(&pair.candidate, &pair.against));
+    let evidence = VerdictEvidence { plan, run, objective, trials, free: &free };
     let outcome = match deliberation.outcome() {
         // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
         // candidate.
@@ -99,30 +103,36 @@ pub fn judge(
         }
         None => Vec::new(),
     };
-    let outcome = if unevaluated.is_empty() { outcome } else { Outcome::Undecided };
+    // The ranking without candidates of which it is not told whether they are behind the first: nothing else compares
+    // these with it either.
+    let is_told = |rank: &&Rank| !free.hides_order(&rank.candidate, &ranking[0].candidate);
+    let told: Vec<Rank> = ranking.iter().filter(is_told).cloned().collect();
+    let is_known = unevaluated.is_empty() && told.len() == ranking.len();
+    let outcome = if is_known { outcome } else { Outcome::Undecided };
     let recommended = leader.filter(|_| outcome != Outcome::Undecided);
     let placed = |name: &&str| {
         let known = recommended.iter().chain(&tied).chain(&behind);
         known.into_iter().any(|known| known == name)
     };
-    let depends = find_dependences(&evidence, &ranking);
-    let predictions = predict_rivals(&evidence, &ranking, &depends);
+    let depends = find_dependences(&evidence, &told);
+    let predictions = predict_rivals(&evidence, &told, &depends);
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: estimate_noise(&evidence, &ranking),
+        noise: estimate_noise(&evidence, &told),
         factors: factor_effects(&evidence, measured),
         tradeoffs: list_tradeoffs(&evidence, &ranking),
-        sensitivity: weight_ranges(&evidence, &ranking, &tied),
-        device_strata: device_strata(&evidence, &ranking, &depends),
+        sensitivity: weight_ranges(&evidence, &told, &tied),
+        device_strata: device_strata(&evidence, &told, &depends),
         depends,
         background: find_background(&evidence, &ranking),
-        charged: charged_computation(&evidence, &ranking),
+        charged: charged_computation(&evidence, &told),
         device_spreads: device_spreads(&predictions),
         predictions,
-        limits: list_limits(&evidence, &ranking),
+        limits: list_limits(&evidence, &told),
         groups: Vec::new(),
         protection_costs: Vec::new(),
+        untold: free.list_untold(plan, run, measured),
         required,
         ruled_out,
         unevaluated,

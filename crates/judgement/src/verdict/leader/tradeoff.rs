@@ -104,7 +104,9 @@ pub(crate) fn list_tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
     let phases = evidence.objective.phases();
     let [cpu, space, lost, written] = COSTS.map(|cost| {
-        side_by_side(evidence.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
+        side_by_side(evidence.trials, names.first().copied(), &names, |trial| {
+            of_trial(evidence, &phases, trial, cost)
+        })
     });
     let beaten = pareto_dominators(evidence, &names);
     let tradeoff = |(at, (beater, unbeaten)): (usize, (Option<usize>, bool))| Tradeoff {
@@ -126,7 +128,8 @@ pub(crate) fn list_tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -
 /// better. With more than [`MOST_BEATERS`] candidates that is not shown of any.
 fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (evidence.objective.phases(), evidence.tie());
-    let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
+    let cost =
+        |trial: &Trial, cost| of_trial(evidence, &phases, trial, cost).filter(|value| *value > 0.0).map(log);
     // Looks up each number of each trial once, however many candidates it is compared with.
     let of_cost = |which| evidence.trials.rows_by_block(names, |trial| cost(trial, which));
     let goal = evidence.trials.rows_by_block(names, |trial| evidence.score(trial));
@@ -135,9 +138,12 @@ fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Opt
     let tables: Vec<_> = tables.collect();
     for at in 0..names.len().min(MOST_BEATERS) {
         let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
-        let (mut nowhere_better, mut worse) = (vec![true; names.len()], vec![false; names.len()]);
+        // Of a pair whose times leave out computation neither is shown to beat the other.
+        let is_told: Vec<bool> =
+            names.iter().map(|name| !evidence.free.hides_order(names[at], name)).collect();
+        let (mut nowhere_better, mut worse) = (is_told.clone(), vec![false; names.len()]);
         for rows in &tables {
-            let pairs = (0..names.len()).filter(|other| *other != at);
+            let pairs = (0..names.len()).filter(|other| *other != at && is_told[*other]);
             let pairs = pairs.map(|other| (other, differences(rows, at, other)));
             let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
                 pairs.filter(|(_, sample)| !sample.is_empty()).unzip();
@@ -162,8 +168,9 @@ fn pareto_dominators(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Opt
     beaten
 }
 
-fn of_trial(phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
+fn of_trial(evidence: &VerdictEvidence<'_>, phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
     match cost {
+        Cost::Cpu if evidence.free.applies_to(&trial.id.candidate) => None,
         Cost::Cpu => {
             let kernel = cost_of_trial(phases, trial, "cpu_kernel").unwrap_or(0.0);
             Some(cost_of_trial(phases, trial, "cpu")? + kernel)

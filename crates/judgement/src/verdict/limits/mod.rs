@@ -75,7 +75,8 @@ fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit
     let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.is_counted()).collect();
     let ahead = failed.filter_map(|state| {
         let times = trials.compare(&state.name, &first.candidate, |trial| evidence.score(trial))?.ratio();
-        (times.point < 1.0).then(|| Limit::Lost {
+        let is_told = !evidence.free.hides_order(&state.name, &first.candidate);
+        (is_told && times.point < 1.0).then(|| Limit::Lost {
             candidate: state.name.clone(),
             against: first.candidate.clone(),
             times,

@@ -40,7 +40,7 @@ mod tests {
     use super::reversed_by_models;
     use crate::journal::{Beginning, Event, Fold, Measurement, ProcessorModel, Unit, made};
     use crate::statistics::Estimate;
-    use crate::verdict::{ByBlock, Objective, Rank, VerdictEvidence};
+    use crate::verdict::{ByBlock, FreeComputation, Objective, Rank, VerdictEvidence};
 
     /// Three blocks of two candidates, of which `b` takes 5 % longer. Both read onwards for nine tenths of the time, or `b`
     /// flushes instead.
@@ -85,7 +85,9 @@ mod tests {
             Beginning { access_errors, processors: vec![processor], ..Beginning::default() };
         let objective = Objective::from_run(&plan, &run);
         let trials = ByBlock::of_run(&run, &run.trials);
-        let evidence = VerdictEvidence { plan: &plan, run: &run, objective: &objective, trials: &trials };
+        let free = FreeComputation::default();
+        let evidence =
+            VerdictEvidence { plan: &plan, run: &run, objective: &objective, trials: &trials, free: &free };
         let behind = Estimate { point: 1.05, low: Some(1.04), high: Some(1.06), n: 3 };
         let rank = |candidate: &str, behind| Rank { candidate: candidate.to_owned(), behind, total: None };
         reversed_by_models(&evidence, &[rank("a", None), rank("b", Some(behind))])

@@ -39,8 +39,8 @@ pub struct FactorEffect {
     pub slight: bool,
     /// How the effect differs at levels of other options.
     pub interactions: Vec<Interaction>,
-    /// The seconds that the option adds. `None` where CPU time was not measured, as in simulated time, and where the
-    /// goal is not a time.
+    /// The seconds that the option adds. `None` where CPU time was not measured or computation was free, as in simulated
+    /// time, and where the goal is not a time.
     pub added: Option<AddedSeconds>,
 }
 
@@ -90,12 +90,13 @@ pub(crate) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) 
     let taken: Option<Vec<AddedSeconds>> =
         candidates.iter().map(|candidate| mean_seconds(evidence, &candidate.name)).collect();
     let cells: Vec<Levels> = candidates.into_iter().map(candidate_levels).collect();
-    effects_of_factor(&cells, &fit, log1p(evidence.tie()), taken.as_deref())
+    let hides = |one: usize, other: usize| evidence.free.hides_difference(names[one], names[other]);
+    effects_of_factor(&cells, &fit, log1p(evidence.tie()), taken.as_deref(), hides)
 }
 
 /// Seconds that a candidate spent in the phases of the goal: the mean over its trials.
 fn mean_seconds(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<AddedSeconds> {
-    if evidence.objective.metric != "durable" {
+    if evidence.objective.metric != "durable" || evidence.free.applies_to(candidate) {
         return None;
     }
     let phases = evidence.objective.phases();
@@ -122,11 +123,16 @@ fn effects_of_factor(
     fit: &Additive,
     bound: f64,
     taken: Option<&[AddedSeconds]>,
+    hides: impl Fn(usize, usize) -> bool,
 ) -> Vec<FactorEffect> {
     let mut found = Vec::new();
     for factor in (0..AXES.len()).rev() {
         for level in distinct_levels(cells, factor) {
-            let (against, changes) = changes_to_level(cells, factor, &level);
+            let (against, mut changes) = changes_to_level(cells, factor, &level);
+            // A change of what is computed has no effect that could be told where computation was free.
+            changes.retain(|(at, weights)| {
+                (0..cells.len()).all(|other| weights[other] == 0.0 || !hides(*at, other))
+            });
             // A single filesystem has no other to be compared with.
             if changes.len() < 2 || distinct_levels(cells, factor).len() < 2 {
                 continue;
@@ -299,7 +305,7 @@ mod tests {
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
-        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None)
+        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None, |_, _| false)
     }
 
     fn normals() -> impl FnMut() -> f64 {
@@ -355,7 +361,9 @@ mod tests {
         // A filesystem alone has no others to differ from.
         let alone = [0, 1].map(|at| std::array::from_fn(|factor| cells()[at][factor].clone()));
         let rows = vec![vec![Some(1.0), Some(1.2)]; 3];
-        assert!(effects_of_factor(&alone, &Additive::fit(&rows).unwrap(), 0.03, None).is_empty());
+        assert!(
+            effects_of_factor(&alone, &Additive::fit(&rows).unwrap(), 0.03, None, |_, _| false).is_empty()
+        );
         // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
         let found = world(2, 1.0, &mut normal);
         assert!(

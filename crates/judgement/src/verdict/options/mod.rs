@@ -5,8 +5,8 @@ mod factors;
 pub(crate) use factors::factor_effects;
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
 
-use super::ByBlock;
 use super::work::log_cost;
+use super::{ByBlock, FreeComputation};
 use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Candidate, Plan};
 use crate::statistics::Estimate;
@@ -22,13 +22,20 @@ pub struct OptionEffect {
     pub phases: Vec<Option<Estimate>>,
 }
 
-/// Every pair of the plan's candidates that differ in one option, with its effect in these phases.
-pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec<OptionEffect> {
+/// Every pair of the plan's candidates that differ in one option, with its effect in these phases; without options whose
+/// effect is computation that took no time.
+pub fn option_effects(
+    plan: &Plan,
+    blocks: &ByBlock<'_>,
+    phases: &[&str],
+    free: &FreeComputation,
+) -> Vec<OptionEffect> {
     let metric = plan.goal.metric.as_str();
     let pairs = plan.candidates.iter().flat_map(|changed| {
         plan.candidates.iter().filter_map(move |base| Some((base, changed, single_change(base, changed)?)))
     });
     pairs
+        .filter(|(base, changed, _)| !free.hides_difference(&base.name, &changed.name))
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
                 let log = |trial: &Trial| log_cost(metric, phase, trial);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::plan::{Candidate, Plan, ProtectionFeature, ranked_candidates};
 use crate::statistics::Estimate;
 use crate::verdict::options::is_single_change;
-use crate::verdict::{ByBlock, ContrastOutcome, Objective};
+use crate::verdict::{ByBlock, ContrastOutcome, FreeComputation, Objective};
 
 /// The cost of a protection for one pair of candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,19 +30,22 @@ impl ProtectionCost {
 }
 
 /// The cost for every pair that differs in one feature and in nothing else. Where each level has one candidate, and no
-/// pair is the same otherwise, the cost is that of the whole candidates.
+/// pair is the same otherwise, the cost is that of the whole candidates. A cost that leaves out computation is none.
 pub(crate) fn protection_costs(
     plan: &Plan,
     objective: &Objective,
     blocks: &ByBlock<'_>,
+    free: &FreeComputation,
 ) -> Vec<ProtectionCost> {
     let candidates: Vec<&Candidate> = ranked_candidates(plan).collect();
     let levels = plan.protection_groups().len();
     let pairs = differing_pairs(plan, &candidates, objective, blocks, is_single_change);
-    match pairs.is_empty() && levels == candidates.len() {
+    let mut costs = match pairs.is_empty() && levels == candidates.len() {
         true => differing_pairs(plan, &candidates, objective, blocks, |_, _| true),
         false => pairs,
-    }
+    };
+    costs.retain(|cost| !free.hides_difference(&cost.protected, &cost.other));
+    costs
 }
 
 fn differing_pairs(

@@ -15,9 +15,10 @@ use crate::journal::{Beginning, Better, Trial, Unit, is_of_cpu};
 use crate::plan::{Assertion, Candidate, Denominator, GOAL, Plan, Published, once_each};
 use crate::statistics::Evidence;
 
+use crate::verdict::free_computation::has_computing;
 use crate::verdict::limits::ratio_errors::{RatioErrors, RatioTerm, unknown_factor};
 use crate::verdict::work::find;
-use crate::verdict::{ByBlock, Objective, PhaseEstimate, better_of};
+use crate::verdict::{ByBlock, FreeComputation, Objective, PhaseEstimate, better_of};
 use sides::{FindingSide, FindingSides, Test, decide, pair_with_best};
 
 /// Whether a finding still holds.
@@ -141,6 +142,7 @@ pub fn then_and_now(
     beginning: &Beginning,
     estimates: &[PhaseEstimate],
     blocks: &ByBlock<'_>,
+    free: &FreeComputation,
 ) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
     let objective = Objective::from_plan(plan);
@@ -150,8 +152,7 @@ pub fn then_and_now(
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
-        modelled
-            && known.is_some_and(|candidate| has_computing(candidate) && plan.cpu_of(candidate).is_none())
+        known.is_some_and(has_computing) && free.applies_to(name)
     };
     let judge = |published: &Published| {
         let mut asked = published.clone();
@@ -165,22 +166,19 @@ pub fn then_and_now(
         }
         let judged = judge_one(&asked, &estimates, bench);
         let judged = ThenAndNow { published: published.clone(), ..judged };
-        let unpriced = plan.cpus().is_empty();
         let is_about_cpu = published.about_cpu || is_of_cpu(&published.metric);
-        let free = modelled && unpriced && is_about_cpu || asked.claim.candidates().any(computes);
+        let is_all_free = plan.candidates.iter().all(|candidate| free.applies_to(&candidate.name));
+        let named = || asked.claim.candidates();
+        let is_hidden = |one: &str| computes(one) || named().any(|other| free.hides_order(one, other));
+        let is_hidden = is_about_cpu && is_all_free || named().any(is_hidden);
         let unknown = ThenAndNow {
             now: FindingStatus::CannotTell,
             because: FindingReason::CpuIsFree,
             ..judged.clone()
         };
-        if free { unknown } else { judged }
+        if is_hidden { unknown } else { judged }
     };
     plan.published.iter().map(judge).collect()
-}
-
-/// Whether the candidate has layers such as encryption, or asks for compression.
-fn has_computing(candidate: &Candidate) -> bool {
-    candidate.has_computing_layers() || candidate.asks_for_compression()
 }
 
 /// Estimates of the goal for every candidate, as if the goal were a phase; empty where no finding is about the goal.

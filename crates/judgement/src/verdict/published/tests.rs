@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{FindingContext, FindingReason, FindingStatus, then_and_now};
 use crate::journal::{Beginning, Unit};
 use crate::plan::{Aggregation, Assertion, Denominator, DeviceSource, Plan, Published};
-use crate::verdict::{ByBlock, Estimate, Objective, PhaseEstimate, ThenAndNow};
+use crate::verdict::{ByBlock, Estimate, FreeComputation, Objective, PhaseEstimate, ThenAndNow};
 use fsverdict_text::Bytes;
 
 fn estimate(candidate: &str, n: usize, range: [f64; 3]) -> PhaseEstimate {
@@ -34,6 +34,12 @@ fn published(claim: Assertion) -> Published {
         unit: String::new(),
         claim,
     }
+}
+
+/// Judges the findings of a plan that was carried out in simulated time if its device is modelled.
+fn judge_findings(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<ThenAndNow> {
+    let free = FreeComputation::new(plan, plan.device.source.is_modelled());
+    then_and_now(plan, &Beginning::default(), estimates, &ByBlock::default(), &free)
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -206,18 +212,15 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     let of_cpu =
         |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, [value, value, value]) };
     let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
-    assert_eq!(
-        then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
-        FindingStatus::Holds
-    );
+    assert_eq!(judge_findings(&plan, &estimates)[0].now, FindingStatus::Holds);
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
-    let free = &then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default())[0];
+    let free = &judge_findings(&plan, &estimates)[0];
     assert_eq!((free.now, &free.because), (FindingStatus::CannotTell, &FindingReason::CpuIsFree));
     // Reading byte by byte is work of the processor, by whatever metric: a free processor once decided it.
     let times = [estimate("fast", 3, [1.0, 1.0, 1.0]), estimate("slow", 3, [9.0, 9.0, 9.0])];
     for (about_cpu, told) in [(false, FindingStatus::Holds), (true, FindingStatus::CannotTell)] {
         plan.published = vec![Published { about_cpu, ..published(better(&["fast"], &["slow"], 1.5)) }];
-        assert_eq!(then_and_now(&plan, &Beginning::default(), &times, &ByBlock::default())[0].now, told);
+        assert_eq!(judge_findings(&plan, &times)[0].now, told);
     }
 }
 
@@ -242,12 +245,7 @@ fn modelled(findings: Vec<Published>) -> Plan {
 }
 
 fn told(claim: Assertion, estimates: &[PhaseEstimate]) -> (FindingStatus, FindingReason) {
-    let found = then_and_now(
-        &modelled(vec![published(claim)]),
-        &Beginning::default(),
-        estimates,
-        &ByBlock::default(),
-    );
+    let found = judge_findings(&modelled(vec![published(claim)]), estimates);
     (found[0].now, found[0].because.clone())
 }
 
@@ -266,15 +264,9 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
     // Where computation has a price, it is judged like anything else; of candidates without one still nothing is said.
     let mut priced = modelled(vec![published(better(&["ext4"], &["ext4+luks2"], 1.0))]);
     priced.cpu = Some("core2".to_owned());
-    assert_eq!(
-        then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].now,
-        FindingStatus::Holds
-    );
+    assert_eq!(judge_findings(&priced, &estimates)[0].now, FindingStatus::Holds);
     priced.candidates.iter_mut().for_each(|candidate| candidate.under.cpu = Some("free".to_owned()));
-    assert_eq!(
-        then_and_now(&priced, &Beginning::default(), &estimates, &ByBlock::default())[0].because,
-        FindingReason::CpuIsFree
-    );
+    assert_eq!(judge_findings(&priced, &estimates)[0].because, FindingReason::CpuIsFree);
     // Of a spread the others are left.
     let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
     let spread = |spread| Assertion::Spread { among: among.clone(), spread, at_most: None };
@@ -298,7 +290,7 @@ fn nothing_is_told_within_what_a_model_may_be_off_by() {
         .map(|one| PhaseEstimate { metric: "device_written".to_owned(), unit: Unit::Bytes, ..one.clone() })
         .collect();
     let written = Published { metric: "device_written".to_owned(), ..published(claim("b", 1.0)) };
-    let found = then_and_now(&modelled(vec![written]), &Beginning::default(), &bytes, &ByBlock::default());
+    let found = judge_findings(&modelled(vec![written]), &bytes);
     assert_eq!(found[0].now, FindingStatus::Holds);
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn find_background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         let against = leader.filter(|leader| *leader != candidate);
         let less = |trial: &Trial| score_without_background(evidence, trial);
         let behind = against
+            .filter(|leader| !evidence.free.hides_order(candidate, leader))
             .filter(|_| evidence.objective.metric == "durable")
             .and_then(|leader| evidence.trials.ratio(candidate, leader, less));
         let mut work: Vec<BackgroundWork> = Vec::new();
