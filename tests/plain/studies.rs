@@ -8,7 +8,9 @@ use fsverdict_judgement::plan::{
     Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
     presets, read_with,
 };
-use fsverdict_judgement::verdict::{ByBlock, Estimate, FindingStatus, PhaseEstimate, then_and_now};
+use fsverdict_judgement::verdict::{
+    ByBlock, Estimate, FindingStatus, FreeComputation, PhaseEstimate, then_and_now,
+};
 
 const STUDIES: [&str; 8] = [
     "usb-backup",
@@ -262,7 +264,13 @@ fn every_finding_can_be_judged_by_a_full_run() {
                 }
             }
         }
-        for judged in then_and_now(&plan, &Beginning::default(), &estimates, &ByBlock::default()) {
+        for judged in then_and_now(
+            &plan,
+            &Beginning::default(),
+            &estimates,
+            &ByBlock::default(),
+            &FreeComputation::default(),
+        ) {
             assert_ne!(
                 judged.now,
                 FindingStatus::CannotTell,

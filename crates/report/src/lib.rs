@@ -29,6 +29,8 @@ mod examples;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod free_computation_tests;
+#[cfg(test)]
 mod guide_tests;
 #[cfg(test)]
 mod study_tests;

@@ -30,6 +30,26 @@ pub enum ComputedWork {
 }
 
 impl ComputedWork {
+    /// The work of a layer; `None` for an array that only copies.
+    pub fn of_layer(layer: &str) -> Option<ComputedWork> {
+        let (name, options) = split_layer(layer);
+        match name {
+            "md" => {
+                let level = options.split(',').next().unwrap_or_default();
+                (!COPYING_ARRAYS.contains(&level)).then_some(Self::Parity)
+            }
+            "luks1" | "luks2" => Some(Self::Encryption),
+            "integrity" | "verity" => Some(Self::Checksums),
+            _ => Some(Self::Layer),
+        }
+    }
+
+    /// The work that a word among the options of mkfs or mount decides on.
+    pub fn of_option(option: &str) -> Option<ComputedWork> {
+        let found = COMPUTING_OPTIONS.iter().find(|(part, _)| option.contains(part)).map(|(_, work)| *work);
+        found.or_else(|| option.starts_with(DISTRIBUTED_PARITY).then_some(Self::Parity))
+    }
+
     /// The word for it in "the cost of …".
     pub const fn noun(self) -> &'static str {
         match self {
@@ -68,28 +88,10 @@ const DISTRIBUTED_PARITY: &str = "draid";
 /// Levels of an array of md that copy or distribute requests, and compute nothing of their content.
 const COPYING_ARRAYS: [&str; 3] = ["raid0", "raid1", "raid10"];
 
-/// The work of a layer; `None` for an array that only copies.
-fn work_of_layer(layer: &str) -> Option<ComputedWork> {
-    let (name, options) = split_layer(layer);
-    match name {
-        "md" => {
-            let level = options.split(',').next().unwrap_or_default();
-            (!COPYING_ARRAYS.contains(&level)).then_some(ComputedWork::Parity)
-        }
-        "luks1" | "luks2" => Some(ComputedWork::Encryption),
-        "integrity" | "verity" => Some(ComputedWork::Checksums),
-        _ => Some(ComputedWork::Layer),
-    }
-}
-
-fn work_of_option(option: &str) -> Option<ComputedWork> {
-    let found = COMPUTING_OPTIONS.iter().find(|(part, _)| option.contains(part)).map(|(_, work)| *work);
-    found.or_else(|| option.starts_with(DISTRIBUTED_PARITY).then_some(ComputedWork::Parity))
-}
-
 /// What layers and options of a candidate compute, each with the words that say so.
 fn list_work(candidate: &Candidate) -> Vec<(ComputedWork, String)> {
-    let layers = candidate.layers.names().filter_map(|layer| Some((work_of_layer(layer)?, layer.to_owned())));
+    let layers =
+        candidate.layers.names().filter_map(|layer| Some((ComputedWork::of_layer(layer)?, layer.to_owned())));
     let values = candidate.mkfs.iter().skip(1).map(Some).chain([None]);
     let of_mkfs = candidate.mkfs.iter().zip(values).map(|(word, value)| match value {
         // The value of an option such as `--csum` is the next word.
@@ -101,7 +103,7 @@ fn list_work(candidate: &Candidate) -> Vec<(ComputedWork, String)> {
         let parts: Vec<&str> = word.split(',').collect();
         let alone = parts.len() == 1;
         let work = parts.into_iter().filter_map(|part| {
-            Some((work_of_option(part)?, if alone { whole.clone() } else { part.to_owned() }))
+            Some((ComputedWork::of_option(part)?, if alone { whole.clone() } else { part.to_owned() }))
         });
         work.collect::<Vec<_>>()
     });
@@ -112,7 +114,8 @@ fn list_work(candidate: &Candidate) -> Vec<(ComputedWork, String)> {
 
 /// Whether layers of the candidate compute, or its options ask for compression.
 pub(super) fn has_computing(candidate: &Candidate) -> bool {
-    candidate.layers.names().any(|layer| work_of_layer(layer).is_some()) || candidate.asks_for_compression()
+    candidate.layers.names().any(|layer| ComputedWork::of_layer(layer).is_some())
+        || candidate.asks_for_compression()
 }
 
 /// Work of which no cost can be told, since it took no time.

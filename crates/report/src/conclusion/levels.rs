@@ -1,17 +1,24 @@
 //! The verdicts of the protection levels in words.
 
 use crate::conclusion::{no_verdict, sentence};
-use crate::topics::protection_costs;
+use crate::topics::{free_computation, protection_costs};
 use crate::wording::difference;
 use crate::wording::text::capitalize;
 use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_protection};
 
-/// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels.
+/// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels; then the costs
+/// that cannot be told.
 pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
-        return sentence::describe_outcome(judged);
+        return with_untold_costs(judged, sentence::describe_outcome(judged));
     }
     answer_by_group(judged, |group| Some(sentence::describe_outcome(group)))
+}
+
+/// These sentences and the one on costs that cannot be told.
+pub(crate) fn with_untold_costs(judged: &Judgement<'_>, sentences: String) -> String {
+    let untold = free_computation::write_sentence(judged);
+    std::iter::once(sentences).chain(untold).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer for each protection level, by `answer` where it has several candidates, and then the costs of the levels.
@@ -25,7 +32,8 @@ pub(crate) fn answer_by_group(
         let text = describe_sole_candidate(judged, group, &of_level).or_else(|| answer(&of_level))?;
         Some(format!("{}: {}", capitalize(&group.title), lower_verb(&text)))
     });
-    answers.chain(protection_costs::describe_costs(judged)).collect::<Vec<_>>().join(" ")
+    let answers = answers.chain(protection_costs::describe_costs(judged)).collect::<Vec<_>>();
+    with_untold_costs(judged, answers.join(" "))
 }
 
 /// The recommended candidates, or `undecided`.

@@ -30,7 +30,9 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
         0 => up.trim_end_matches(',').to_owned(),
         blocks => format!("{up} after {}", count(blocks, "block")),
     };
-    match judged.verdict.ranking.as_slice() {
+    let untold = judged.untold_rivals();
+    let told = judged.verdict.ranking.iter().filter(|rank| !untold.contains(&rank.candidate.as_str()));
+    match told.collect::<Vec<_>>().as_slice() {
         [] => match describe_excluded(judged) {
             Some(excluded) => format!("No candidate is left{after}: {excluded}."),
             None => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
@@ -53,7 +55,7 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
                 })
             };
             let near = judged.plan.protocol.tie;
-            let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
+            let close: Vec<&Rank> = rest.iter().copied().filter(|rank| ratio(rank) <= 1.0 + near).collect();
             // The point estimates are close, which may be chance; candidates are within a tie only where the whole
             // interval is.
             let all_within = close

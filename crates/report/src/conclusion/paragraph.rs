@@ -4,6 +4,7 @@ use crate::conclusion::clauses;
 use crate::conclusion::no_verdict::describe_settling_trials;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::topics::across::write_headline;
+use crate::topics::free_computation;
 use crate::wording::difference::{self, is_of_time};
 use crate::wording::number::{alike_within, plain_number, times_within};
 use crate::wording::text::{capitalize, count, listing};
@@ -40,7 +41,13 @@ pub(crate) fn write_paragraph(
         sentences.push(outcome.to_owned());
         sentences.extend(noise.map(|noise| capitalize(noise) + "."));
     } else {
-        sentences.extend(describe_standings(judged, outcome));
+        match describe_standings(judged) {
+            Some(standings) => {
+                sentences.extend(standings);
+                sentences.extend(free_computation::write_sentence(judged));
+            }
+            None => sentences.push(outcome.to_owned()),
+        }
         sentences.extend(noise.map(|noise| capitalize(noise) + "."));
         sentences.extend(describe_cost_leads(judged));
         sentences.extend(describe_weight_range(judged));
@@ -95,7 +102,8 @@ fn describe_comparison(judged: &Judgement<'_>) -> String {
     )
 }
 
-fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
+/// The leader and every other candidate beside it; `None` where the sentence on the outcome says more.
+fn describe_standings(judged: &Judgement<'_>) -> Option<Vec<String>> {
     let verdict = &judged.verdict;
     let of = |relation: ContrastOutcome| -> Vec<&Contrast> {
         verdict.standings.iter().filter(|standing| standing.outcome == relation).collect()
@@ -104,7 +112,7 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
     if verdict.standings.is_empty()
         || verdict.outcome == Outcome::Undecided && of(ContrastOutcome::Undecided).is_empty()
     {
-        return vec![outcome.to_owned()];
+        return None;
     }
     let clauses = clauses::list_clauses(judged);
     let ruled_out = clauses.iter().filter(|clause| clause.kind == ClauseKind::RuledOut);
@@ -141,7 +149,7 @@ fn describe_standings(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
         false => format!("{}.", capitalize(&clause.text)),
     }));
     sentences.extend(describe_settling_trials(judged).map(|what| capitalize(&what) + "."));
-    sentences
+    Some(sentences)
 }
 
 /// The best candidate; where nothing is decided, the first in the sample.

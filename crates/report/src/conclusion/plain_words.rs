@@ -3,11 +3,13 @@
 
 use crate::conclusion::no_verdict::describe_settling_trials;
 use crate::conclusion::{clauses, levels};
+use crate::topics::free_computation;
 use crate::wording::difference;
 use crate::wording::number::{is_alike, percent};
 use crate::wording::text::{count, listing};
 use fsverdict_judgement::journal::metric;
 use fsverdict_judgement::verdict::{Judgement, Outcome, Rank, TrialBasis};
+use fsverdict_text::join_names;
 
 /// The most candidates that are named after the first.
 const MOST_NAMES: usize = 4;
@@ -20,7 +22,7 @@ pub(crate) fn write_sentences(judged: &Judgement<'_>) -> Option<String> {
         return None;
     }
     let answer = match judged.verdict.groups.as_slice() {
-        [] => describe_result(judged),
+        [] => describe_result(judged).map(|answer| levels::with_untold_costs(judged, answer)),
         _ => Some(levels::answer_by_group(judged, describe_result)),
     };
     let sentences = [Some(describe_trials(judged)), answer, describe_limit(judged)];
@@ -50,22 +52,28 @@ fn describe_trials(judged: &Judgement<'_>) -> String {
 fn describe_result(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let (first, rest) = verdict.ranking.split_first()?;
+    let untold = judged.untold_rivals();
+    let rest: Vec<&Rank> = rest.iter().filter(|rank| !untold.contains(&rank.candidate.as_str())).collect();
     let with_total = |name: &str| match difference::describe_total(judged, name) {
         Some(total) => format!("{name} {total}"),
         None => name.to_owned(),
     };
-    let is_as_good = |rank: &&Rank| {
+    let is_as_good = |rank: &Rank| {
         verdict.tied.contains(&rank.candidate)
             || rank.behind.as_ref().is_some_and(|ratio| is_alike(ratio, judged.plan.protocol.tie))
     };
     let (alike, behind): (Vec<&Rank>, Vec<&Rank>) = match verdict.outcome {
-        Outcome::Undecided => (Vec::new(), rest.iter().collect()),
-        Outcome::Recommended | Outcome::Ranked => rest.iter().partition(is_as_good),
+        Outcome::Undecided => (Vec::new(), rest),
+        Outcome::Recommended | Outcome::Ranked => rest.into_iter().partition(|rank| is_as_good(rank)),
     };
     let others: Vec<String> = behind.iter().map(|rank| with_total(&rank.candidate)).collect();
     let others = listing(&others, MOST_NAMES);
     let own = difference::describe_total(judged, &first.candidate);
     let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
+    if let Some(names) = free_computation::list_undecidable(judged) {
+        let after = if behind.is_empty() { String::new() } else { format!("; after them come {others}") };
+        return Some(format!("Whether to take {} is not told{after}.", join_names(&names, MOST_NAMES, "or")));
+    }
     Some(match verdict.outcome {
         Outcome::Undecided => {
             let settling = describe_settling_trials(judged).map_or(String::new(), |what| format!(": {what}"));

@@ -3,7 +3,7 @@
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
 use crate::conclusion::{clauses, noise, unevaluated};
 use crate::model::clause::ClauseKind;
-use crate::topics::required;
+use crate::topics::{free_computation, required};
 use crate::wording::difference;
 use crate::wording::number::{alike_within, is_alike, percent};
 use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement, Limit, Outcome};
@@ -31,7 +31,8 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if let Some(withheld) = unevaluated::write_sentence(judged) {
         return format!("{without}{withheld}");
     }
-    if verdict.outcome == Outcome::Undecided {
+    let undecidable = free_computation::list_undecidable(judged);
+    if verdict.outcome == Outcome::Undecided && undecidable.is_none() {
         let unshown = if verdict.ranking.len() > 1 { required::unshown(judged) } else { String::new() };
         return format!(
             "{without}{}{unshown}{}",
@@ -69,7 +70,11 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
         }
     });
     let reversed = describe_reversal(judged);
-    format!("{without}{}{tied}{next}.{reversed}", difference::recommend_leader(judged, leader))
+    let answer = match undecidable {
+        Some(names) => free_computation::withhold_recommendation(judged, &names),
+        None => difference::recommend_leader(judged, leader),
+    };
+    format!("{without}{answer}{tied}{next}.{reversed}")
 }
 
 /// The candidates that a real device may put first, as a sentence after others; empty if the models' errors are too small for that.

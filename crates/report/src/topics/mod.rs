@@ -11,6 +11,7 @@ mod device_prediction;
 mod effects;
 mod evidence;
 pub(crate) mod factors;
+pub(crate) mod free_computation;
 mod from_memory;
 pub(crate) mod guarantees;
 mod kernels;
@@ -32,7 +33,7 @@ mod unflushed;
 pub(crate) use topic::{ReportTopic, TopicData};
 
 /// All topics with statements or tables, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 16] = [
+pub(crate) static TOPICS: [&ReportTopic; 17] = [
     &from_memory::TOPIC,
     &across::TOPIC,
     &protection_costs::TOPIC,
@@ -44,6 +45,7 @@ pub(crate) static TOPICS: [&ReportTopic; 16] = [
     &rot::TOPIC,
     &safety::TOPIC,
     &charged::TOPIC,
+    &free_computation::TOPIC,
     &device_prediction::TOPIC,
     &dependence::TOPIC,
     &tradeoffs::TOPIC,

@@ -121,7 +121,7 @@ fn explain_status(judged: &ThenAndNow) -> String {
         }
         FindingReason::NotMeasured => "nothing to compare was measured".to_owned(),
         FindingReason::CpuIsFree => {
-            "simulated time takes CPU as free, and with it encryption and compression".to_owned()
+            "computation took no time here, and with it encryption and compression".to_owned()
         }
         FindingReason::NoDirection => {
             "the plan does not say which direction of this metric is better".to_owned()

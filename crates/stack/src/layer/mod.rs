@@ -86,6 +86,8 @@ pub fn usual_layers() -> impl Iterator<Item = Layers> {
 #[cfg(test)]
 mod tests {
     use super::{LayerKind, LayerLine, LayerPlace, find_layer, layer_names, registry};
+    use crate::filesystem::{Choice, Property};
+    use fsverdict_judgement::verdict::ComputedWork;
 
     #[test]
     fn names_are_sorted_unique_and_found() {
@@ -141,6 +143,37 @@ mod tests {
             assert!(layer.mark.or(layer.close).is_some_and(names), "{name}");
             let has_lines = !(layer.in_use.lines)(&site).is_empty();
             assert!(has_lines || layer.kind.is_above() && layer.in_use.note.is_some(), "{name}");
+        }
+    }
+
+    /// Judgement knows layers and options by their words, and this crate by their descriptions.
+    #[test]
+    fn what_computes_by_its_description_computes_for_the_verdict() {
+        for layer in registry() {
+            let work = ComputedWork::of_layer(layer.name);
+            assert_eq!(work.is_some(), layer.free_cpu.is_some(), "{}", layer.name);
+        }
+        assert_eq!(ComputedWork::of_layer("md:raid1,chunk=64K"), None);
+        let checksums = [Property::DataChecksums, Property::MetadataChecksums];
+        for filesystem in crate::filesystem::registry() {
+            let of_words = |choice: Choice, work: ComputedWork| {
+                let choices =
+                    filesystem.options.choices.iter().filter(move |options| options.choice == choice);
+                choices.flat_map(|options| options.mkfs.iter().chain(options.mount)).filter_map(move |word| {
+                    (!word.starts_with('-') || word.starts_with("--")).then_some((*word, work))
+                })
+            };
+            let changed =
+                filesystem.facts.changed_by.iter().filter(|(_, property, _)| checksums.contains(property));
+            let changed = changed.map(|(word, ..)| (*word, ComputedWork::Checksums));
+            let words = changed
+                .chain(of_words(Choice::Compression, ComputedWork::Compression))
+                .chain(of_words(Choice::DataChecksums, ComputedWork::Checksums))
+                // What this saves is mostly copying on write, which is the device's work.
+                .filter(|(word, _)| *word != "nodatacow");
+            for (word, work) in words {
+                assert_eq!(ComputedWork::of_option(word), Some(work), "{} {word}", filesystem.name);
+            }
         }
     }
 }
