@@ -1,5 +1,5 @@
-//! With free computation no form of a report says anything on what encryption, compression, checksums, parity or CPU
-//! cost, however the times differ; each says how to learn it. With a price, the same journal has the statements.
+//! With free computation no form of a report says anything on the cost of encryption, compression, checksums, parity or
+//! CPU time, however the times differ; each says how to learn it. With a price, the same journal has the statements.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn candidate(filesystem: &str, layers: &[&str], mkfs: &[&str], mount: &[&str]) -
     }
 }
 
-/// Two candidates that are ranked against each other, and differ in what they compute.
+/// Two candidates that are ranked against each other, and compute differently.
 fn rivals(title: &'static str, one: Candidate, other: Candidate) -> Class {
     let of = |name: &str| {
         [

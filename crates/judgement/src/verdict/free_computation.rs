@@ -1,9 +1,9 @@
 //! Conclusions that depend on computation where computation took no time, and which therefore cannot be drawn.
 //!
-//! In simulated time computation has a price (a processor model) or is free. Where it is free, the times leave out what
-//! encryption, compression, checksums and parity compute. The time between two candidates that compute differently is
-//! then no cost of theirs, large or small. Every comparison of two candidates asks [`FreeComputation`];
-//! [`UntoldCost`] names the work of which no cost can be told. Bytes and requests of the device are told in any case.
+//! In simulated time computation has a price (a processor model) or is free. Where it is free, times leave out the work
+//! of encryption, compression, checksums and parity. The time between two candidates that compute differently is then no
+//! cost of theirs, large or small. Every comparison of two candidates asks [`FreeComputation`]; [`UntoldCost`] names the
+//! work of which no cost can be told. Bytes and requests of the device are told in any case.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,7 +65,7 @@ impl ComputedWork {
     }
 }
 
-/// Parts of options of mkfs and mount that decide what a filesystem computes, on or off.
+/// Parts of options of mkfs and mount that turn computation of a filesystem on or off, or choose its algorithm.
 const COMPUTING_OPTIONS: [(&str, ComputedWork); 14] = [
     ("encrypt", ComputedWork::Encryption),
     ("inlinecrypt", ComputedWork::Encryption),
@@ -88,7 +88,7 @@ const DISTRIBUTED_PARITY: &str = "draid";
 /// Levels of an array of md that copy or distribute requests, and compute nothing of their content.
 const COPYING_ARRAYS: [&str; 3] = ["raid0", "raid1", "raid10"];
 
-/// What layers and options of a candidate compute, each with the words that say so.
+/// The work that layers and options of a candidate compute, each with the words of the plan.
 fn list_work(candidate: &Candidate) -> Vec<(ComputedWork, String)> {
     let layers =
         candidate.layers.names().filter_map(|layer| Some((ComputedWork::of_layer(layer)?, layer.to_owned())));
@@ -126,7 +126,7 @@ pub struct UntoldCost {
     pub candidates: Vec<String>,
 }
 
-/// What a candidate computes, and at no price.
+/// The computation of a candidate, and whether it took no time.
 #[derive(Debug, Clone)]
 struct Computation {
     filesystem: String,
@@ -134,7 +134,7 @@ struct Computation {
     work: Vec<(ComputedWork, String)>,
 }
 
-/// Which candidates of a run computed for nothing, and what that hides.
+/// The candidates of a run with free computation, and the comparisons that this hides.
 #[derive(Debug, Clone, Default)]
 pub struct FreeComputation {
     /// Empty where computation took time in every trial.

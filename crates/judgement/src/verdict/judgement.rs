@@ -28,7 +28,7 @@ pub struct Judgement<'a> {
     /// Every metric of the measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
-    /// What may not be concluded because computation took no time.
+    /// The comparisons that may not be drawn because computation took no time.
     pub free: FreeComputation,
     pub twins: Vec<Contrast>,
     /// The results of each site, where several sites shared the blocks of the run.

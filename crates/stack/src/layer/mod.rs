@@ -169,7 +169,7 @@ mod tests {
             let words = changed
                 .chain(of_words(Choice::Compression, ComputedWork::Compression))
                 .chain(of_words(Choice::DataChecksums, ComputedWork::Checksums))
-                // What this saves is mostly copying on write, which is the device's work.
+                // This one saves mostly copying on write, which is the device's work.
                 .filter(|(word, _)| *word != "nodatacow");
             for (word, work) in words {
                 assert_eq!(ComputedWork::of_option(word), Some(work), "{} {word}", filesystem.name);

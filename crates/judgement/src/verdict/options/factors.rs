@@ -129,7 +129,7 @@ fn effects_of_factor(
     for factor in (0..AXES.len()).rev() {
         for level in distinct_levels(cells, factor) {
             let (against, mut changes) = changes_to_level(cells, factor, &level);
-            // A change of what is computed has no effect that could be told where computation was free.
+            // Where computation was free, no effect of an option that computes can be told.
             changes.retain(|(at, weights)| {
                 (0..cells.len()).all(|other| weights[other] == 0.0 || !hides(*at, other))
             });
