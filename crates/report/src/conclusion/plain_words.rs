@@ -71,7 +71,11 @@ fn describe_result(judged: &Judgement<'_>) -> Option<String> {
     let own = difference::describe_total(judged, &first.candidate);
     let own = own.map_or(String::new(), |total| format!(" with {total} for all of it"));
     if let Some(names) = free_computation::list_undecidable(judged) {
-        let after = if behind.is_empty() { String::new() } else { format!("; after them come {others}") };
+        let after = if behind.is_empty() {
+            String::new()
+        } else {
+            format!("; {} comes before {others}", first.candidate)
+        };
         return Some(format!("Whether to take {} is not told{after}.", join_names(&names, MOST_NAMES, "or")));
     }
     Some(match verdict.outcome {

@@ -50,11 +50,11 @@ pub(crate) fn list_undecidable<'a>(judged: &'a Judgement<'_>) -> Option<Vec<&'a 
     is_withheld.then(|| [vec![first.as_str()], rivals].concat())
 }
 
-/// `No recommendation between btrfs (8.0 s for write) and btrfs:compress=zstd`.
+/// `No recommendation between btrfs (8.0 s) and btrfs:compress=zstd`.
 pub(crate) fn withhold_recommendation(judged: &Judgement<'_>, names: &[&str]) -> String {
     let first = names.first().copied().unwrap_or_default();
-    let total = difference::describe_total(judged, first)
-        .map_or(String::new(), |total| format!(" ({total} {})", difference::of_what(judged)));
+    let total =
+        difference::describe_total(judged, first).map_or(String::new(), |total| format!(" ({total})"));
     let others = listing(names.get(1..).unwrap_or_default(), MOST_NAMES);
     format!("No recommendation between {first}{total} and {others}")
 }
