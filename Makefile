@@ -22,6 +22,7 @@ build: ## build the program and print where it is
 
 demo: ## compare four filesystems for daily backups on a modelled USB disk, without root: some minutes, and once the kernel
 	@scripts/setup demo
+	@scripts/demo-takes
 	@binary=$$(scripts/binary --demo) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
 test: ## run every test that can run here, and say which cannot and why; FULL=1 has long tests try every combination
