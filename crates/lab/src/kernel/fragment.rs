@@ -84,7 +84,7 @@ fn parse_text(fragment: &'static str) -> impl Iterator<Item = (&'static str, &'s
 #[must_use]
 pub fn way_out(symbol: &str) -> String {
     if symbol == COUNTING {
-        return "`fsverdict kernel build` makes one, of sources of Linux 6.12".to_owned();
+        return "`fsverdict kernel build` makes one, of sources of Linux 6.12, 7.2 or 7.3".to_owned();
     }
     if symbol == ZFS {
         return "`fsverdict kernel build --with zfs` makes one with ZFS".to_owned();

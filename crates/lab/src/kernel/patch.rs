@@ -9,54 +9,96 @@ use fsverdict_linux::sandbox::program::Program;
 use super::error::{KernelBuildError, file_error};
 use super::scratch::{Scratch, says_full};
 
-/// The first and the last version that a patch is for.
-type Versions = [[u32; 2]; 2];
+/// The first and the last release of each series that a patch is for.
+type Releases = &'static [[[u32; 2]; 2]];
 
 /// Bytes of a patch: from one release to the next it has some 80 MB.
 const LARGEST: u64 = 512 << 20;
 
-const ALL: Versions = [[0, 0], [u32::MAX, 0]];
+const NEWEST: [u32; 2] = [u32::MAX, 0];
+const ALL: Releases = &[[[0, 0], NEWEST]];
+const LINUX_6_12: Releases = &[[[6, 12], [6, 12]]];
+const LINUX_7_2: Releases = &[[[7, 2], [7, 3]]];
+/// The releases on which the patches that count computation were tried.
+const COUNTED: Releases = &[LINUX_6_12[0], LINUX_7_2[0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 15] = [
+const OWN: [(&str, &str, Releases); 28] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
-    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
-    ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
+    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), &[[[0, 0], [6, 12]]]),
+    ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), &[[[0, 0], [6, 10]]]),
     (
         "0004-um-yield-6.11.patch",
         include_str!("../../kernel/patches/0004-um-yield-6.11.patch"),
-        [[6, 11], ALL[1]],
+        &[[[6, 11], NEWEST]],
     ),
     ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
     ("0006-um-seed-alone.patch", include_str!("../../kernel/patches/0006-um-seed-alone.patch"), ALL),
     (
         "0007-um-zero-page.patch",
         include_str!("../../kernel/patches/0007-um-zero-page.patch"),
-        [[7, 1], ALL[1]],
+        &[[[7, 1], NEWEST]],
     ),
     (
         "0008-um-live-registers.patch",
         include_str!("../../kernel/patches/0008-um-live-registers.patch"),
-        [[6, 12], [6, 12]],
+        LINUX_6_12,
     ),
-    ("0009-um-names.patch", include_str!("../../kernel/patches/0009-um-names.patch"), [[6, 12], [6, 12]]),
-    (
-        "0010-blk-submitter.patch",
-        include_str!("../../kernel/patches/0010-blk-submitter.patch"),
-        [[6, 12], [6, 12]],
-    ),
-    ("0011-um-aes.patch", include_str!("../../kernel/patches/0011-um-aes.patch"), [[6, 1], [6, 12]]),
-    ("0012-um-crc32c.patch", include_str!("../../kernel/patches/0012-um-crc32c.patch"), [[6, 1], [6, 12]]),
+    ("0009-um-names.patch", include_str!("../../kernel/patches/0009-um-names.patch"), LINUX_6_12),
+    ("0010-blk-submitter.patch", include_str!("../../kernel/patches/0010-blk-submitter.patch"), COUNTED),
+    ("0011-um-aes.patch", include_str!("../../kernel/patches/0011-um-aes.patch"), &[[[6, 1], [6, 12]]]),
+    ("0012-um-crc32c.patch", include_str!("../../kernel/patches/0012-um-crc32c.patch"), &[[[6, 1], [6, 12]]]),
     (
         "0013-crc32c-fast.patch",
         include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
-        [[6, 14], ALL[1]],
+        &[[[6, 14], NEWEST]],
     ),
-    (COUNTING, include_str!("../../kernel/patches/0014-um-cpu-price.patch"), [[6, 12], [6, 12]]),
-    ("0015-um-spin.patch", include_str!("../../kernel/patches/0015-um-spin.patch"), [[6, 12], [6, 12]]),
+    (COUNTING, include_str!("../../kernel/patches/0014-um-cpu-price.patch"), COUNTED),
+    ("0015-um-spin.patch", include_str!("../../kernel/patches/0015-um-spin.patch"), LINUX_6_12),
+    ("0016-um-price-time.patch", include_str!("../../kernel/patches/0016-um-price-time.patch"), COUNTED),
+    ("0017-um-price-clock.patch", include_str!("../../kernel/patches/0017-um-price-clock.patch"), LINUX_6_12),
+    (
+        "0018-um-price-clock-7.2.patch",
+        include_str!("../../kernel/patches/0018-um-price-clock-7.2.patch"),
+        LINUX_7_2,
+    ),
+    (
+        "0019-um-price-entries.patch",
+        include_str!("../../kernel/patches/0019-um-price-entries.patch"),
+        COUNTED,
+    ),
+    ("0020-price-threads.patch", include_str!("../../kernel/patches/0020-price-threads.patch"), COUNTED),
+    (
+        "0021-price-processors.patch",
+        include_str!("../../kernel/patches/0021-price-processors.patch"),
+        COUNTED,
+    ),
+    ("0022-price-crypto.patch", include_str!("../../kernel/patches/0022-price-crypto.patch"), COUNTED),
+    (
+        "0023-price-digests-7.2.patch",
+        include_str!("../../kernel/patches/0023-price-digests-7.2.patch"),
+        LINUX_7_2,
+    ),
+    (
+        "0024-price-compression.patch",
+        include_str!("../../kernel/patches/0024-price-compression.patch"),
+        COUNTED,
+    ),
+    ("0025-price-parity.patch", include_str!("../../kernel/patches/0025-price-parity.patch"), LINUX_6_12),
+    (
+        "0026-price-parity-7.2.patch",
+        include_str!("../../kernel/patches/0026-price-parity-7.2.patch"),
+        LINUX_7_2,
+    ),
+    ("0027-um-large-folios.patch", include_str!("../../kernel/patches/0027-um-large-folios.patch"), COUNTED),
+    (
+        "0028-um-large-folios-6.12.patch",
+        include_str!("../../kernel/patches/0028-um-large-folios-6.12.patch"),
+        LINUX_6_12,
+    ),
 ];
 
-/// Makes a kernel count its computation.
+/// The first of the patches that make a kernel count its computation.
 const COUNTING: &str = "0014-um-cpu-price.patch";
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
@@ -76,18 +118,18 @@ pub(super) struct Patch {
     own: bool,
     /// Part of the digest of those kernels alone that it is applied to.
     pub(super) later: bool,
-    versions: Versions,
+    releases: Releases,
 }
 
 /// Our own patches and the user's, in the order they are applied.
 pub(super) fn collect_patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
-    let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
+    let own = OWN.into_iter().enumerate().map(|(at, (name, text, releases))| {
         let later = at >= IN_EVERY_DIGEST;
-        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
+        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, releases })
     });
     let users = users.iter().map(|path| {
         let text = read_regular(path, LARGEST).map_err(file_error("read the patch", path))?;
-        Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
+        Ok(Patch { name: path.display().to_string(), text, own: false, later: false, releases: ALL })
     });
     own.chain(users).collect()
 }
@@ -102,7 +144,7 @@ impl Patch {
     pub(super) fn is_for(&self, release: &str) -> bool {
         let mut numbers = release.split('.').map_while(|number| number.parse().ok());
         let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
-        self.versions[0] <= version && version <= self.versions[1]
+        self.releases.iter().any(|[first, last]| *first <= version && version <= *last)
     }
 
     /// Applies it to the sources.
@@ -120,7 +162,7 @@ impl Patch {
             release: release.to_owned(),
             said,
             hint: if self.own {
-                "trees of Linux 6.1, 6.12 and 7.2 are known to do"
+                "trees of Linux 6.1, 6.12, 7.2 and 7.3 are known to do"
             } else {
                 "the patch must be made for this release, with paths that `patch -p1` takes"
             },
@@ -196,11 +238,17 @@ mod tests {
 
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
-        for (release, expected) in
-            [("6.1.192", 7), ("6.12.117", 12), ("6.13.0-rc3", 4), ("7.0", 5), ("7.2.13", 6)]
-        {
+        for (release, expected) in [
+            ("6.1.192", 7),
+            ("6.12.117", 23),
+            ("6.13.0-rc3", 4),
+            ("7.0", 5),
+            ("7.2.13", 18),
+            ("7.3.4", 18),
+            ("7.4", 6),
+        ] {
             let own = collect_patches(&[]).unwrap();
-            assert_eq!(makes_counting(&own, release), release.starts_with("6.12."));
+            assert_eq!(makes_counting(&own, release), ["6.12.117", "7.2.13", "7.3.4"].contains(&release));
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }
     }
