@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
+use fsverdict_lab::packages::{remove_left_folders, tools_folder};
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::leftovers;
@@ -21,7 +22,12 @@ pub(super) struct CleanArguments {
 pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
     let leftovers_found = leftovers::find_leftovers(&Root::default());
     let mut out = result_writer();
-    if leftovers_found.is_empty() {
+    let packages = remove_left_folders(&tools_folder(), arguments.dry_run);
+    let done = if arguments.dry_run { "would remove" } else { "removed" };
+    for folder in &packages {
+        writeln!(out, "{done} folder {}, of an interrupted `fsverdict tools`", folder.display())?;
+    }
+    if leftovers_found.is_empty() && packages.is_empty() {
         writeln!(out, "nothing was left behind")?;
         return Ok(Exit::Done);
     }

@@ -38,6 +38,7 @@ mod settle_size;
 mod show;
 mod status;
 mod to_use;
+mod tools;
 mod trace;
 mod viewer;
 mod vocabulary;
@@ -126,6 +127,8 @@ enum Command {
     Show(show::ShowArguments),
     /// Build, list, remove, export or import kernels for simulated time
     Kernel(kernel::KernelArguments),
+    /// Fetch tools of a filesystem that the system has no package of, without installing them
+    Tools(tools::ToolsArguments),
     /// Measure a device and write a model of it, or compare a model with measurements
     Calibrate(calibrate::CalibrateArguments),
     /// Describe a folder or a recorded workload without names and content, to share or to run
@@ -182,6 +185,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Kernel(arguments) => kernel::run(&arguments),
+        Command::Tools(arguments) => tools::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Capture(arguments) => capture::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),

@@ -371,7 +371,8 @@ mod tests {
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap();
         let mut mounted = Vec::new();
         for filesystem in registry() {
-            if fsverdict_linux::sandbox::program::find_program(filesystem.mkfs.program).is_none() {
+            let program = filesystem.mkfs.program;
+            if fsverdict_linux::sandbox::program::find_installed_program(program).is_none() {
                 // No Debian release has the tools of bcachefs.
                 assert!(["bcachefs", "zfs"].contains(&filesystem.name), "{}", filesystem.name);
                 continue;

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fsverdict_folders::{FolderFile, FolderHandle};
-use fsverdict_judgement::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, SCHEMA};
-use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::journal::{
+    Beginning, Caution, Event, Facts, JournalError, OpenJournal, SCHEMA, kernel_release,
+};
+use fsverdict_judgement::plan::{Plan, once_each};
 use fsverdict_lab::lab::{Attachment, Attachments, ChosenLab, list_missing_content};
 use fsverdict_lab::trial::{CIRCUMSTANCES_FACT, are_drawn};
 use fsverdict_linux::host::environment::collect_environment;
@@ -110,10 +112,11 @@ impl PreparedTrials {
     /// # Errors
     /// Fails when the journal cannot be written.
     pub fn begin_journal(&self, place: &FolderFile, start: Event) -> Result<OpenJournal, JournalError> {
+        let older = older_drivers(&self.plan, &start);
         let mut journal = OpenJournal::begin(&self.plan, place, start)?;
         let missing = list_missing_content(&self.plan).into_iter();
         let missing = missing.map(Caution::new);
-        for caution in self.attachments.cautions().into_iter().chain(missing) {
+        for caution in self.attachments.cautions().into_iter().chain(missing).chain(older) {
             journal.append(None, Event::Caution(caution))?;
         }
         Ok(journal)
@@ -150,6 +153,17 @@ impl PreparedTrials {
             jumps: JumpWatch::start(),
         }
     }
+}
+
+/// Cautions about filesystems of the plan: their driver in the run's kernels is older than today's.
+fn older_drivers(plan: &Plan, start: &Event) -> Vec<Caution> {
+    let Event::RunStarted { environment, .. } = start else { return Vec::new() };
+    let releases = kernel_release(environment).map_or("", String::as_str);
+    let filesystems = plan.candidates.iter().filter_map(|candidate| find_filesystem(&candidate.filesystem));
+    let cautions = filesystems.flat_map(|filesystem| {
+        releases.split(", ").filter_map(|release| filesystem.older_driver_caution(release))
+    });
+    once_each(cautions).into_iter().map(Caution::new).collect()
 }
 
 fn tools_of_plan(plan: &Plan) -> BTreeMap<&'static str, Tool> {

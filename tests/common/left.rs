@@ -68,7 +68,7 @@ impl Place {
         left.extend(mounts.lines().filter(|line| line.contains(folder)).map(|line| format!("mount {line}")));
         let scratch = self.path().join("cache/fsverdict");
         let files = fs::read_dir(scratch).into_iter().flatten().flatten();
-        let files = files.filter(|file| file.file_name() != "kernels");
+        let files = files.filter(|file| !["kernels", "tools"].iter().any(|kept| file.file_name() == *kept));
         left.extend(files.map(|file| format!("file {}", file.path().display())));
         left
     }

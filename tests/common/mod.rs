@@ -15,6 +15,7 @@
 pub mod attacks;
 pub mod carried;
 mod disk;
+pub mod fetched;
 mod journal;
 pub mod kernels;
 pub mod labs;

@@ -158,6 +158,7 @@ fn lines(name: &str) -> &'static [&'static str] {
         "trace" => &["RUN ext4"],
         // To build, import or calibrate is to run what is named: the command itself is the agreement.
         "kernel" => &["list", "export 6.12.0 exported", "remove 6.12.0"],
+        "tools" => &["list"],
         "calibrate" => &["--against PLAN", "--against BUNDLE"],
         "capture" => &["RUN", "--trace BUNDLE"],
         "list" => &["filesystems"],

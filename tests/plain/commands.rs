@@ -434,7 +434,8 @@ fn clean_finds_nothing_of_this_place() {
 #[test]
 fn help_and_version_are_results() {
     let place = Place::new();
-    let commands = ["run", "resume", "report", "doctor", "list", "show", "kernel", "calibrate", "clean"];
+    let commands =
+        ["run", "resume", "report", "doctor", "list", "show", "kernel", "tools", "calibrate", "clean"];
     let seen = place
         .fsverdict(&["--help"])
         .exits(0)

@@ -64,6 +64,7 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("list", &[&["HOSTILE"], &["presets"]]),
     ("show", &[&["RUN"], &["PLAN"], &["PAGE"], &["HOSTILE"]]),
     ("kernel", &[&["list"], &["import", "HOSTILE"], &["HOSTILE"]]),
+    ("tools", &[&["list"], &["HOSTILE"]]),
     ("calibrate", &[&["HOSTILE"], &["--against", "HOSTILE"]]),
     ("capture", &[&["HOSTILE"], &["--trace", "CALLS", "--below", "HOSTILE"], &["--trace", "HOSTILE"]]),
     ("clean", &[&["HOSTILE"]]),

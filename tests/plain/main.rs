@@ -24,6 +24,7 @@ mod display;
 mod dist;
 mod documents;
 mod drives;
+mod fetched_tools;
 mod filesystem_tools;
 mod fleet;
 mod fleet_strangers;

@@ -83,6 +83,7 @@ pub(super) fn results(command: &str) -> Result<&'static [&'static [&'static str]
             return Err("ends with the report of a run, as `report` does");
         }
         "clean" => return Err("says what it finds on standard error"),
+        "tools" => return Err("has a result only where something was fetched"),
         other => panic!("`{other}` is in no list of results"),
     })
 }

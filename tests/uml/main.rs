@@ -13,6 +13,7 @@ mod confinement;
 mod crash;
 mod device_faults;
 mod devices;
+mod fetched_tools;
 mod fleet;
 mod foreign_writes;
 mod fullness;

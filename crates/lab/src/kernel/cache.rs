@@ -14,10 +14,11 @@ use super::outcome::KernelTrial;
 use super::scratch::lock_build;
 use fsverdict_folders::read_regular;
 use fsverdict_folders::remove_tree;
+use fsverdict_linux::host::cache_folder::{SHARED_CACHE, user_cache};
 use fsverdict_linux::host::root::names_in;
 
-/// Of root, and looked into by everybody.
-const SHARED: &str = "/var/cache/fsverdict/kernels";
+/// The folder of kernels within a cache.
+const KERNELS: &str = "kernels";
 /// Where packages of the system put kernels, for everybody. Only they write there.
 const PACKAGED: &str = "/usr/lib/fsverdict/kernels";
 pub(super) const KERNEL: &str = "linux";
@@ -28,8 +29,6 @@ pub(super) const PROGRAMS: &str = "programs";
 pub(super) const LARGEST_FACTS: u64 = 1 << 20;
 pub(crate) const LARGEST_CONFIG: u64 = 4 << 20;
 pub(crate) const LARGEST_KERNEL: u64 = 1 << 30;
-/// Prefix of the folder of a kernel that is not in the cache yet.
-pub(super) const NEW: &str = ".new-";
 /// Prefix of the folder of an unfinished build.
 pub(super) const UNFINISHED: &str = ".building-";
 /// … and of a package or tree that is unpacked for virtual machines.
@@ -81,18 +80,10 @@ pub struct KernelCache {
 }
 
 impl KernelCache {
-    /// The cache of this user: `$XDG_CACHE_HOME/fsverdict/kernels`, for root the shared folder, otherwise
-    /// `~/.cache/fsverdict/kernels`. A user without a home can still read root's kernels.
+    /// The cache of this user, and those that every user can read.
     pub fn of_user() -> Self {
-        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let own = match folder("XDG_CACHE_HOME") {
-            Some(cache) => cache.join("fsverdict/kernels"),
-            None if rustix::process::geteuid().is_root() => PathBuf::from(SHARED),
-            None => {
-                folder("HOME").map_or(PathBuf::from(SHARED), |home| home.join(".cache/fsverdict/kernels"))
-            }
-        };
-        KernelCache { others: vec![PathBuf::from(SHARED), PathBuf::from(PACKAGED)], own }
+        let others = [Path::new(SHARED_CACHE).join(KERNELS), PathBuf::from(PACKAGED)];
+        KernelCache { own: user_cache().join(KERNELS), others: others.into() }
     }
 
     /// One in this folder alone.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::packages::PackageError;
 use fsverdict_text::{Bytes, Hinted};
 
 /// Bytes a build takes up: sources 1.7 GiB where all are unpacked, objects 0.2 GiB.
@@ -138,6 +139,20 @@ impl Hinted for KernelBuildError {
 /// Bytes that are free where a folder is.
 pub(super) fn read_free_bytes(folder: &Path) -> std::io::Result<u64> {
     Ok(fsverdict_linux::host::image::free_bytes(folder)?)
+}
+
+impl From<PackageError> for KernelBuildError {
+    fn from(error: PackageError) -> Self {
+        match error {
+            PackageError::Busy(_) => KernelBuildError::Busy,
+            PackageError::File { what, path, source } => file_error(what, &path)(source),
+            PackageError::Program(error) => KernelBuildError::Program(error),
+            other => {
+                let hint = other.hint().unwrap_or_default();
+                KernelBuildError::Zfs { what: other.to_string(), hint }
+            }
+        }
+    }
 }
 
 impl KernelBuildError {

@@ -40,12 +40,13 @@ pub(super) fn program_folders(tools: &[&str], has_commands: bool) -> Option<Stri
     (!folders.is_empty()).then(|| folders.join(":"))
 }
 
+/// Whether a guest sees this path of the host's.
+pub(super) fn is_seen_by_guests(path: &Path) -> bool {
+    path.is_absolute() && !COVERED.iter().any(|covered| path.starts_with(covered))
+}
+
 fn folders_to_search<'a>(path: &'a str, tools: &[&str], has_commands: bool) -> Vec<&'a str> {
-    let is_seen = |folder: &&str| {
-        let folder = Path::new(folder);
-        folder.is_absolute() && !COVERED.iter().any(|covered| folder.starts_with(covered))
-    };
-    let all: Vec<&str> = path.split(':').filter(is_seen).collect();
+    let all: Vec<&str> = path.split(':').filter(|folder| is_seen_by_guests(Path::new(folder))).collect();
     if has_commands {
         return all;
     }

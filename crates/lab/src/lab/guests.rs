@@ -23,7 +23,7 @@ use super::description::program_folders;
 use super::hidden::hidden_from;
 use super::kernel::Kernel;
 use super::kernels::GuestKernels;
-use super::missing_tools::{missing_tools_with, tools_of};
+use super::missing_tools::{fetched_folders_of, missing_tools_with, tools_of};
 use super::modelled::Modelled;
 use super::processors::Processors;
 use super::staged_datasets::in_memory;
@@ -163,12 +163,11 @@ impl Guests {
         let beside = self.kernel_for(candidate).programs.as_ref();
         let beside =
             beside.filter(|folder| tools_of(candidate).any(|tool| folder.join(tool.program).is_file()));
-        match beside {
-            Some(folder) => {
-                Some([folder.to_str()?].into_iter().chain(usual.as_deref()).collect::<Vec<_>>().join(":"))
-            }
-            None => usual,
-        }
+        // Fetched programs come last, since those of the system go before them.
+        let fetched = fetched_folders_of(candidate);
+        let folders = beside.into_iter().filter_map(|folder| folder.to_str()).chain(usual.as_deref());
+        let folders: Vec<&str> = folders.chain(fetched.iter().filter_map(|folder| folder.to_str())).collect();
+        (!folders.is_empty()).then(|| folders.join(":"))
     }
 
     /// The memory of its guests in bytes, the smallest first.

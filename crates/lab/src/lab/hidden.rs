@@ -6,6 +6,7 @@ use fsverdict_folders::own_users;
 use fsverdict_judgement::plan::{Dataset, Plan};
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::host::secrets::Secrets;
+use fsverdict_linux::sandbox::program::fetched_program_folders;
 
 /// Files that are hidden from the trials of a plan, except `needed`. Trials of an ordinary user can read all files that
 /// the user can, and hide nothing.
@@ -23,6 +24,8 @@ pub(super) fn hidden_but_for(mut needed: Vec<PathBuf>, opened: &[PathBuf]) -> Se
     // Tools lie in these folders, which the user of fsverdict chose.
     let programs = std::env::var_os("PATH").unwrap_or_default();
     needed.extend(std::env::split_paths(&programs).filter(|folder| folder.is_absolute()));
+    // The libraries of fetched programs lie beside the folder of these.
+    needed.extend(fetched_program_folders().filter_map(|folder| Some(folder.parent()?.to_owned())));
     Secrets::find_secrets(&Root::default(), &needed, opened, own_users())
 }
 

@@ -1,12 +1,14 @@
 //! Finds the programs that a candidate needs and this machine lacks, and says how to install them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fsverdict_judgement::plan::{Candidate, once_each};
-use fsverdict_linux::sandbox::program::find_program;
+use fsverdict_linux::sandbox::program::{find_fetched_program, find_installed_program, find_program};
 use fsverdict_stack::filesystem::{Distribution, Filesystem, Package, Tool, find_filesystem};
 use fsverdict_stack::layer::layers_of;
 use fsverdict_text::Reason;
+
+use super::description::is_seen_by_guests;
 
 pub(super) fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     not_installed(tools_of(candidate))
@@ -15,7 +17,24 @@ pub(super) fn missing_tools(candidate: &Candidate) -> Option<Reason> {
 /// The same where further programs lie beside a guest's kernel.
 pub(super) fn missing_tools_with(candidate: &Candidate, beside: Option<&Path>) -> Option<Reason> {
     let is_beside = |program: &str| beside.is_some_and(|folder| folder.join(program).is_file());
-    not_installed(tools_of(candidate).filter(|tool| !is_beside(tool.program)))
+    let tools = tools_of(candidate).filter(|tool| !is_beside(tool.program));
+    not_installed(tools).or_else(|| unseen_tools(candidate))
+}
+
+/// The folders of fetched programs that a candidate needs because the system has none of their name.
+pub(super) fn fetched_folders_of(candidate: &Candidate) -> Vec<PathBuf> {
+    let missing = tools_of(candidate).filter(|tool| find_installed_program(tool.program).is_none());
+    let programs = missing.filter_map(|tool| find_fetched_program(tool.program));
+    once_each(programs.filter_map(|program| Some(program.parent()?.to_owned())))
+}
+
+/// Fetched programs that lie where guests have mounts of their own.
+fn unseen_tools(candidate: &Candidate) -> Option<Reason> {
+    let folder = fetched_folders_of(candidate).into_iter().find(|folder| !is_seen_by_guests(folder))?;
+    Some(Reason::new(
+        format!("guests do not see the fetched programs in {}", folder.display()),
+        "set XDG_CACHE_HOME to another folder, below /var/tmp say, and fetch them again",
+    ))
 }
 
 /// The programs that a candidate's filesystem and layers need.

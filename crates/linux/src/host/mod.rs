@@ -4,6 +4,7 @@
 pub mod blank;
 pub mod block_device;
 pub mod borrowed_scheduler;
+pub mod cache_folder;
 pub mod caches;
 pub mod environment;
 pub mod foreign;

@@ -30,7 +30,10 @@ use alarm::Alarm;
 use output::{OutputTail, collect_output, tail_of};
 
 pub use error::ProgramError;
-pub use find::find_program;
+pub use find::{
+    FETCHED_PROGRAMS, FETCHED_TOOLS, fetched_program_folders, find_fetched_program, find_installed_program,
+    find_program,
+};
 pub use line_hearer::LineHearer;
 pub use running::RunningProgram;
 pub use stops::report_stops_to;

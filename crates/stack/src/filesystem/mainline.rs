@@ -28,6 +28,15 @@ impl Filesystem {
         }
     }
 
+    /// A caution about times on a kernel of this release: its driver is older than the one that is built beside the kernel.
+    pub fn older_driver_caution(&self, release: &str) -> Option<String> {
+        let (name, newer) = (self.name, self.facts.newer_driver);
+        let is_older = !newer.is_empty() && self.missing_in(release).is_none();
+        is_older.then(|| {
+            format!("the {name} of Linux {release} is older than {newer}: its times are not those of today's {name}")
+        })
+    }
+
     /// The release that has its driver no more.
     pub fn removed_in(&self) -> Option<KernelVersion> {
         match self.facts.mainline {
@@ -51,6 +60,14 @@ mod tests {
         assert_eq!(missing("bcachefs", "6.1.0").unwrap(), "bcachefs is in the kernel only from 6.7 on");
         assert!(missing("ntfs3", "5.10.0").is_some() && missing("reiser4", "6.1.0").is_some());
         assert_eq!((kernel_version("6.12-rc1"), kernel_version("next")), (Some((6, 12)), None));
+    }
+
+    #[test]
+    fn times_of_an_older_driver_than_todays_are_cautioned_about() {
+        let caution = |name, release| find_filesystem(name).unwrap().older_driver_caution(release);
+        let said = caution("bcachefs", "6.12.117").unwrap();
+        assert!(said.contains("Linux 6.12.117") && said.contains("The Register of 25"), "{said}");
+        assert!(caution("bcachefs", "6.18.2").is_none() && caution("ext4", "6.12.117").is_none());
     }
 
     #[test]
