@@ -50,7 +50,8 @@ impl ProgramFolder {
     /// false if they had no loader.
     pub(super) fn add_script_with_loader(&self, name: &str, program: &str) -> io::Result<bool> {
         let libraries = self.folder.join(LIBRARIES);
-        let Some(loader) = fsverdict_linux::host::root::names_in(&libraries).into_iter().find(is_loader)
+        let Some(loader) =
+            fsverdict_linux::host::root::names_in(&libraries).into_iter().find(|name| is_loader(name))
         else {
             return Ok(false);
         };
@@ -81,7 +82,7 @@ pub(crate) fn library_triplet() -> String {
     format!("{}-linux-gnu", std::env::consts::ARCH)
 }
 
-fn is_loader(file: &String) -> bool {
+fn is_loader(file: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     file.starts_with("ld-linux") && file.bytes().all(plain)
 }
