@@ -8,8 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use fsverdict_judgement::plan::{Overrides, Plan, read_with};
 use fsverdict_lab::kernel::{
-    Attendant, KernelCache, KernelEntry, KernelTrial, MissingOption, Progress, Recipe, Subject, ZfsRequest,
-    build_kernel, export_kernel, import_kernel,
+    Attendant, KernelCache, KernelEntry, KernelModule, KernelModules, KernelTrial, MissingOption, Progress,
+    Recipe, Subject, ZfsRequest, build_kernel, export_kernel, import_kernel,
 };
 use fsverdict_lab::lab::{by_default, try_kernel};
 use fsverdict_linux::host::messages::print_line;
@@ -17,7 +17,7 @@ use fsverdict_linux::host::results::result_writer;
 use fsverdict_linux::host::root::names_in;
 
 use fsverdict_report::TerminalLook;
-use fsverdict_text::wrap_hanging;
+use fsverdict_text::{Bytes, wrap_hanging};
 
 use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
@@ -55,10 +55,11 @@ enum KernelPart {
 
 #[derive(Debug, Subcommand)]
 enum KernelAction {
-    /// Build a kernel for simulated time, with every filesystem, into the cache
+    /// Build a kernel for simulated time into the cache
     ///
-    /// A kernel enters the cache only after a test: it boots, makes, mounts and checks each of its filesystems, and gives the
-    /// same trace twice.
+    /// It has ext4, xfs, btrfs and f2fs at first; what else a plan needs is compiled when it is first needed, in seconds. A
+    /// kernel enters the cache only after a test: it boots, makes, mounts and checks each filesystem that is compiled, and
+    /// gives the same trace twice.
     Build {
         /// The kernel's sources: a tarball or a folder [default: the newest /usr/src/linux-source-*]
         source: Option<PathBuf>,
@@ -68,6 +69,9 @@ enum KernelAction {
         /// How many compilers run at once [default: one per processor]
         #[arg(long, short, value_name = "N")]
         jobs: Option<usize>,
+        /// Compile every filesystem and layer now, not when a plan first needs it
+        #[arg(long)]
+        all: bool,
         /// Skip the test; plans that name no kernel use an untested one only if no tested one fits
         #[arg(long)]
         untried: bool,
@@ -100,12 +104,13 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
     let cache = KernelCache::of_user();
     let mut out = result_writer();
     match &arguments.action {
-        KernelAction::Build { source, patch, jobs, untried, with, zfs_source } => {
+        KernelAction::Build { source, patch, jobs, all, untried, with, zfs_source } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let recipe = Recipe {
                 source: source.clone(),
                 patches: patch.clone(),
                 jobs: jobs.unwrap_or(processors),
+                all: *all,
                 untried: *untried,
                 zfs: with.map(|KernelPart::Zfs| ZfsRequest { source: zfs_source.clone() }),
             };
@@ -130,6 +135,9 @@ pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
             }
             for entry in entries {
                 let line = format!("{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry));
+                let line = entry.find_modules().map_or(line.clone(), |modules| {
+                    format!("{line}; {}", describe_modules(&entry, &modules))
+                });
                 writeln!(out, "{}", wrap_hanging(&line, TerminalLook::list_width(), 2))?;
             }
             let everything = read_plan("quick", &Overrides::default())?;
@@ -189,6 +197,25 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
     let from = if entry.facts.imported.is_some() { ", imported" } else { "" };
     let zfs = entry.facts.zfs.as_ref().map_or(String::new(), |version| format!("with ZFS {version}, "));
     format!("{counting}{zfs}{trial}{from}")
+}
+
+/// Which modules of a kernel are compiled, and what becomes of the others.
+fn describe_modules(entry: &KernelEntry, modules: &KernelModules) -> String {
+    let names = |list: &[&'static KernelModule]| {
+        let mut names: Vec<&str> = list.iter().map(|module| module.name).collect();
+        names.sort_unstable();
+        names.join(", ")
+    };
+    let (compiled, others) = modules.divide();
+    let has = format!("compiled: {}", names(&compiled));
+    match (others.as_slice(), modules.can_compile) {
+        ([], _) => has,
+        (others, true) => {
+            let kept = Bytes(entry.kept_bytes());
+            format!("{has}; when a plan needs them: {} (their sources take {kept})", names(others))
+        }
+        (others, false) => format!("{has}; not compiled, and without sources here: {}", names(others)),
+    }
 }
 
 /// A sentence about a kernel with the outcome of its trial: the filesystems and layers that it passed, or the failure.

@@ -18,8 +18,9 @@ use super::compile::{Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::fragment::{FRAGMENT, KernelParts};
 use super::missing_options::find_missing_options;
+use super::module_build::{compile_missing, put_module};
 use super::outcome::{KernelTrial, Subject};
-use super::patch::{Patch, collect_patches, makes_counting};
+use super::patch::{Patch, can_have_modules, collect_patches, makes_counting};
 use super::scratch::Scratch;
 use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
@@ -27,7 +28,7 @@ use super::zfs::{ZfsRelease, ZfsSource, read_zfs_release};
 
 /// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
 /// computation takes no simulated time.
-const COMPILER_FLAGS: &str = "KCFLAGS=-O1";
+pub(super) const COMPILER_FLAGS: &str = "KCFLAGS=-O1";
 
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {
@@ -39,6 +40,8 @@ pub struct Recipe {
     pub jobs: usize,
     /// Taken without being tried.
     pub untried: bool,
+    /// All modules are compiled, not only those that most plans need.
+    pub all: bool,
     /// The kernel has ZFS.
     pub zfs: Option<ZfsRequest>,
 }
@@ -94,6 +97,9 @@ pub fn build_kernel(
         if !recipe.untried {
             try_cached(cache, &mut entry, attendant)?;
         }
+        if recipe.all {
+            compile_rest(&entry, attendant)?;
+        }
         return Ok(BuiltKernel { entry, found: true });
     }
     let scratch = Scratch::lock_folder(cache.own.join(format!("{UNFINISHED}{:016x}", base.digest())))?;
@@ -118,12 +124,15 @@ pub fn build_kernel(
     let lacking = find_missing_options(&scratch.source_folder())
         .map_err(file_error("look through the sources in", &scratch.source_folder()))?;
     attendant.report_missing_options(&release, &lacking);
-    let parts = KernelParts { counting: makes_counting(&patches, &release), zfs: zfs.is_some() };
+    let counting = makes_counting(&patches, &release);
+    let modules = can_have_modules(&patches, &release);
+    let parts = KernelParts { counting, zfs: zfs.is_some(), modules };
     let known = zfs.as_ref().and_then(|_| read_zfs_release(&scratch.zfs_folder()));
     let mut work = KernelBuild { scratch, sandbox, parts, zfs: known, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
+    let modules = work.compile_modules(recipe)?;
     let digest = digest_for_release(&base, &patches, &release);
     let applied =
         patches.into_iter().filter(|patch| patch.is_for(&release)).map(|patch| patch.name).collect();
@@ -144,6 +153,10 @@ pub fn build_kernel(
     let staged = StagedSources::create_folder(cache, &facts.entry_name())?;
     staged.put_kernel(&mut kernel)?;
     staged.put_config(&config)?;
+    if !modules.is_empty() {
+        let folder = staged.create_module_folder()?;
+        modules.iter().try_for_each(|module| put_module(&work.scratch, module, &folder))?;
+    }
     if let Some(unpacked) = zfs.as_ref().and_then(|zfs| zfs.unpacked_programs(&work.scratch)) {
         staged.put_programs(&unpacked)?;
     }
@@ -153,9 +166,22 @@ pub fn build_kernel(
         let trial = run_kernel_trial(&log, subject, work.attendant)?;
         facts.trial = Some(require_passed_trial(trial, &facts.entry_name(), &log, HINT_COMPILED_IS_KEPT)?);
     }
+    if modules.is_empty() {
+        let entry = staged.move_into_cache(cache, &facts)?;
+        work.scratch.remove_folder()?;
+        return Ok(BuiltKernel { entry, found: false });
+    }
+    staged.keep_build(&mut work.scratch)?;
     let entry = staged.move_into_cache(cache, &facts)?;
-    work.scratch.remove_folder()?;
     Ok(BuiltKernel { entry, found: false })
+}
+
+/// Compiles all modules of a cached kernel that are not compiled yet.
+fn compile_rest(entry: &KernelEntry, attendant: &mut dyn Attendant) -> Result<(), KernelBuildError> {
+    let Some(modules) = entry.find_modules().filter(|modules| modules.can_compile) else { return Ok(()) };
+    let (compiled, mut all) = modules.divide();
+    all.extend(compiled);
+    compile_missing(&entry.kernel, &all, &mut |progress| attendant.report_progress(progress))
 }
 
 /// Tries a cached kernel that was never tried, or failed: the trial itself may have been corrected since.

@@ -5,11 +5,14 @@
 //! home.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file_error};
+use super::kernel_modules::KernelModules;
+use super::module_table::is_module_in;
 use super::outcome::KernelTrial;
 use super::scratch::lock_build;
 use fsverdict_folders::read_regular;
@@ -25,6 +28,10 @@ pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
 pub(super) const FACTS: &str = "facts.json";
 pub(super) const PROGRAMS: &str = "programs";
+/// The modules of a kernel that are compiled.
+pub(super) const MODULES: &str = "modules";
+/// What others are compiled from.
+pub(super) const BUILD: &str = "build";
 /// The most bytes that facts may have, a configuration, and a kernel: one with all that debuggers want has some 500 MiB.
 pub(super) const LARGEST_FACTS: u64 = 1 << 20;
 pub(crate) const LARGEST_CONFIG: u64 = 4 << 20;
@@ -164,6 +171,10 @@ impl KernelCache {
             folder
         } else {
             let kernel = self.find_kernel(name)?.kernel;
+            let build = kernel.with_file_name(BUILD);
+            if build.is_dir() {
+                drop(lock_build(&build)?);
+            }
             kernel.parent().unwrap_or(&self.own).to_owned()
         };
         if folder.starts_with(PACKAGED) {
@@ -234,11 +245,39 @@ impl KernelEntry {
         read_regular(&self.kernel.with_file_name(CONFIG), LARGEST_CONFIG)
     }
 
+    /// Its modules, if it has some.
+    #[must_use]
+    pub fn find_modules(&self) -> Option<KernelModules> {
+        KernelModules::beside(&self.kernel, is_module_in(&self.read_configuration().unwrap_or_default()))
+    }
+
+    /// Bytes on the disk of what its modules are compiled from.
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        disk_bytes(&self.kernel.with_file_name(BUILD))
+    }
+
     /// The numbers of its release, to compare by.
     #[must_use]
     pub fn release_numbers(&self) -> Vec<u64> {
         parse_release_numbers(&self.facts.release)
     }
+}
+
+/// Bytes that the files below a folder take; links are not followed.
+fn disk_bytes(folder: &Path) -> u64 {
+    let mut bytes = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(facts) = entry.metadata() else { continue };
+            bytes += facts.blocks() * 512;
+            if facts.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    bytes
 }
 
 /// The numbers of a release, or of a file named after one, to compare by.

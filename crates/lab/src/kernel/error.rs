@@ -57,7 +57,7 @@ pub enum PackageFault {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("it ends before its {0}")]
-    Truncated(&'static str),
+    Truncated(String),
     #[error("its {0}: {1}")]
     Label(&'static str, serde_json::Error),
     #[error("it is of schema {0}, and this fsverdict knows {1}")]
@@ -68,17 +68,19 @@ pub enum PackageFault {
     Zfs,
     #[error("it says that it is {0}, and its folder has another name")]
     OtherFolder(String),
+    #[error("it has the module `{0}`, which is none that fsverdict knows")]
+    UnknownModule(String),
     #[error("it holds a folder beside {0}")]
     SecondFolder(String),
     #[error("it holds `{shown}` where `FOLDER/{expected}` is to be")]
-    Misplaced { shown: String, expected: &'static str },
+    Misplaced { shown: String, expected: String },
     #[error("`{0}` in it is not a file")]
     NotFile(String),
     #[error("`{shown}` in it is larger than {} MiB", longest >> 20)]
     TooLarge { shown: String, longest: u64 },
     #[error("its {0} is not what was exported (digest)")]
     Digest(&'static str),
-    #[error("it holds more than {}, {} and {}", .0[0], .0[1], .0[2])]
+    #[error("it holds more than {}, {}, {} and the modules that it names", .0[0], .0[1], .0[2])]
     TooManyFiles([&'static str; 3]),
     #[error("it goes on where its files end, or its end is missing")]
     EndsLate,

@@ -6,6 +6,9 @@ pub(super) const FRAGMENT: &str = include_str!("../../kernel/laboratory.config")
 /// Marks an option that not every tree has.
 const OPTIONAL: &str = "where there is one";
 
+/// Marks an option that only a kernel with modules has.
+const WITH_MODULES: &str = "with modules";
+
 /// Without these no trial runs in simulated time.
 const ESSENTIAL: [&str; 9] = [
     "CONFIG_64BIT",
@@ -33,6 +36,8 @@ pub(super) struct KernelParts {
     /// It counts its computation.
     pub(super) counting: bool,
     pub(super) zfs: bool,
+    /// What can be a module is one; else it is built in.
+    pub(super) modules: bool,
 }
 
 /// The options that a configured tree did not take.
@@ -53,12 +58,24 @@ pub(super) fn write_fragment(parts: KernelParts) -> String {
 fn options_with(parts: KernelParts) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     let counting = parts.counting.then_some((COUNTING, "y", false));
     let zfs = parts.zfs.then(|| parse_text(ZFS_FRAGMENT));
-    parse_options().chain(counting).chain(zfs.into_iter().flatten())
+    let own =
+        parse_lines(FRAGMENT).filter(move |line| parts.modules || !line.with_modules).map(move |line| {
+            let value = if line.value == "m" && !parts.modules { "y" } else { line.value };
+            (line.name, value, line.optional)
+        });
+    own.chain(counting).chain(zfs.into_iter().flatten())
+}
+
+/// The options that are modules.
+#[cfg(test)]
+pub(super) fn module_options() -> impl Iterator<Item = &'static str> {
+    parse_options().filter(|(_, value, _)| *value == "m").map(|(name, ..)| name)
 }
 
 /// The options that should be on, each with a note about the releases that have it.
 pub(super) fn wanted_options() -> impl Iterator<Item = (&'static str, &'static str)> {
-    parse_options().filter(|(_, value, _)| *value == "y").map(|(name, ..)| (name, availability_note(name)))
+    let lines = parse_lines(FRAGMENT).filter(|line| is_on(line.value) && !line.with_modules);
+    lines.map(|line| (line.name, availability_note(line.name)))
 }
 
 /// A note about the releases that have an option; empty if nothing is known.
@@ -73,11 +90,28 @@ fn parse_options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
 }
 
 fn parse_text(fragment: &'static str) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    parse_lines(fragment).map(|line| (line.name, line.value, line.optional))
+}
+
+/// A line of a fragment with an option.
+struct OptionLine {
+    name: &'static str,
+    value: &'static str,
+    optional: bool,
+    with_modules: bool,
+}
+
+fn parse_lines(fragment: &'static str) -> impl Iterator<Item = OptionLine> {
     fragment.lines().filter_map(|line| {
         let (option, comment) = line.split_once('#').unwrap_or((line, ""));
         let (name, value) = option.trim().split_once('=')?;
-        Some((name, value, comment.contains(OPTIONAL)))
+        let (optional, with_modules) = (comment.contains(OPTIONAL), comment.contains(WITH_MODULES));
+        Some(OptionLine { name, value, optional, with_modules })
     })
+}
+
+fn is_on(value: &str) -> bool {
+    ["y", "m"].contains(&value)
 }
 
 /// A hint for a kernel that lacks this option: build one, if a laboratory kernel has the option.
@@ -89,7 +123,7 @@ pub fn way_out(symbol: &str) -> String {
     if symbol == ZFS {
         return "`fsverdict kernel build --with zfs` makes one with ZFS".to_owned();
     }
-    match parse_options().find(|(name, value, _)| *name == symbol && *value == "y") {
+    match parse_options().find(|(name, value, _)| *name == symbol && is_on(value)) {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
         Some((.., true)) => {
             let note = availability_note(symbol);
@@ -129,14 +163,14 @@ pub(super) fn find_refused(config: &str, parts: KernelParts) -> Refused {
 mod tests {
     use super::{ESSENTIAL, KernelParts, find_refused, parse_options, write_fragment};
 
-    const USUAL: KernelParts = KernelParts { counting: false, zfs: false };
-    const COUNTING: KernelParts = KernelParts { counting: true, zfs: false };
-    const ZFS: KernelParts = KernelParts { counting: false, zfs: true };
+    const USUAL: KernelParts = KernelParts { counting: false, zfs: false, modules: true };
+    const COUNTING: KernelParts = KernelParts { counting: true, zfs: false, modules: true };
+    const ZFS: KernelParts = KernelParts { counting: false, zfs: true, modules: true };
 
     #[test]
-    fn every_option_is_named_once_and_no_module() {
+    fn every_option_is_named_once() {
         let mut names: Vec<_> = parse_options().map(|(name, _, _)| name).collect();
-        let is_value = |value: &str| ["y", "n"].contains(&value) || value.starts_with('"');
+        let is_value = |value: &str| ["y", "n", "m"].contains(&value) || value.starts_with('"');
         assert!(parse_options().all(|(name, value, _)| name.starts_with("CONFIG_") && is_value(value)));
         assert!(ESSENTIAL.iter().all(|name| names.contains(name)));
         let count = names.len();
@@ -155,14 +189,17 @@ mod tests {
         assert_eq!(find_refused(&all, USUAL), super::Refused::default());
         let without = all
             .replace("CONFIG_VIRTIO_UML=y\n", "# CONFIG_VIRTIO_UML is not set\n")
-            .replace("CONFIG_BCACHEFS_FS=y\n", "")
-            .replace("CONFIG_XFS_FS=y\n", "CONFIG_XFS_FS=m\n")
-            + "CONFIG_MODULES=y\n";
+            .replace("CONFIG_BCACHEFS_FS=m\n", "")
+            .replace("CONFIG_XFS_FS=m\n", "CONFIG_XFS_FS=y\n")
+            .replace("CONFIG_MODULES=y\n", "");
         let found = find_refused(&without, USUAL);
         assert_eq!(found.essential, ["CONFIG_VIRTIO_UML"]);
         assert_eq!(found.wanted, ["CONFIG_MODULES", "CONFIG_XFS_FS"]);
         assert_eq!(found.optional, ["CONFIG_BCACHEFS_FS"]);
         assert_eq!(find_refused(&all, ZFS).essential, ["CONFIG_ZFS"]);
+        let whole = write_fragment(KernelParts { modules: false, ..USUAL });
+        assert!(whole.contains("CONFIG_XFS_FS=y\n") && !whole.contains("=m\n"));
+        assert!(!whole.contains("CONFIG_MODULES") && !whole.contains("SHARED_LIBRARIES"));
         assert!(write_fragment(ZFS).ends_with("CONFIG_ZFS=y\n") && !write_fragment(USUAL).contains("ZFS"));
         assert_eq!(find_refused(&all, COUNTING).essential, ["CONFIG_CPU_PRICE"]);
         assert_eq!(find_refused(&(all + "CONFIG_CPU_PRICE=y\n"), COUNTING), super::Refused::default());

@@ -1,9 +1,10 @@
-//! Exports and imports a built kernel as one file: a compressed tar archive with its label, its configuration and the
-//! kernel, in this order, in one folder of its name.
+//! Exports and imports a built kernel as one file: a compressed tar archive with its label, its configuration, the kernel
+//! and its compiled modules, in this order, in one folder of its name.
 //!
-//! A package is untrusted: it must hold exactly three regular files of bounded sizes with the expected names, and no
-//! path in it is followed. The digests detect damage; they do not authenticate the author.
+//! A package is untrusted: it must hold exactly three regular files of bounded sizes with the expected names, and those
+//! modules that its label names; no path in it is followed. The digests detect damage; they do not authenticate the author.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
@@ -18,8 +19,11 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::attendant::{Attendant, require_passed_import};
 use super::cache::{
     CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
+    MODULES,
 };
 use super::error::{KernelBuildError, PackageFault, file_error, read_free_bytes};
+use super::module_build::LARGEST_MODULE;
+use super::module_table::{KernelModule, find_module};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;
@@ -29,10 +33,12 @@ use fsverdict_linux::host::foreign::neutralise;
 
 /// The first member of a package.
 const LABEL: &str = "kernel.json";
-/// Another one has another meaning.
-const SCHEMA: u32 = 1;
+/// Another one has another meaning. Kernels without modules have the first.
+const SCHEMAS: [u32; 2] = [1, 2];
 /// Bytes of a block of a tar archive.
 const BLOCK: usize = 512;
+/// Bytes of all modules: those of Linux 6.12 have some 15 MiB.
+const LARGEST_MODULES: u64 = 256 << 20;
 /// Bytes that stay free where a kernel is taken over.
 const MARGIN: u64 = 64 << 20;
 
@@ -44,6 +50,9 @@ struct Label {
     facts: KernelFacts,
     config: PackagePart,
     linux: PackagePart,
+    /// Its modules by their names, in the order of their files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    modules: BTreeMap<String, PackagePart>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -70,8 +79,19 @@ pub fn export_kernel(cache: &KernelCache, name: &str, path: &Path) -> Result<Ker
     let linux = measure_content(kernel().map_err(read())?, LARGEST_KERNEL).map_err(read())?;
     // How it did, it did on this machine.
     let facts = KernelFacts { trial: None, imported: None, ..entry.facts.clone() };
+    let built = entry.find_modules().map_or(Vec::new(), |modules| modules.divide().0);
+    let folder = entry.kernel.with_file_name(MODULES);
+    let open_module = |module: &KernelModule| {
+        open_regular(CWD, &folder.join(module.file_name()), OFlags::RDONLY, Links::Follow)
+    };
+    let measure_module = |module: &&KernelModule| {
+        let part = open_module(module).and_then(|opened| measure_content(opened, LARGEST_MODULE));
+        Ok((module.name.to_owned(), part.map_err(file_error("read", &folder.join(module.file_name())))?))
+    };
+    let modules = built.iter().map(measure_module).collect::<Result<BTreeMap<_, _>, KernelBuildError>>()?;
     let label = Label {
-        schema: SCHEMA,
+        schema: SCHEMAS[usize::from(!modules.is_empty())],
+        modules,
         config: measure_content(config.as_slice(), LARGEST_CONFIG).map_err(read())?,
         linux,
         facts,
@@ -89,6 +109,10 @@ pub fn export_kernel(cache: &KernelCache, name: &str, path: &Path) -> Result<Ker
         append(LABEL, label_text.len() as u64, 0o644, &mut label_text.as_slice())?;
         append(CONFIG, label.config.bytes, 0o644, &mut config.as_slice())?;
         append(KERNEL, label.linux.bytes, 0o755, &mut kernel()?)?;
+        for (name, part) in &label.modules {
+            let Some(module) = built.iter().find(|module| module.name == name) else { continue };
+            append(&module.file_name(), part.bytes, 0o644, &mut open_module(module)?)?;
+        }
         archive.into_inner()?.finish()?.flush()?;
         output.finish()
     };
@@ -108,12 +132,13 @@ pub fn import_kernel(
     let wrong = |fault: PackageFault| KernelBuildError::NotAPackage { path: path.to_owned(), fault };
     let io = |error: std::io::Error| wrong(error.into());
     let opened = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(file_error("read", path))?;
-    let longest = LARGEST_FACTS + LARGEST_CONFIG + LARGEST_KERNEL + (1 << 20);
+    let longest = LARGEST_FACTS + LARGEST_CONFIG + LARGEST_KERNEL + LARGEST_MODULES + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(opened)).take(longest));
     // As they are: else names longer than a header would be read into memory, however long.
     let mut entries = archive.entries().map_err(io)?.raw(true);
-    let mut next = |name: &'static str, longest: u64| {
-        let entry = entries.next().ok_or_else(|| wrong(PackageFault::Truncated(name)))?.map_err(io)?;
+    let mut next = |name: &str, longest: u64| {
+        let entry =
+            entries.next().ok_or_else(|| wrong(PackageFault::Truncated(name.to_owned())))?.map_err(io)?;
         let folder = expected_folder(&entry, name, longest).map_err(wrong)?;
         Ok::<_, KernelBuildError>((entry, folder))
     };
@@ -153,6 +178,20 @@ pub fn import_kernel(
         other => other,
     })?;
     measuring.require_match(&label.linux, KERNEL).map_err(wrong)?;
+    if !label.modules.is_empty() {
+        let folder = staged.create_module_folder()?;
+        for (name, part) in &label.modules {
+            let module =
+                find_module(name).ok_or_else(|| wrong(PackageFault::UnknownModule(neutralise(name))))?;
+            let (entry, of) = next(&module.file_name(), LARGEST_MODULE)?;
+            of_it(of)?;
+            let mut measuring = MeasuringReader::new(entry);
+            let path = folder.join(module.file_name());
+            let mut copy = |file: &mut std::fs::File| std::io::copy(&mut measuring, file);
+            std::fs::File::create_new(&path).and_then(|mut file| copy(&mut file)).map_err(io)?;
+            measuring.require_match(part, module.name).map_err(wrong)?;
+        }
+    }
     if entries.next().is_some() {
         return Err(wrong(PackageFault::TooManyFiles([LABEL, CONFIG, KERNEL])));
     }
@@ -185,8 +224,8 @@ fn require_end(mut archive: GzDecoder<impl BufRead>) -> Result<(), PackageFault>
 /// folder.
 fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, PackageFault> {
     let Label { schema, facts, .. } = label;
-    if *schema != SCHEMA {
-        return Err(PackageFault::Schema(*schema, SCHEMA));
+    if !SCHEMAS.contains(schema) {
+        return Err(PackageFault::Schema(*schema, SCHEMAS[1]));
     }
     let is_digest = |text: &str| {
         text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
@@ -217,11 +256,7 @@ fn validate_label(label: &Label, folder: &str) -> Result<KernelFacts, PackageFau
 }
 
 /// Checks that an archive entry is the expected file; returns its folder, or the fault of the entry.
-fn expected_folder(
-    entry: &Entry<'_, impl Read>,
-    name: &'static str,
-    longest: u64,
-) -> Result<String, PackageFault> {
+fn expected_folder(entry: &Entry<'_, impl Read>, name: &str, longest: u64) -> Result<String, PackageFault> {
     let path = entry.path()?;
     let shown: String = neutralise(&path.to_string_lossy()).chars().take(200).collect();
     let parts: Vec<Component<'_>> = path.components().collect();
@@ -229,7 +264,8 @@ fn expected_folder(
         [Component::Normal(folder), Component::Normal(file)] if *file == name => folder.to_str(),
         _ => None,
     };
-    let folder = folder.ok_or_else(|| PackageFault::Misplaced { shown: shown.clone(), expected: name })?;
+    let folder =
+        folder.ok_or_else(|| PackageFault::Misplaced { shown: shown.clone(), expected: name.to_owned() })?;
     if entry.header().entry_type() != EntryType::Regular {
         return Err(PackageFault::NotFile(shown));
     }

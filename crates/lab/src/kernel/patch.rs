@@ -23,7 +23,7 @@ const LINUX_7_2: Releases = &[[[7, 2], [7, 3]]];
 const COUNTED: Releases = &[LINUX_6_12[0], LINUX_7_2[0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Releases); 28] = [
+const OWN: [(&str, &str, Releases); 30] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), &[[[0, 0], [6, 12]]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), &[[[0, 0], [6, 10]]]),
@@ -96,10 +96,14 @@ const OWN: [(&str, &str, Releases); 28] = [
         include_str!("../../kernel/patches/0028-um-large-folios-6.12.patch"),
         LINUX_6_12,
     ),
+    (MODULES, include_str!("../../kernel/patches/0030-um-modules.patch"), LINUX_6_12),
+    ("0031-hostfs-inodes.patch", include_str!("../../kernel/patches/0031-hostfs-inodes.patch"), LINUX_6_12),
 ];
 
 /// The first of the patches that make a kernel count its computation.
 const COUNTING: &str = "0014-um-cpu-price.patch";
+/// Lets a kernel load modules, and builds in what they share.
+const MODULES: &str = "0030-um-modules.patch";
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.
 const ZFS: (&str, &str) = ("zfs/no-benchmarks.patch", include_str!("../../kernel/zfs/no-benchmarks.patch"));
@@ -119,6 +123,11 @@ pub(super) struct Patch {
     /// Part of the digest of those kernels alone that it is applied to.
     pub(super) later: bool,
     releases: Releases,
+}
+
+/// Whether a kernel of this release can have modules.
+pub(super) fn can_have_modules(patches: &[Patch], release: &str) -> bool {
+    patches.iter().any(|patch| patch.own && patch.name == MODULES && patch.is_for(release))
 }
 
 /// Our own patches and the user's, in the order they are applied.
@@ -240,7 +249,7 @@ mod tests {
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
         for (release, expected) in [
             ("6.1.192", 7),
-            ("6.12.117", 22),
+            ("6.12.117", 24),
             ("6.13.0-rc3", 4),
             ("7.0", 5),
             ("7.2.13", 18),

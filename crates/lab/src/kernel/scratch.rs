@@ -9,11 +9,12 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::error::{KernelBuildError, ROOM, file_error, read_free_bytes};
 use super::fragment::{self, KernelParts};
-use fsverdict_folders::{open_own, remove_tree};
+use fsverdict_folders::{FolderHandle, open_own, remove_tree};
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";
-const OBJECTS: &str = "objects";
+/// Within the sources, which a makefile then names by a relative path: the folder can be moved.
+const OBJECTS: &str = "source/objects";
 const TEMPORARY: &str = "tmp";
 /// The sources of ZFS, and the packages that they come from.
 const ZFS: &str = "zfs";
@@ -24,6 +25,19 @@ const TRIAL_LOG: &str = "trial.log";
 const OPTIONS: &str = "laboratory.config";
 /// A mark left when sources are whole and patched: unpacking is done again if it was cut short.
 const PREPARED: &str = "prepared";
+
+/// The kernel before it was linked: a module's symbols are looked up in it.
+const KERNEL_OBJECT: &str = "vmlinux.o";
+/// Folders of the sources, and of the objects below them, in which everything is kept.
+const KEPT_WHOLE: [&str; 4] = ["scripts", "include", "objects/scripts", "objects/include"];
+/// Folders with sources of modules, and of what is made before them; and those with headers.
+const SOURCES_OF_MODULES: [&str; 6] =
+    ["arch/um", "arch/x86/um", "block", "drivers/md", "fs", "kernel/bounds.c"];
+const HEADERS_OF_MODULES: [&str; 8] =
+    ["arch/um", "arch/x86", "block", "drivers/base", "drivers/md", "fs", "kernel", "lib"];
+/// How the names of objects end, and of what a makefile notes of them.
+const OBJECT_ENDS: [&str; 7] = [".o", ".a", ".ko", ".o.cmd", ".a.cmd", ".ko.cmd", ".mod.cmd"];
+const SOURCE_ENDS: [&str; 8] = [".c", ".S", ".rst", ".txt", ".dts", ".dtsi", ".yaml", ".json"];
 
 /// Folders that sandboxes cover: paths below them must be shown explicitly.
 const COVERED: [&str; 2] = ["/run", "/dev"];
@@ -40,6 +54,17 @@ impl Scratch {
     pub(super) fn lock_folder(folder: PathBuf) -> Result<Self, KernelBuildError> {
         std::fs::create_dir_all(&folder).map_err(file_error("make", &folder))?;
         let lock = lock_build(&folder)?;
+        Self::take_over(folder, lock)
+    }
+
+    /// Locks the folder of a finished build, as soon as no other process has it locked.
+    pub(super) fn wait_for_folder(folder: PathBuf) -> Result<Self, KernelBuildError> {
+        let lock = open_lock(&folder)?;
+        lock.lock().map_err(file_error("lock", &folder))?;
+        Self::take_over(folder, lock)
+    }
+
+    fn take_over(folder: PathBuf, lock: File) -> Result<Self, KernelBuildError> {
         // Unpacked files may have the permissions of other users, or set-user-ID bits.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o700))
             .map_err(file_error("change", &folder))?;
@@ -124,7 +149,26 @@ impl Scratch {
     pub(super) fn clear_folders(&self) -> Result<(), KernelBuildError> {
         let tree = self.source_folder();
         remove_tree(&tree).map_err(file_error("remove", &tree))?;
-        std::fs::create_dir(&tree).map_err(file_error("make", &tree))
+        std::fs::create_dir_all(self.object_folder()).map_err(file_error("make", &tree))
+    }
+
+    /// Removes what later modules are not compiled from: objects of the kernel, and sources of other parts of it.
+    pub(super) fn prune(&self) -> Result<(), KernelBuildError> {
+        let source = self.source_folder();
+        let prune = || -> std::io::Result<()> {
+            for folder in [ZFS, PACKAGES, TEMPORARY] {
+                remove_tree(&self.folder.join(folder))?;
+            }
+            remove_unneeded(&FolderHandle::open_untrusted(&source)?, Path::new("."))
+        };
+        prune().map_err(file_error("remove what is not needed from", &source))
+    }
+
+    /// Moves the folder, which stays locked.
+    pub(super) fn move_to(&mut self, place: &Path) -> Result<(), KernelBuildError> {
+        std::fs::rename(&self.folder, place).map_err(file_error("rename", &self.folder))?;
+        place.clone_into(&mut self.folder);
+        Ok(())
     }
 
     /// A sandbox for programs that come with the sources: they may write only to their own subfolders here, and reach
@@ -182,13 +226,52 @@ pub(super) fn says_full(text: &str) -> bool {
     ["No space left on device", "Disk quota exceeded"].iter().any(|words| text.contains(words))
 }
 
+/// Whether a folder holds what modules of a finished kernel are compiled from.
+pub(super) fn is_kept(folder: &Path) -> bool {
+    folder.join(PREPARED).is_file() && folder.join(OBJECTS).join(KERNEL_OBJECT).is_file()
+}
+
+/// Removes the files below a folder of the sources that no module is compiled from.
+fn remove_unneeded(source: &FolderHandle, folder: &Path) -> std::io::Result<()> {
+    for name in source.list_names_in(folder) {
+        let path = folder.join(&name);
+        let below = path.strip_prefix(".").unwrap_or(&path).to_owned();
+        if source.is_folder(&path) {
+            if !KEPT_WHOLE.iter().any(|kept| below == Path::new(kept)) {
+                remove_unneeded(source, &path)?;
+            }
+        } else if is_unneeded(&below) {
+            source.remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether modules are compiled without this file of the sources, or of the objects below them.
+fn is_unneeded(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let ends_as = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let lies_in = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    if let Ok(object) = path.strip_prefix("objects") {
+        let is_linked = ["linux", "vmlinux"].iter().any(|kernel| object == Path::new(kernel));
+        return is_linked || object != Path::new(KERNEL_OBJECT) && ends_as(&OBJECT_ENDS);
+    }
+    let is_header_elsewhere =
+        ends_as(&[".h"]) && path.components().count() > 1 && !lies_in(&HEADERS_OF_MODULES);
+    is_header_elsewhere || ends_as(&SOURCE_ENDS) && !lies_in(&SOURCES_OF_MODULES)
+}
+
 /// Locks a build's folder, so that no other process builds in it or removes it.
 pub(super) fn lock_build(folder: &Path) -> Result<File, KernelBuildError> {
-    let path = folder.join(LOCK);
-    only_regular(&path)?;
-    let lock = open_own(&path, OFlags::empty()).map_err(file_error("lock", folder))?;
+    let lock = open_lock(folder)?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| KernelBuildError::Busy)?;
     Ok(lock)
+}
+
+fn open_lock(folder: &Path) -> Result<File, KernelBuildError> {
+    let path = folder.join(LOCK);
+    only_regular(&path)?;
+    open_own(&path, OFlags::empty()).map_err(file_error("lock", folder))
 }
 
 /// Removes anything but a regular file at this path: older versions let makefiles write there.

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, PROGRAMS};
+use super::cache::{BUILD, CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, MODULES, PROGRAMS};
 use super::error::{KernelBuildError, file_error};
+use super::scratch::Scratch;
 use crate::packages::{LARGEST_PROGRAM, ProgramFolder, StagedFolder, library_triplet};
 use fsverdict_folders::FolderHandle;
 
@@ -43,6 +44,21 @@ impl StagedSources {
     pub(super) fn put_config(&self, config: &[u8]) -> Result<(), KernelBuildError> {
         let path = self.staged.path().join(CONFIG);
         std::fs::write(&path, config).map_err(file_error("write", &path))
+    }
+
+    /// A folder beside the kernel for its modules.
+    pub(super) fn create_module_folder(&self) -> Result<PathBuf, KernelBuildError> {
+        let folder = self.staged.path().join(MODULES);
+        std::fs::create_dir(&folder)
+            .and_then(|()| std::fs::set_permissions(&folder, Permissions::from_mode(0o755)))
+            .map_err(file_error("make", &folder))?;
+        Ok(folder)
+    }
+
+    /// Moves the folder of a finished build beside the kernel, for modules that are compiled later.
+    pub(super) fn keep_build(&self, scratch: &mut Scratch) -> Result<(), KernelBuildError> {
+        scratch.prune()?;
+        scratch.move_to(&self.staged.path().join(BUILD))
     }
 
     /// Puts ZFS's programs, and the libraries that they need, beside the kernel: those that were unpacked in this folder.

@@ -4,7 +4,7 @@
 use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
 
-use super::kernel::{Kernel, parse_configuration};
+use super::kernel::{Kernel, Provision, parse_configuration};
 use super::modelled;
 
 /// Which kernel it is, and why it and no other.
@@ -116,11 +116,13 @@ fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
 /// A kernel in the cache by its configuration there, without its file being read. Nothing is known to be in one that lacks it.
 fn at_rest(entry: &KernelEntry) -> Kernel {
     let config = entry.read_configuration().unwrap_or_default();
+    let laboratory_modules = entry.find_modules();
     Kernel {
         path: entry.kernel.clone(),
         way_out,
         release: entry.facts.release.clone(),
         modules: None,
+        laboratory_modules,
         programs: None,
         configuration: parse_configuration(&String::from_utf8_lossy(&config)),
         seen: true,
@@ -131,8 +133,7 @@ fn at_rest(entry: &KernelEntry) -> Kernel {
 
 /// A hint for a kernel without this option: name a cached one that has it, or build one.
 pub(super) fn way_to(symbol: &str) -> String {
-    let having =
-        |entry: &KernelEntry| at_rest(entry).configuration.get(symbol).is_some_and(|value| value == "y");
+    let having = |entry: &KernelEntry| at_rest(entry).find_provision(symbol) != Provision::Absent;
     match KernelCache::of_user().list_kernels().into_iter().rfind(having) {
         Some(entry) => format!(
             "the kernel {} in the cache has it: `kernel = \"{}\"` in the plan takes that one",

@@ -35,7 +35,9 @@ impl ChosenLab {
 /// Takes this lab for the plan, as a rule the one it asks for; with `auto`, native where it may and can run every candidate,
 /// else uml; where neither can run all, the one that can run more.
 pub fn choose_lab(plan: &Plan, lab: LabChoice) -> Result<ChosenLab, LabError> {
-    choose_for(plan, lab, Intent::Run)
+    let chosen = choose_for(plan, lab, Intent::Run)?;
+    chosen.lab.compile_missing()?;
+    Ok(chosen)
 }
 
 fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<ChosenLab, LabError> {

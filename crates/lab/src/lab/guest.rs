@@ -65,6 +65,9 @@ fn run_guest(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     // In the sandbox's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
     let from_file =
         is_told(arrival.description).then(|| read_description(arrival.description)).transpose()?;
+    let early = from_file.as_deref().map(serde_json::from_str::<Assignment>).transpose()?;
+    // They are shown in the sandbox's memory, too.
+    load_laboratory_modules(early.as_ref())?;
     let is_dev_of_host = (arrival.enter)()?;
     mounts::mount_kernel_filesystem("proc", Path::new("/proc"), false)?;
     mounts::mount_kernel_filesystem("sysfs", Path::new("/sys"), false)?;
@@ -79,7 +82,11 @@ fn run_guest(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     // A guest starts with an empty environment; tools look for their helpers along it.
     let usual = USUAL_FOLDERS.join(":");
     let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
-    let assignment: Assignment = serde_json::from_str(&description)?;
+    let is_late = early.is_none();
+    let assignment: Assignment = early.map_or_else(|| serde_json::from_str(&description), Ok)?;
+    if is_late {
+        load_laboratory_modules(Some(&assignment))?;
+    }
     let path = match &assignment.bench.programs {
         Some(first) => format!("{first}:{usual}"),
         None => usual,
@@ -143,6 +150,22 @@ fn read_description(file: &str) -> std::io::Result<String> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
     String::from_utf8(bytes).map_err(std::io::Error::other)
+}
+
+/// Loads the modules of a laboratory kernel, in the order of its list.
+fn load_laboratory_modules(assignment: Option<&Assignment>) -> std::io::Result<()> {
+    let Some(modules) = assignment.and_then(|known| known.bench.laboratory_modules.as_ref()) else {
+        return Ok(());
+    };
+    for file in &modules.files {
+        let path = modules.folder.join(file);
+        let failed = |error: std::io::Error| {
+            std::io::Error::other(format!("cannot load the module {}: {error}", path.display()))
+        };
+        let opened = File::open(&path).map_err(failed)?;
+        rustix::system::finit_module(opened, c"", 0).map_err(|errno| failed(errno.into()))?;
+    }
+    Ok(())
 }
 
 /// Loads modules from a folder other than modprobe's default, and makes the kernel's own requests for modules

@@ -182,6 +182,7 @@ impl Guests {
             staging: Staging::Memory,
             idle_load: 0.0,
             modules: self.kernel_for(candidate).modules_for(candidate, driver),
+            laboratory_modules: self.guest_modules(candidate),
             programs: self.program_folders(candidate),
             selected: self.folder_selections(),
             device_rate: fastest_together(modelled)?,
@@ -202,7 +203,9 @@ impl Guests {
         sandbox.keeps =
             started.lent.iter().map(|lent| make_inheritable(lent.as_fd())).collect::<Result<_, _>>()?;
         // Users' folders may lie where the sandbox covers the path, as disks do that a desktop mounts below /run.
-        sandbox.shown = spec.datasets.values().filter_map(covered_folder).chain(started.shown).collect();
+        let modules = self.shown_modules(self.kernel_for(&spec.candidate));
+        let folders = spec.datasets.values().filter_map(covered_folder);
+        sandbox.shown = folders.chain(started.shown).chain(modules).collect();
         Ok((sandbox, started.lent))
     }
 }

@@ -1,10 +1,12 @@
 //! Common parts of the labs that run guest kernels: chooses kernel, memory and device of a candidate's guest.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::cpu::CpuModel;
-use crate::trial::bytes_to_stage;
+use crate::kernel::KernelBuildError;
+use crate::trial::{GuestModules, bytes_to_stage};
 use fsverdict_disk::backend::Clock;
 use fsverdict_disk::device::{AccessKind, Model, ModelErrors};
 use fsverdict_judgement::journal::{Facts, is_of_cpu};
@@ -31,6 +33,8 @@ use super::{GuestMemory, LabError};
 
 /// Folder for files that must be in memory: it must be executable and fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
+/// Where the modules of a laboratory kernel are shown to a guest.
+const MODULES_SHOWN: &str = "/dev/shm/modules";
 /// Guest memory beyond the staged datasets, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
@@ -144,7 +148,8 @@ impl Guests {
         if self.secrets.get().is_none() {
             // A guest starts with this program, and loads its modules from this machine's.
             let kernels = self.kernels.iter().flat_map(|kernel| {
-                [Some(kernel.path.clone()), kernel.modules.clone(), kernel.programs.clone()]
+                let laboratory = kernel.laboratory_modules.as_ref().map(|modules| modules.folder.clone());
+                [Some(kernel.path.clone()), kernel.modules.clone(), laboratory, kernel.programs.clone()]
             });
             let needed = kernels.flatten().chain([std::env::current_exe()?]);
             let _ = self.secrets.set(hidden_from(&self.plan, needed));
@@ -279,6 +284,36 @@ impl Guests {
             .err()
             .or_else(|| missing_tools_with(candidate, self.kernel_for(candidate).programs.as_deref()))
             .or_else(lacks)
+    }
+
+    /// Compiles the modules of laboratory kernels that candidates need and that were never compiled.
+    pub(super) fn compile_missing(&self) -> Result<(), KernelBuildError> {
+        let able = |kernel: &Kernel| {
+            let path = kernel.path.clone();
+            let candidates = self.plan.candidates.iter();
+            candidates
+                .filter(move |one| self.kernel_for(one).path == path && self.find_obstacle(one).is_none())
+        };
+        self.kernels.iter().try_for_each(|kernel| kernel.compile_for(able(kernel)))
+    }
+
+    /// Where a candidate's guest finds its kernel's modules, and their files in the order of loading.
+    pub(super) fn guest_modules(&self, candidate: &Candidate) -> Option<GuestModules> {
+        let kernel = self.kernel_for(candidate);
+        let files =
+            kernel.laboratory_modules_for(candidate).iter().map(|module| module.file_name()).collect();
+        let folder = self.shown_modules(kernel).map(|(_, shown)| shown);
+        let own = kernel.laboratory_modules.as_ref()?.folder.clone();
+        Some(GuestModules { folder: folder.unwrap_or(own), files })
+            .filter(|modules| !modules.files.is_empty())
+    }
+
+    /// The folder of a kernel's modules, and the path at which its guests see it: in simulated time always the same, because
+    /// a guest's kernel takes memory for each folder of a path.
+    pub(super) fn shown_modules(&self, kernel: &Kernel) -> Option<(PathBuf, PathBuf)> {
+        let modules = kernel.laboratory_modules.as_ref()?;
+        let is_shown = self.clock == Clock::Simulated && self.isolation != Isolation::None;
+        is_shown.then(|| (modules.folder.clone(), PathBuf::from(MODULES_SHOWN)))
     }
 
     pub(super) fn side_by_side(&self) -> Option<usize> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::kernel::{programs_beside, way_out};
+use crate::kernel::{KernelModules, programs_beside, way_out};
 use fsverdict_linux::host::secrets::Secrets;
 use fsverdict_linux::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use fsverdict_text::Hinted;
@@ -47,6 +47,8 @@ pub(super) struct Kernel {
     pub release: String,
     /// Where its modules lie, if there are any.
     pub modules: Option<PathBuf>,
+    /// The modules that fsverdict compiles for it, if it is a laboratory kernel that has some.
+    pub laboratory_modules: Option<KernelModules>,
     /// The folder of programs that were unpacked beside it, if there is one.
     pub programs: Option<PathBuf>,
     pub configuration: BTreeMap<String, String>,
@@ -84,8 +86,10 @@ impl Kernel {
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
+        let is_module = |option: &str| configuration.get(option).is_some_and(|value| value == "m");
         Ok(Kernel {
             path: path.to_owned(),
+            laboratory_modules: KernelModules::beside(path, is_module),
             way_out,
             release,
             modules,
@@ -102,7 +106,7 @@ impl Kernel {
         match self.configuration.get(symbol).map(String::as_str) {
             _ if !self.seen => Provision::Builtin,
             Some("y") => Provision::Builtin,
-            Some("m") if self.modules.is_some() => Provision::Module,
+            Some("m") if self.modules.is_some() || self.laboratory_modules.is_some() => Provision::Module,
             _ => Provision::Absent,
         }
     }
@@ -158,6 +162,7 @@ mod tests {
             way_out,
             release: "6.1".into(),
             modules: None,
+            laboratory_modules: None,
             programs: None,
             configuration,
             seen: true,

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::kernel::{COUNTING, KernelCache};
+use crate::kernel::{COUNTING, KernelBuildError, KernelCache, KernelModule, compile_missing};
 use crate::trial::Modules;
 use fsverdict_judgement::plan::{Candidate, Plan, once_each};
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::procfs::has_cpu_flag;
 use fsverdict_linux::host::root::Root;
 use fsverdict_linux::sandbox::program::find_program;
@@ -126,6 +127,45 @@ fn find_kernel_path(plan: &Plan, wanted: WantedKernel<'_>) -> Result<(PathBuf, O
 }
 
 impl Kernel {
+    /// The modules of a laboratory kernel that a guest loads for a candidate, in order.
+    pub(super) fn laboratory_modules_for(&self, candidate: &Candidate) -> Vec<&'static KernelModule> {
+        let Some(modules) = &self.laboratory_modules else { return Vec::new() };
+        let names = self.required_modules(candidate).unwrap_or_default();
+        modules.in_load_order(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Whether all that a candidate needs is there, so that nothing has to be compiled for it.
+    pub(super) fn is_compiled_for(&self, candidate: &Candidate) -> bool {
+        self.required_modules(candidate).is_ok_and(|names| self.missing_modules(&names).is_empty())
+    }
+
+    fn missing_modules(&self, names: &[String]) -> Vec<&'static KernelModule> {
+        let Some(modules) = &self.laboratory_modules else { return Vec::new() };
+        modules.missing(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Compiles what these candidates need of this kernel and was never compiled.
+    pub(super) fn compile_for<'a>(
+        &self,
+        candidates: impl Iterator<Item = &'a Candidate>,
+    ) -> Result<(), KernelBuildError> {
+        let names = once_each(candidates.flat_map(|one| self.required_modules(one).unwrap_or_default()));
+        let missing = self.missing_modules(&names);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let seconds: u64 = missing.iter().map(|module| module.seconds()).sum();
+        print_line(&format!(
+            "compiling {} for the laboratory kernel {}: about {seconds} seconds",
+            missing.iter().map(|module| module.name).collect::<Vec<_>>().join(", "),
+            self.release
+        ));
+        let wanted: Vec<&str> = missing.iter().map(|module| module.name).collect();
+        let modules = self.laboratory_modules.as_ref();
+        let all = modules.map_or(Vec::new(), |modules| modules.in_load_order(&wanted));
+        compile_missing(&self.path, &all, &mut |_| {})
+    }
+
     /// The modules a guest must load for a candidate, that of its disk's driver among them, and where it finds others.
     pub(super) fn modules_for(&self, candidate: &Candidate, driver: Option<&str>) -> Option<Modules> {
         let mut names = self.required_modules(candidate).unwrap_or_default();
@@ -142,10 +182,13 @@ impl Kernel {
             )
         };
         let mut names = Vec::new();
+        // A driver that is built in may name the module of another one.
+        let is_laboratory = self.laboratory_modules.is_some();
         if let Some(filesystem) = fsverdict_stack::filesystem::find_filesystem(&candidate.filesystem) {
             let provided =
                 filesystem.drivers.iter().find_map(|driver| match self.find_provision(driver.config) {
-                    Provision::Builtin => Some(&[][..]),
+                    Provision::Builtin if !is_laboratory => Some(&[][..]),
+                    Provision::Builtin => Some(driver.modules),
                     Provision::Module => Some(driver.modules),
                     Provision::Absent => None,
                 });
@@ -178,7 +221,21 @@ impl Kernel {
         if let Some(wanted) = &candidate.scheduler {
             names.extend(self.scheduler_module(wanted)?);
         }
-        Ok(once_each(names))
+        let names = once_each(names);
+        match self.missing_modules(&names).first() {
+            Some(missing) if !self.laboratory_modules.as_ref().is_some_and(|modules| modules.can_compile) => {
+                Err(Reason::new(
+                    format!(
+                        "the module {} of the kernel {} ({}) was never compiled, and its sources are not kept here for this user",
+                        missing.name,
+                        self.path.display(),
+                        self.release
+                    ),
+                    "`fsverdict kernel build --all` compiles all modules, by the user whose cache it is; of an imported kernel, on the machine that it is from, before it is exported",
+                ))
+            }
+            _ => Ok(names),
+        }
     }
 
     /// The module of an I/O scheduler, where it is one; or which schedulers there are.
@@ -216,6 +273,7 @@ mod tests {
             way_out: |symbol| symbol.to_owned(),
             release: "6.12".into(),
             modules: None,
+            laboratory_modules: None,
             programs: None,
             configuration: parse_configuration(text),
             seen: true,

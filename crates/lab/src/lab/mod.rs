@@ -123,6 +123,14 @@ pub trait Lab: Send + Sync {
         None
     }
 
+    /// Compiles what a candidate needs of a kernel and was never compiled, before the first trial.
+    ///
+    /// # Errors
+    /// When it cannot be compiled.
+    fn compile_missing(&self) -> Result<(), LabError> {
+        Ok(())
+    }
+
     /// Runs one trial to its end; events are handed to `watch` as they come. `job` is the number of the trial among those
     /// that are under way at once, from 0.
     ///

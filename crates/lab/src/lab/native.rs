@@ -255,6 +255,7 @@ impl Lab for Native {
             staging,
             idle_load,
             modules: None,
+            laboratory_modules: None,
             programs: None,
             selected: BTreeMap::new(),
             device_rate: None,

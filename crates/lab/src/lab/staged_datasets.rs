@@ -79,6 +79,7 @@ impl StagedDatasets {
             staging,
             idle_load: 0.0,
             modules: None,
+            laboratory_modules: None,
             programs: None,
             selected: BTreeMap::new(),
             device_rate: None,

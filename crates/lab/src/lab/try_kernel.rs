@@ -59,7 +59,7 @@ impl Trying<'_> {
 
     fn run_checks(&mut self) -> Result<KernelProof, Failed> {
         let kernel = self.read_kernel()?;
-        let carried = |candidate: &Candidate| kernel.required_modules(candidate).is_ok();
+        let carried = |candidate: &Candidate| kernel.is_compiled_for(candidate);
         let lacks_tools =
             |candidate: &Candidate| missing_tools_with(candidate, kernel.programs.as_deref()).is_some();
         let all: Vec<Candidate> = fsverdict_stack::filesystem::filesystem_names()

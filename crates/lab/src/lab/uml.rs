@@ -213,6 +213,10 @@ impl Lab for Uml {
         self.0.find_obstacle(candidate)
     }
 
+    fn compile_missing(&self) -> Result<(), LabError> {
+        Ok(self.0.compile_missing()?)
+    }
+
     fn guest_memory(&self) -> Option<GuestMemory> {
         Some(self.0.guest_memory())
     }

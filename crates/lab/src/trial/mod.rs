@@ -48,8 +48,8 @@ pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sequences::sequence_bounds;
 pub use sink::Sink;
 pub use spec::{
-    Assignment, CutLook, Drawn, Modules, QueueLimits, Repeats, RotLook, Staging, TestBench, TrialDevice,
-    TrialSpec,
+    Assignment, CutLook, Drawn, GuestModules, Modules, QueueLimits, Repeats, RotLook, Staging, TestBench,
+    TrialDevice, TrialSpec,
 };
 pub use stack::THE_KERNEL;
 pub use staged_once::{STAGED, run_stage};

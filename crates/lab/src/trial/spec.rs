@@ -150,6 +150,10 @@ pub struct TestBench {
     pub idle_load: f64,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
+    /// The modules of a laboratory kernel. The field is omitted if there are none, so that the description for other guests
+    /// stays the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub laboratory_modules: Option<GuestModules>,
     /// The folders in which a guest looks for programs before its usual ones, as in `PATH`: the programs that run must
     /// be those of the versions recorded here. A trial on this machine's kernel has the user's `PATH`.
     pub programs: Option<String>,
@@ -202,6 +206,14 @@ pub struct Modules {
     pub folder: PathBuf,
     /// Their names, in the order to load them.
     pub names: Vec<String>,
+}
+
+/// The modules of a laboratory kernel that a guest loads before anything else, and no others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestModules {
+    pub folder: PathBuf,
+    /// Names of files in the folder, in the order to load them.
+    pub files: Vec<String>,
 }
 
 /// A device that is formatted, as the agent finds it.

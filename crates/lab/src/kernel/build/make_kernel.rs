@@ -2,12 +2,14 @@
 
 use fsverdict_folders::FolderHandle;
 
-use super::{COMPILER_FLAGS, KernelBuild};
+use super::{COMPILER_FLAGS, KernelBuild, Recipe};
 use crate::kernel::cache::{LARGEST_CONFIG, LARGEST_KERNEL};
 use crate::kernel::compile::{Make, Progress};
 use crate::kernel::error::{KernelBuildError, file_error};
 use crate::kernel::fragment;
 use crate::kernel::interrupted::remove_cut_command_files;
+use crate::kernel::module_build::compile_modules;
+use crate::kernel::module_table::{FIRST, KernelModule, all_modules, is_module_in, modules_for};
 use crate::kernel::zfs::join_sources;
 
 impl KernelBuild<'_> {
@@ -47,6 +49,34 @@ impl KernelBuild<'_> {
         make.run_make(&mut self.compiled, to_compile, &mut |progress| {
             self.attendant.report_progress(progress);
         })
+    }
+
+    /// Compiles the modules that are compiled with the kernel: those that most plans need, or all.
+    pub(super) fn compile_modules(
+        &mut self,
+        recipe: &Recipe,
+    ) -> Result<Vec<&'static KernelModule>, KernelBuildError> {
+        if !self.parts.modules {
+            return Ok(Vec::new());
+        }
+        let config = self.read_configuration()?;
+        let is_module = is_module_in(&config);
+        let modules: Vec<&KernelModule> = match recipe.all {
+            true => all_modules().filter(|module| is_module(module.option)).collect(),
+            false => modules_for(&FIRST, is_module),
+        };
+        let (scratch, sandbox) = (&self.scratch, &self.sandbox);
+        compile_modules(
+            scratch,
+            sandbox,
+            &modules,
+            recipe.jobs.max(1),
+            &mut self.compiled,
+            &mut |progress| {
+                self.attendant.report_progress(progress);
+            },
+        )?;
+        Ok(modules)
     }
 
     pub(super) fn read_configuration(&self) -> Result<Vec<u8>, KernelBuildError> {

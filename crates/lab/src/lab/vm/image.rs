@@ -105,6 +105,7 @@ fn describe_kernel(path: &Path, release: String, modules: Option<PathBuf>, confi
         way_out,
         release,
         modules,
+        laboratory_modules: None,
         programs: None,
         configuration,
         seen: true,

@@ -138,6 +138,7 @@ mod tests {
             way_out: |_| String::new(),
             release: "6.1".to_owned(),
             modules: Some(folder.clone()),
+            laboratory_modules: None,
             programs: None,
             configuration: [("CONFIG_9P_FS".to_owned(), "m".to_owned())].into(),
             seen: true,
