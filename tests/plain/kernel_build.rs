@@ -76,7 +76,7 @@ fn a_build_that_was_killed_leaves_nothing_running_and_is_carried_on_with() {
     let kernels = place.path().join("cache/fsverdict/kernels");
     let waits = || {
         let folders = fs::read_dir(&kernels).into_iter().flatten().flatten();
-        folders.into_iter().any(|folder| folder.path().join("objects/waited").exists())
+        folders.into_iter().any(|folder| folder.path().join("source/objects/waited").exists())
     };
     let patience = Instant::now() + Duration::from_secs(60);
     while !waits() {

@@ -28,7 +28,7 @@ fn hostile_kernels_are_refused() {
     flipped[last] ^= 1;
     let release = relabelled(&label, &[("\"6.13.1\"", "\"6.13.1/../../../escaped\"")]);
     let digest = relabelled(&label, &[(&name["6.13.1-".len()..], "../../../escaped")]);
-    let later = relabelled(&label, &[("\"schema\": 1", "\"schema\": 2")]);
+    let later = relabelled(&label, &[("\"schema\": 1", "\"schema\": 3")]);
     let more = relabelled(&label, &[("\"schema\": 1", "\"schema\": 1, \"run\": \"/bin/sh\"")]);
     let other = relabelled(&label, &[("\"6.13.1\"", "\"6.13.9\"")]);
     let zeros = vec![0; (4 << 20) + 1];
@@ -70,7 +70,7 @@ fn hostile_kernels_are_refused() {
         (package(&[entry(&at_label, b"{}}")]), "its kernel.json: "),
         (package(&[entry(&at_label, &release)]), "its release or digest is none"),
         (package(&[entry(&at_label, &digest)]), "its release or digest is none"),
-        (package(&[entry(&at_label, &later)]), "it is of schema 2"),
+        (package(&[entry(&at_label, &later)]), "it is of schema 3"),
         (package(&[entry(&at_label, &more)]), "unknown field"),
         (package(&[entry(&at_label, &other)]), "its folder has another name"),
         (package(&[one]), "it ends before its config"),

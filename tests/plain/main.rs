@@ -32,6 +32,7 @@ mod folders;
 mod image_readers;
 mod kernel_build;
 mod kernel_imports;
+mod kernel_modules;
 mod kernel_strangers;
 mod odd_files;
 mod open;

@@ -28,7 +28,7 @@ use super::zfs::{ZfsRelease, ZfsSource, read_zfs_release};
 
 /// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
 /// computation takes no simulated time.
-pub(super) const COMPILER_FLAGS: &str = "KCFLAGS=-O1";
+pub(super) const COMPILER_FLAGS: &str = "KCFLAGS=-O1 -pipe";
 
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {
@@ -181,7 +181,7 @@ fn compile_rest(entry: &KernelEntry, attendant: &mut dyn Attendant) -> Result<()
     let Some(modules) = entry.find_modules().filter(|modules| modules.can_compile) else { return Ok(()) };
     let (compiled, mut all) = modules.divide();
     all.extend(compiled);
-    compile_missing(&entry.kernel, &all, &mut |progress| attendant.report_progress(progress))
+    compile_missing(&modules.folder, &all, &mut |progress| attendant.report_progress(progress))
 }
 
 /// Tries a cached kernel that was never tried, or failed: the trial itself may have been corrected since.

@@ -26,7 +26,8 @@ impl KernelModules {
     /// Looks at what lies beside a kernel; `is_module` says of an option of its configuration whether it is a module.
     #[must_use]
     pub fn beside(kernel: &Path, is_module: impl Fn(&str) -> bool) -> Option<Self> {
-        let folder = kernel.with_file_name(MODULES);
+        // A sandbox shows folders by paths without links.
+        let folder = kernel.parent()?.canonicalize().ok()?.join(MODULES);
         // Packages of distributions have `modules/RELEASE` beside a kernel.
         let compiled: BTreeSet<String> = names_in(&folder)
             .iter()
@@ -34,7 +35,7 @@ impl KernelModules {
             .filter(|name| !name.starts_with('.'))
             .map(str::to_owned)
             .collect();
-        let build = kernel.with_file_name(BUILD);
+        let build = folder.with_file_name(BUILD);
         let can_compile = scratch::is_kept(&build) && access(&folder, Access::WRITE_OK).is_ok();
         if compiled.is_empty() && !can_compile {
             return None;

@@ -10,7 +10,7 @@ use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 use rustix::fs::OFlags;
 
 use super::build::COMPILER_FLAGS;
-use super::cache::{BUILD, MODULES};
+use super::cache::BUILD;
 use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::interrupted::remove_cut_command_files;
@@ -20,20 +20,19 @@ use super::scratch::Scratch;
 /// Bytes of a module.
 pub(super) const LARGEST_MODULE: u64 = 64 << 20;
 
-/// Compiles those of these modules that are not beside the kernel yet. A module's dependencies must be among them, even if
+/// Compiles those of these modules that are not in a kernel's folder of modules yet. A module's dependencies must be among them, even if
 /// they were compiled before. Waits for another process that is compiling.
 ///
 /// # Errors
 /// When they cannot be compiled.
 pub fn compile_missing(
-    kernel: &Path,
+    folder: &Path,
     modules: &[&'static KernelModule],
     heard: &mut dyn FnMut(&Progress),
 ) -> Result<(), KernelBuildError> {
     check_programs()?;
-    let folder = kernel.with_file_name(MODULES);
     let is_missing = |module: &&&KernelModule| !folder.join(module.file_name()).is_file();
-    let scratch = Scratch::wait_for_folder(kernel.with_file_name(BUILD))?;
+    let scratch = Scratch::wait_for_folder(folder.with_file_name(BUILD))?;
     // Another process may have compiled them meanwhile.
     if modules.iter().filter(is_missing).count() == 0 {
         return Ok(());
@@ -43,7 +42,7 @@ pub fn compile_missing(
     let sandbox = scratch.sandbox_for_sources(possible_isolation(), &scratch.source_folder(), None);
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     compile_modules(&scratch, &sandbox, modules, jobs, &mut 0, heard)?;
-    modules.iter().filter(is_missing).try_for_each(|module| put_module(&scratch, module, &folder))
+    modules.iter().filter(is_missing).try_for_each(|module| put_module(&scratch, module, folder))
 }
 
 /// Has the makefile of a configured tree make these modules. Each that another one needs must be among them: the makefile

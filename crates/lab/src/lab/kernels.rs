@@ -161,9 +161,8 @@ impl Kernel {
             self.release
         ));
         let wanted: Vec<&str> = missing.iter().map(|module| module.name).collect();
-        let modules = self.laboratory_modules.as_ref();
-        let all = modules.map_or(Vec::new(), |modules| modules.in_load_order(&wanted));
-        compile_missing(&self.path, &all, &mut |_| {})
+        let Some(modules) = &self.laboratory_modules else { return Ok(()) };
+        compile_missing(&modules.folder, &modules.in_load_order(&wanted), &mut |_| {})
     }
 
     /// The modules a guest must load for a candidate, that of its disk's driver among them, and where it finds others.
