@@ -57,7 +57,7 @@ enum KernelPart {
 enum KernelAction {
     /// Build a kernel for simulated time into the cache
     ///
-    /// It has ext4, xfs, btrfs and f2fs at first; what else a plan needs is compiled when it is first needed, in seconds. A
+    /// It has ext4, xfs, btrfs and f2fs at first; other filesystems and layers are compiled when a plan first needs them, in seconds. A
     /// kernel enters the cache only after a test: it boots, makes, mounts and checks each filesystem that is compiled, and
     /// gives the same trace twice.
     Build {
@@ -199,7 +199,7 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
     format!("{counting}{zfs}{trial}{from}")
 }
 
-/// Which modules of a kernel are compiled, and what becomes of the others.
+/// Which modules of a kernel are compiled, and which can be.
 fn describe_modules(entry: &KernelEntry, modules: &KernelModules) -> String {
     let names = |list: &[&'static KernelModule]| {
         let mut names: Vec<&str> = list.iter().map(|module| module.name).collect();

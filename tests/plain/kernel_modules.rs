@@ -23,9 +23,9 @@ const PLAN: &str = r#"
 title     = "A trial in a kernel that is none"
 lab       = "uml"
 kernel    = "KERNEL"
-device    = { scratch = "64MB" }
+device    = { image = "64MB" }
 protocol  = { blocks = 1 }
-phase     = [{ name = "fill", operation = "directory.fill", files = 1 }]
+phase     = [{ name = "nothing", command = "true" }]
 candidate = [{ filesystem = "ext4" }]
 "#;
 

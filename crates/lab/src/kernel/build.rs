@@ -14,7 +14,7 @@ use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 
 use super::attendant::{Attendant, require_passed_trial, run_kernel_trial};
 use super::cache::{KernelCache, KernelEntry, KernelFacts, UNFINISHED};
-use super::compile::{Progress, check_programs};
+use super::compile::{COMPILER_FLAGS, Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::fragment::{FRAGMENT, KernelParts};
 use super::missing_options::find_missing_options;
@@ -25,10 +25,6 @@ use super::scratch::Scratch;
 use super::source::{KernelSource, read_release};
 use super::staged::StagedSources;
 use super::zfs::{ZfsRelease, ZfsSource, read_zfs_release};
-
-/// Passed to the compiler after the kernel's own flags. `-O2` takes nearly twice as long to compile, and a guest's
-/// computation takes no simulated time.
-pub(super) const COMPILER_FLAGS: &str = "KCFLAGS=-O1 -pipe";
 
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file_error};
 use super::kernel_modules::KernelModules;
-use super::module_table::is_module_in;
+use super::module_table::{BUILD, is_module_in};
 use super::outcome::KernelTrial;
 use super::scratch::lock_build;
 use fsverdict_folders::read_regular;
@@ -28,10 +28,6 @@ pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
 pub(super) const FACTS: &str = "facts.json";
 pub(super) const PROGRAMS: &str = "programs";
-/// The modules of a kernel that are compiled.
-pub(super) const MODULES: &str = "modules";
-/// What others are compiled from.
-pub(super) const BUILD: &str = "build";
 /// The most bytes that facts may have, a configuration, and a kernel: one with all that debuggers want has some 500 MiB.
 pub(super) const LARGEST_FACTS: u64 = 1 << 20;
 pub(crate) const LARGEST_CONFIG: u64 = 4 << 20;
@@ -251,7 +247,7 @@ impl KernelEntry {
         KernelModules::beside(&self.kernel, is_module_in(&self.read_configuration().unwrap_or_default()))
     }
 
-    /// Bytes on the disk of what its modules are compiled from.
+    /// Bytes on the disk of the sources of its modules.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         disk_bytes(&self.kernel.with_file_name(BUILD))

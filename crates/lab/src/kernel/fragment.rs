@@ -36,7 +36,7 @@ pub(super) struct KernelParts {
     /// It counts its computation.
     pub(super) counting: bool,
     pub(super) zfs: bool,
-    /// What can be a module is one; else it is built in.
+    /// Options with the value `m` are modules; else they are built in.
     pub(super) modules: bool,
 }
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::cache::{BUILD, MODULES};
-use super::module_table::{KernelModule, all_modules, modules_for};
+use super::module_table::{BUILD, KernelModule, MODULES, all_modules, modules_for};
 use super::scratch;
 use fsverdict_linux::host::root::names_in;
 
@@ -23,7 +22,7 @@ pub struct KernelModules {
 }
 
 impl KernelModules {
-    /// Looks at what lies beside a kernel; `is_module` says of an option of its configuration whether it is a module.
+    /// Looks for modules and sources beside a kernel; `is_module` says of an option of its configuration whether it is a module.
     #[must_use]
     pub fn beside(kernel: &Path, is_module: impl Fn(&str) -> bool) -> Option<Self> {
         // A sandbox shows folders by paths without links.

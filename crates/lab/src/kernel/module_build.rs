@@ -1,7 +1,7 @@
 //! Compiles modules of a kernel from the tree that its build left, when a plan first needs them.
 //!
-//! One process at a time works in the tree, and what it made is put beside the kernel by renaming: who reads there finds all
-//! of a module or nothing. What a killed process left in the tree is what a killed build leaves, and make(1) continues it.
+//! One process at a time works in the tree, and puts each module beside the kernel by renaming: readers find all of a
+//! module or nothing. A killed process leaves the tree as a killed build does, and make(1) continues it.
 
 use std::path::Path;
 
@@ -9,12 +9,10 @@ use fsverdict_folders::{FolderHandle, open_own};
 use fsverdict_linux::sandbox::{Sandbox, possible_isolation};
 use rustix::fs::OFlags;
 
-use super::build::COMPILER_FLAGS;
-use super::cache::BUILD;
-use super::compile::{Make, Progress, check_programs};
+use super::compile::{COMPILER_FLAGS, Make, Progress, check_programs};
 use super::error::{KernelBuildError, file_error};
 use super::interrupted::remove_cut_command_files;
-use super::module_table::KernelModule;
+use super::module_table::{BUILD, KernelModule};
 use super::scratch::Scratch;
 
 /// Bytes of a module.

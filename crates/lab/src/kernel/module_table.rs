@@ -1,4 +1,4 @@
-//! The modules of a laboratory kernel: where their sources lie, what each needs, and how long it takes to compile.
+//! The modules of a laboratory kernel: where their sources lie, which others each needs, and how long it takes to compile.
 
 use std::collections::BTreeSet;
 
@@ -17,6 +17,10 @@ pub struct KernelModule {
     pub(super) seconds: u64,
 }
 
+/// The folder beside a kernel with its compiled modules, and that with the sources of all.
+pub(super) const MODULES: &str = "modules";
+pub(super) const BUILD: &str = "build";
+
 const fn module(
     name: &'static str,
     option: &'static str,
@@ -28,7 +32,7 @@ const fn module(
 }
 
 /// Every module, each after those that it needs: this is the order in which a guest loads them.
-const MODULES: [KernelModule; 31] = [
+const TABLE: [KernelModule; 31] = [
     module("bfq", "CONFIG_IOSCHED_BFQ", "block/bfq.ko", &[], 4),
     module("dm-mod", "CONFIG_BLK_DEV_DM", "drivers/md/dm-mod.ko", &[], 6),
     module("dm-bufio", "CONFIG_DM_BUFIO", "drivers/md/dm-bufio.ko", &["dm-mod"], 1),
@@ -74,7 +78,7 @@ const MODULES: [KernelModule; 31] = [
     module("overlay", "CONFIG_OVERLAY_FS", "fs/overlayfs/overlay.ko", &[], 5),
 ];
 
-/// What is compiled together with the kernel: the filesystems of the demo.
+/// The modules that are compiled together with the kernel: the filesystems of the demo.
 pub(super) const FIRST: [&str; 4] = ["btrfs", "ext4", "f2fs", "xfs"];
 
 /// The modules of these names and those that they need, in the order of loading; only those that are modules in a
@@ -82,7 +86,9 @@ pub(super) const FIRST: [&str; 4] = ["btrfs", "ext4", "f2fs", "xfs"];
 pub(super) fn modules_for(names: &[&str], is_module: impl Fn(&str) -> bool) -> Vec<&'static KernelModule> {
     let needs = |module: &KernelModule| {
         names.contains(&module.name)
-            || all_modules().any(|other| names.contains(&other.name) && other.needs.contains(&module.name))
+            || all_modules().any(|other| {
+                names.contains(&other.name) && is_module(other.option) && other.needs.contains(&module.name)
+            })
     };
     all_modules().filter(|module| is_module(module.option) && needs(module)).collect()
 }
@@ -100,7 +106,7 @@ pub(super) fn find_module(name: &str) -> Option<&'static KernelModule> {
 }
 
 pub(super) fn all_modules() -> impl Iterator<Item = &'static KernelModule> {
-    const ALL: &[KernelModule] = &MODULES;
+    const ALL: &[KernelModule] = &TABLE;
     ALL.iter()
 }
 

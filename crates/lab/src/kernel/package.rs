@@ -19,11 +19,10 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::attendant::{Attendant, require_passed_import};
 use super::cache::{
     CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
-    MODULES,
 };
 use super::error::{KernelBuildError, PackageFault, file_error, read_free_bytes};
 use super::module_build::LARGEST_MODULE;
-use super::module_table::{KernelModule, find_module};
+use super::module_table::{KernelModule, MODULES, find_module};
 use super::outcome::Subject;
 use super::source::is_release;
 use super::staged::StagedSources;

@@ -102,7 +102,7 @@ const OWN: [(&str, &str, Releases); 30] = [
 
 /// The first of the patches that make a kernel count its computation.
 const COUNTING: &str = "0014-um-cpu-price.patch";
-/// Lets a kernel load modules, and builds in what they share.
+/// Lets a kernel load modules, and builds in the libraries that they share.
 const MODULES: &str = "0030-um-modules.patch";
 
 /// Keeps ZFS from measuring its own speed while the kernel starts; it is applied to the sources of ZFS.

@@ -30,12 +30,12 @@ const PREPARED: &str = "prepared";
 const KERNEL_OBJECT: &str = "vmlinux.o";
 /// Folders of the sources, and of the objects below them, in which everything is kept.
 const KEPT_WHOLE: [&str; 4] = ["scripts", "include", "objects/scripts", "objects/include"];
-/// Folders with sources of modules, and of what is made before them; and those with headers.
+/// Folders with sources of modules, and of files that are made before them; and those with headers.
 const SOURCES_OF_MODULES: [&str; 6] =
     ["arch/um", "arch/x86/um", "block", "drivers/md", "fs", "kernel/bounds.c"];
 const HEADERS_OF_MODULES: [&str; 8] =
     ["arch/um", "arch/x86", "block", "drivers/base", "drivers/md", "fs", "kernel", "lib"];
-/// How the names of objects end, and of what a makefile notes of them.
+/// How the names of objects end, and of the notes that a makefile keeps of them.
 const OBJECT_ENDS: [&str; 7] = [".o", ".a", ".ko", ".o.cmd", ".a.cmd", ".ko.cmd", ".mod.cmd"];
 const SOURCE_ENDS: [&str; 8] = [".c", ".S", ".rst", ".txt", ".dts", ".dtsi", ".yaml", ".json"];
 
@@ -152,7 +152,7 @@ impl Scratch {
         std::fs::create_dir_all(self.object_folder()).map_err(file_error("make", &tree))
     }
 
-    /// Removes what later modules are not compiled from: objects of the kernel, and sources of other parts of it.
+    /// Removes files from which no module is compiled: objects of the kernel, and sources of other parts of it.
     pub(super) fn prune(&self) -> Result<(), KernelBuildError> {
         let source = self.source_folder();
         let prune = || -> std::io::Result<()> {
@@ -226,7 +226,7 @@ pub(super) fn says_full(text: &str) -> bool {
     ["No space left on device", "Disk quota exceeded"].iter().any(|words| text.contains(words))
 }
 
-/// Whether a folder holds what modules of a finished kernel are compiled from.
+/// Whether a folder holds the sources for modules of a finished kernel.
 pub(super) fn is_kept(folder: &Path) -> bool {
     folder.join(PREPARED).is_file() && folder.join(OBJECTS).join(KERNEL_OBJECT).is_file()
 }

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::cache::{BUILD, CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, MODULES, PROGRAMS};
+use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, PROGRAMS};
 use super::error::{KernelBuildError, file_error};
+use super::module_table::{BUILD, MODULES};
 use super::scratch::Scratch;
 use crate::packages::{LARGEST_PROGRAM, ProgramFolder, StagedFolder, library_triplet};
 use fsverdict_folders::FolderHandle;

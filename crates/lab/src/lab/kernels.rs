@@ -144,7 +144,7 @@ impl Kernel {
         modules.missing(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Compiles what these candidates need of this kernel and was never compiled.
+    /// Compiles the modules of this kernel that these candidates need and that were never compiled.
     pub(super) fn compile_for<'a>(
         &self,
         candidates: impl Iterator<Item = &'a Candidate>,

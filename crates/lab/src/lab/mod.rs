@@ -123,7 +123,7 @@ pub trait Lab: Send + Sync {
         None
     }
 
-    /// Compiles what a candidate needs of a kernel and was never compiled, before the first trial.
+    /// Compiles modules that a candidate needs and that were never compiled, before the first trial.
     ///
     /// # Errors
     /// When it cannot be compiled.

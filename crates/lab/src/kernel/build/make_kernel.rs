@@ -2,9 +2,9 @@
 
 use fsverdict_folders::FolderHandle;
 
-use super::{COMPILER_FLAGS, KernelBuild, Recipe};
+use super::{KernelBuild, Recipe};
 use crate::kernel::cache::{LARGEST_CONFIG, LARGEST_KERNEL};
-use crate::kernel::compile::{Make, Progress};
+use crate::kernel::compile::{COMPILER_FLAGS, Make, Progress};
 use crate::kernel::error::{KernelBuildError, file_error};
 use crate::kernel::fragment;
 use crate::kernel::interrupted::remove_cut_command_files;
