@@ -296,6 +296,8 @@ fn presets_are_right_and_unique() {
         assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
     }
     assert!(preset("nonsense").is_none());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("presets");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), presets().len(), "a preset's file is not listed");
     let study = read(preset("usb-backup").unwrap().toml, "usb-backup").unwrap();
     // The study's own, without what was asked for since.
     assert_eq!(study.candidates.iter().filter(|candidate| candidate.mount.is_empty()).count(), 16);

@@ -57,6 +57,7 @@ const PRESETS: &[Preset] = presets! {
     "git-monorepo",
     "aged",
     "build-farm",
+    "kernels",
     "magazine",
     "root-on-flash",
     "modern-fs",
