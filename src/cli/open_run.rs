@@ -66,6 +66,10 @@ fn check(plan: &Plan) -> Result<(), CliError> {
     if plan.goal.protection.is_empty() {
         again.goal.protection.clear();
     }
+    // Earlier versions recorded no safeguards.
+    if plan.goal.safeguards.is_empty() {
+        again.goal.safeguards.clear();
+    }
     if again != plan {
         return Err(refused("a value in it changes if the plan is written out and read again".to_owned()));
     }

@@ -46,6 +46,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         model: fsverdict_disk::device::can_be_had,
         cpu: fsverdict_lab::cpu::can_be_had,
         protection: fsverdict_stack::layer::protection_of,
+        safeguards: fsverdict_stack::layer::safeguards_of,
     })
 }
 

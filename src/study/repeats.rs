@@ -104,6 +104,7 @@ mod tests {
             model: |_, _| Ok(()),
             cpu: |_| Ok(()),
             protection: |_| fsverdict_judgement::plan::Protection::default(),
+            safeguards: |_| fsverdict_judgement::plan::Safeguards::default(),
         };
         fsverdict_judgement::plan::read_with(
             text,

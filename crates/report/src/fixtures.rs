@@ -164,7 +164,7 @@ pub(super) fn shape<'a>(documents: impl IntoIterator<Item = &'a Value>) -> Strin
             }
             Value::Object(fields) => {
                 // Keys that are names or facts are data.
-                let data = ["weights", "figures", "environment", "goal.protection"]
+                let data = ["weights", "figures", "environment", "goal.protection", "goal.safeguards"]
                     .iter()
                     .any(|end| path.ends_with(end));
                 for (key, value) in fields {

@@ -59,6 +59,7 @@ mod tests {
         layers: &[],
         layer: |_, _| Ok(1),
         protection: |_| crate::plan::Protection::default(),
+        safeguards: |_| crate::plan::Safeguards::default(),
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],

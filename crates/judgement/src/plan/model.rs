@@ -12,7 +12,7 @@ use super::limits;
 use super::tree_form::TreeForm;
 use super::{
     Candidate, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published, Requirements,
-    Service, Unit,
+    Safeguards, Service, Unit,
 };
 use fsverdict_calls::CallTrace;
 use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
@@ -149,6 +149,14 @@ pub struct Goal {
         deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
     )]
     pub protection: BTreeMap<String, Protection>,
+    /// What protects the data of each candidate: of those that are equal by the goal, the better protected is
+    /// recommended. Empty where no option changes any of it, and in plans of versions that did not store it.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
+    )]
+    pub safeguards: BTreeMap<String, Safeguards>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,4 +250,6 @@ pub struct Vocabulary<'a> {
     pub cpu: fn(&str) -> Result<(), Reason>,
     /// The protection level of a candidate by its filesystem, layers and options.
     pub protection: fn(&Candidate) -> Protection,
+    /// What protects its data, in detail.
+    pub safeguards: fn(&Candidate) -> Safeguards,
 }

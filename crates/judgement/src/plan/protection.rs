@@ -39,6 +39,16 @@ pub enum ProtectionFeature {
     UnorderedWrites,
     /// Calls that make data durable return before they are (ZFS, `sync=disabled`).
     IgnoredSync,
+    /// The filesystem checks the checksum of data when they are read.
+    DataChecksums,
+    /// The filesystem checks the checksum of metadata when they are read.
+    MetadataChecksums,
+    /// One device has two copies of the metadata.
+    MetadataCopies,
+    /// A file that was renamed over another has its content after a power cut.
+    RenamedContent,
+    /// An fsync of a file makes its names durable, too.
+    SyncedNames,
 }
 
 /// The words for a feature.
@@ -50,7 +60,7 @@ struct FeatureWords {
 }
 
 impl ProtectionFeature {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Encrypted,
         Self::Redundant,
         Self::DuplicatedData,
@@ -62,11 +72,29 @@ impl ProtectionFeature {
         Self::NoFlushes,
         Self::UnorderedWrites,
         Self::IgnoredSync,
+        Self::DataChecksums,
+        Self::MetadataChecksums,
+        Self::MetadataCopies,
+        Self::RenamedContent,
+        Self::SyncedNames,
     ];
 
     /// Whether a candidate with it is protected less than one without it.
     pub const fn is_weaker(self) -> bool {
         matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites | Self::IgnoredSync)
+    }
+
+    /// Whether candidates that differ in it belong to different levels. The others are properties that filesystems have
+    /// or lack by nature, and decide only between equals (`goal.safeguards`).
+    pub const fn is_of_level(self) -> bool {
+        !matches!(
+            self,
+            Self::DataChecksums
+                | Self::MetadataChecksums
+                | Self::MetadataCopies
+                | Self::RenamedContent
+                | Self::SyncedNames
+        )
     }
 
     const fn feature_words(self) -> FeatureWords {
@@ -88,6 +116,17 @@ impl ProtectionFeature {
                 ("unordered writes", "ordered writes", "writing data before their metadata")
             }
             Self::IgnoredSync => ("fsync ignored", "fsync obeyed", "obeying fsync"),
+            Self::DataChecksums => ("checksums of data", "no checksums of data", "checksums of data"),
+            Self::MetadataChecksums => {
+                ("checksums of metadata", "no checksums of metadata", "checksums of metadata")
+            }
+            Self::MetadataCopies => {
+                ("two copies of metadata", "one copy of metadata", "a second copy of the metadata")
+            }
+            Self::RenamedContent => {
+                ("renamed files whole", "renamed files may be empty", "the content of renamed files")
+            }
+            Self::SyncedNames => ("names synced", "names not synced", "names that fsync makes durable"),
         };
         FeatureWords { present, absent, noun }
     }
@@ -114,7 +153,11 @@ impl Protection {
         self.0.contains(&feature)
     }
 
-    fn is_usual(&self) -> bool {
+    pub fn features(&self) -> impl Iterator<Item = ProtectionFeature> {
+        self.0.iter().copied()
+    }
+
+    pub(super) fn is_usual(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -21,6 +21,7 @@ use super::read_goal::{self, read_goal};
 use super::read_phase::{self, read_phases};
 use super::read_phase_data;
 use super::read_service::{self, read_services};
+use super::safeguards::assign_safeguards;
 use super::value::read_kernel;
 use super::{LabChoice, Plan, Vocabulary, recorded, space};
 use fsverdict_text::value::{filled_text, paths, text};
@@ -121,6 +122,7 @@ fn finish_plan(
     if !plan.goal.one_ranking {
         assign_protection(&mut plan, vocabulary.protection);
     }
+    assign_safeguards(&mut plan, vocabulary.safeguards);
     if problems.is_empty() {
         problems.record_error(device_at.unwrap_or_default(), check_models(&plan, vocabulary));
         problems.record_error(device_at.unwrap_or_default(), environment::check_cpus(&plan, vocabulary));

@@ -22,6 +22,7 @@ pub(super) fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabul
         require: Requirements::default(),
         one_ranking: false,
         protection: BTreeMap::new(),
+        safeguards: BTreeMap::new(),
     };
     own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };

@@ -173,13 +173,15 @@ fn check_phase(phase: &Phase) -> Result<(), Reason> {
 /// It is the xxh3 hash of the plan's JSON, with fields in the order of their definition and with sorted maps. A plan
 /// holds only strings, numbers and lists, so it can always be written as JSON.
 ///
-/// Protection levels follow from the candidates and are left out: versions that know of more levels do the same work.
+/// Protection levels and safeguards follow from the candidates and are left out: versions that know of more of them do
+/// the same work.
 pub fn digest(plan: &Plan) -> String {
-    let json = match plan.goal.protection.is_empty() {
+    let json = match plan.goal.protection.is_empty() && plan.goal.safeguards.is_empty() {
         true => serde_json::to_vec(plan),
         false => {
             let mut plan = plan.clone();
             plan.goal.protection.clear();
+            plan.goal.safeguards.clear();
             serde_json::to_vec(&plan)
         }
     };

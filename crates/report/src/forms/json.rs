@@ -172,6 +172,7 @@ pub(crate) fn build_document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
                 require: report.judged.plan.goal.require.clone(),
                 one_ranking: report.judged.plan.goal.one_ranking,
                 protection: report.judged.plan.goal.protection.clone(),
+                safeguards: report.judged.plan.goal.safeguards.clone(),
             },
             verdict,
             words: report.paragraph.as_deref(),

@@ -48,6 +48,12 @@ impl CopyPrograms {
     pub fn duplicates_data(&self, mkfs: &[String]) -> bool {
         self.said_as == ProfileWords::RaidLevels && value_of(mkfs, ["-d", "--data"]) == Some("dup")
     }
+
+    /// Whether metadata are there twice: mkfs.btrfs makes two copies unless told otherwise.
+    pub fn duplicates_metadata(&self, mkfs: &[String]) -> bool {
+        self.said_as == ProfileWords::RaidLevels
+            && !matches!(value_of(mkfs, ["-m", "--metadata"]), Some("single" | "raid0"))
+    }
 }
 
 /// The profiles of a filesystem of several devices, in the words of its mkfs.

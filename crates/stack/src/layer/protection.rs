@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use fsverdict_judgement::plan::{Candidate, Protection, ProtectionFeature, RequiredProperty, split_layer};
+use fsverdict_judgement::plan::{
+    Candidate, Protection, ProtectionFeature, RequiredProperty, Safeguards, split_layer,
+};
 
-use super::{find_layer, has_property};
-use crate::filesystem::{Filesystem, SafetyEffect, documented_losses, find_filesystem};
+use super::{find_layer, has_property, properties_of};
+use crate::filesystem::{Filesystem, Property, SafetyEffect, documented_losses, find_filesystem};
 
 /// The protection that its layers and options add to, and take from, that of the filesystem on a bare device. Nothing
 /// is known of a folder of the user's.
@@ -25,6 +27,35 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     features.extend((!crash_safe).then_some(ProtectionFeature::NotCrashSafe));
     features.extend((!filesystem.facts.fsync_flushes).then_some(ProtectionFeature::NoFlushes));
     features.into_iter().collect()
+}
+
+/// What protects the data of a candidate, in detail, and what of that its options and layers change. Nothing is known of
+/// a folder of the user's.
+pub fn safeguards_of(candidate: &Candidate) -> Safeguards {
+    let plain = list_safeguards(&Candidate::with_defaults(&candidate.filesystem));
+    let has = list_safeguards(candidate);
+    let changed = has.symmetric_difference(&plain).copied().filter(|feature| !feature.is_of_level());
+    Safeguards { changed: changed.collect(), has: has.into_iter().collect() }
+}
+
+fn list_safeguards(candidate: &Candidate) -> BTreeSet<ProtectionFeature> {
+    let mut features: BTreeSet<ProtectionFeature> = protection_of(candidate).features().collect();
+    let (Some(filesystem), Some(properties)) =
+        (find_filesystem(&candidate.filesystem), properties_of(candidate))
+    else {
+        return features;
+    };
+    let promises = |promise| filesystem.promises(promise, &candidate.mkfs, &candidate.mount);
+    let has_copies = filesystem.copies.is_some_and(|copies| copies.duplicates_metadata(&candidate.mkfs));
+    let details = [
+        (properties.has(Property::DataChecksums), ProtectionFeature::DataChecksums),
+        (properties.has(Property::MetadataChecksums), ProtectionFeature::MetadataChecksums),
+        (has_copies, ProtectionFeature::MetadataCopies),
+        (promises("whole"), ProtectionFeature::RenamedContent),
+        (promises("entry"), ProtectionFeature::SyncedNames),
+    ];
+    features.extend(details.into_iter().filter_map(|(given, feature)| given.then_some(feature)));
+    features
 }
 
 /// Whether a candidate is whole after a power cut, with all that was synced, and none of its options has a documented
@@ -52,7 +83,7 @@ fn of_copies(filesystem: &Filesystem, mkfs: &[String]) -> impl Iterator<Item = P
 
 #[cfg(test)]
 mod tests {
-    use super::protection_of;
+    use super::{protection_of, safeguards_of};
     use fsverdict_judgement::plan::ProtectionFeature::{
         CheckedSectors, DuplicatedData, Encrypted, IgnoredSync, JournalledData, NoFlushes, NotCrashSafe,
         Redundant, SealedData, SynchronousWrites, UnorderedWrites,
@@ -105,5 +136,30 @@ mod tests {
         assert_eq!(of("zfs", &[], "-O sync=disabled raidz1", ""), level(&[IgnoredSync, Redundant]));
         assert_eq!(of("zfs", &[], "-O encryption=on -O copies=2", ""), level(&[DuplicatedData, Encrypted]));
         assert_eq!(of(DIRECTORY, &[], "", ""), level(&[]));
+    }
+
+    #[test]
+    fn options_that_give_up_a_safeguard_are_known() {
+        use ProtectionFeature::{
+            DataChecksums, MetadataChecksums, MetadataCopies, RenamedContent, SyncedNames,
+        };
+        let lost = |filesystem: &str, mkfs: &str, mount: &str| {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+            let plain = Candidate::with_defaults(filesystem);
+            let changed = Candidate { mkfs: words(mkfs), mount: words(mount), ..plain.clone() };
+            safeguards_of(&plain).advantages_over(&safeguards_of(&changed))
+        };
+        assert_eq!(lost("xfs", "-m crc=0", ""), [MetadataChecksums]);
+        assert_eq!(lost("ext4", "-O ^metadata_csum", "noauto_da_alloc"), [MetadataChecksums, RenamedContent]);
+        assert_eq!(lost("btrfs", "", "nodatasum"), [DataChecksums]);
+        assert_eq!(lost("btrfs", "-m single", "nodatacow"), [DataChecksums, MetadataCopies]);
+        assert_eq!(lost("zfs", "-O checksum=off", ""), [DataChecksums]);
+        assert_eq!(lost("ext4", "-O fast_commit", "noatime"), [] as [ProtectionFeature; 0]);
+        // What an option adds is not given up by leaving it out.
+        let strict =
+            Candidate { mount: vec!["fsync_mode=strict".to_owned()], ..Candidate::with_defaults("f2fs") };
+        let plain = safeguards_of(&Candidate::with_defaults("f2fs"));
+        assert_eq!(safeguards_of(&strict).advantages_over(&plain), [SyncedNames]);
+        assert_eq!(safeguards_of(&Candidate::with_defaults(DIRECTORY)), super::Safeguards::default());
     }
 }

@@ -246,6 +246,7 @@ fn compare_pair(
             require: Requirements::default(),
             one_ranking: false,
             protection: std::collections::BTreeMap::new(),
+            safeguards: std::collections::BTreeMap::new(),
         },
         alpha: ALPHA,
         between_runs,
