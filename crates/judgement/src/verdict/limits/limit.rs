@@ -59,8 +59,9 @@ pub enum Limit {
         share: f64,
         added_up: f64,
     },
-    /// The errors of the models of device and processor may reverse the order of the first candidate and these, which
-    /// took so many times as long. A ratio of theirs may be wrong by `factor` (95 %).
+    /// The errors of the models of device and processor, combined with those of the trials, may reverse the order of the
+    /// first candidate and these, which took so many times as long. The models may be wrong by `factor` (95 %) in a ratio
+    /// of theirs.
     ModelsMayReverse {
         first: String,
         others: Vec<(String, f64)>,
@@ -169,14 +170,14 @@ impl fmt::Display for Limit {
             Self::ModelsMayReverse { first, others, factor } => {
                 let others: Vec<String> = others
                     .iter()
-                    .map(|(candidate, times)| format!("{candidate} (+{:.0} %)", (times - 1.0) * 100.0))
+                    .map(|(candidate, times)| format!("{candidate} ({})", signed_percent(times - 1.0)))
                     .collect();
                 write!(
                     formatter,
-                    "on real hardware {first} may be behind {}: {} uncertain by {:.0} %",
+                    "on real hardware {first} may be behind {}: the models may be wrong by {:.0} % in {}, combined with the error of the trials",
                     join_names(&others, 3, "or"),
-                    if others.len() == 1 { "this ratio is" } else { "these ratios are" },
-                    (factor - 1.0) * 100.0
+                    (factor - 1.0) * 100.0,
+                    if others.len() == 1 { "this ratio" } else { "these ratios" },
                 )
             }
             Self::MostInvalid(blocks) => write!(
@@ -207,6 +208,12 @@ impl fmt::Display for Limit {
             ),
         }
     }
+}
+
+/// A difference in per cent with its sign; no sign where it rounds to zero.
+fn signed_percent(share: f64) -> String {
+    let text = format!("{:+.0} %", share * 100.0).replace('-', "−");
+    if matches!(text.as_str(), "+0 %" | "−0 %") { "±0 %".to_owned() } else { text }
 }
 
 fn as_long(times: &Estimate) -> String {

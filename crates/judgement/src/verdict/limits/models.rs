@@ -5,7 +5,8 @@ use super::ratio_errors::{RatioErrors, RatioTerm, widen_interval};
 use crate::plan::GOAL;
 use crate::verdict::{Rank, VerdictEvidence};
 
-/// The candidates that are certainly behind the first by the trials, and perhaps not if the models are wrong.
+/// The candidates that may be ahead of the first, if the errors of the models and of the trials are combined: the closer a
+/// candidate is, the more surely it is among them.
 pub(crate) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let errors = RatioErrors::of_run(&evidence.run.header.beginning)?;
     let (first, rest) = ranking.split_first()?;
@@ -21,7 +22,7 @@ pub(crate) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank
         };
         let terms = [term(rank.candidate.as_str(), false), term(first.candidate.as_str(), true)];
         let factor = errors.factor(evidence.trials, evidence.objective, &terms);
-        if ends.0 > 1.0 && widen_interval(behind.point, ends, factor).0 < 1.0 {
+        if widen_interval(behind.point, ends, factor).0 < 1.0 {
             largest = largest.max(factor);
             others.push((rank.candidate.clone(), behind.point));
         }
@@ -99,7 +100,7 @@ mod tests {
         assert!(matches!(limit(true, 0.2), Some(Limit::ModelsMayReverse { factor, .. }) if factor > 1.2));
         let text = limit(false, 0.02).unwrap().to_string();
         assert!(
-            text.starts_with("on real hardware a may be behind b (+5 %): this ratio is uncertain by"),
+            text.starts_with("on real hardware a may be behind b (+5 %): the models may be wrong by"),
             "{text}"
         );
     }
