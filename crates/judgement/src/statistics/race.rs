@@ -207,6 +207,13 @@ impl Race {
         BlockOutcome { block: self.rows.len() as u32, leader, outcome: self.ruling, rivals }
     }
 
+    /// As [`current_outcome`](Self::current_outcome), but every other candidate is compared with this one and not with the
+    /// leader.
+    pub fn outcome_against(&self, candidate: usize) -> BlockOutcome {
+        let rivals = self.rivals(candidate);
+        BlockOutcome { leader: Some(candidate), rivals, ..self.current_outcome() }
+    }
+
     /// As [`current_outcome`](Self::current_outcome), or if all candidates have withdrawn, the state before that; `None` if nothing was ever
     /// compared.
     pub fn last_outcome(&self) -> Option<BlockOutcome> {

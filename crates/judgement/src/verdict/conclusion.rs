@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{
     Background, ChargedComputation, Contrast, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
-    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, ProtectionCost, Rank, RequirementStanding,
-    RunNoise, Tradeoff, Unevaluated, UntoldCost, WeightRange,
+    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, Preference, ProtectionCost, Rank,
+    RequirementStanding, RunNoise, Sacrifice, Tradeoff, Unevaluated, UntoldCost, WeightRange,
 };
 
 /// The kind of conclusion about the goal.
@@ -27,6 +27,12 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The recommended candidate; `None` where the outcome is undecided.
     pub recommended: Option<String>,
+    /// Why the recommended candidate is not the leader of the goal but one that equals it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preference: Option<Preference>,
+    /// What the recommended candidate gives up for its lead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sacrifice: Option<Sacrifice>,
     /// Candidates shown to be within δ of the leader.
     pub tied: Vec<String>,
     /// Candidates shown to be worse than the leader.

@@ -32,8 +32,8 @@ pub use devices::{
 pub use free_computation::{ComputedWork, FreeComputation, UntoldCost};
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use leader::{
-    COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Rank, RunNoise, Tradeoff, WeightRange, WeightTurn,
-    better_of, judge, times_worse,
+    COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Preference, Rank, RunNoise, Sacrifice, Tradeoff,
+    WeightRange, WeightTurn, better_of, judge, times_worse,
 };
 pub use limits::{Limit, control_pairs};
 pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};

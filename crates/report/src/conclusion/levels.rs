@@ -61,7 +61,9 @@ fn describe_sole_candidate(
 
 /// A sentence that begins with a verb or an outcome, to stand behind a colon.
 fn lower_verb(text: &str) -> String {
-    match ["Take ", "Undecided", "No ", "Ruled out", "Compared "].iter().any(|begin| text.starts_with(begin))
+    match ["Take ", "Undecided", "No ", "Ruled out", "Compared ", "Giving up "]
+        .iter()
+        .any(|begin| text.starts_with(begin))
     {
         true => text[..1].to_lowercase() + &text[1..],
         false => text.to_owned(),

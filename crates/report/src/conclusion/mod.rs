@@ -1,6 +1,7 @@
 //! The conclusion of a report: the outcome in a sentence, a paragraph and plain words, and notes.
 
 mod clauses;
+mod equals;
 pub(crate) mod levels;
 mod no_verdict;
 mod noise;

@@ -1,7 +1,7 @@
 //! The verdict in plain words: a paragraph to paste into a mail, with an interval for every number.
 
-use crate::conclusion::clauses;
 use crate::conclusion::no_verdict::describe_settling_trials;
+use crate::conclusion::{clauses, equals};
 use crate::model::clause::{Clause, ClauseKind};
 use crate::topics::across::write_headline;
 use crate::topics::free_computation;
@@ -131,7 +131,7 @@ fn describe_standings(judged: &Judgement<'_>) -> Option<Vec<String>> {
             describe_ratios(judged, &open, leader)
         ));
     } else {
-        sentences.push(difference::recommend_leader(judged, leader) + ".");
+        sentences.push(equals::recommend(judged, leader) + ".");
     }
     for (relation, words) in [
         (ContrastOutcome::NotBetter, "Not better by more than that, but not placed for certain yet"),
@@ -200,9 +200,9 @@ fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
     for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
         match lead {
             CostLead::Less(candidate, ratio) => {
-                less.push(format!("{candidate} {} times its {}", times_within(&ratio), name(cost)));
+                less.push(format!("{candidate} {} times its {}", times_within(&ratio), name_cost(cost)));
             }
-            CostLead::Least => least.push(name(cost)),
+            CostLead::Least => least.push(name_cost(cost)),
         }
     }
     let mut sentences = Vec::new();
@@ -229,7 +229,7 @@ fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
                 .any(|tradeoff| tradeoff.cost(*cost).is_some_and(|found| found.point > 0.0))
         });
         let compared: Vec<&str> = std::iter::once(if is_of_time(judged) { "time" } else { "the goal" })
-            .chain(known.map(name))
+            .chain(known.map(name_cost))
             .collect();
         sentences.push(format!(
             "As the phases are counted here nothing speaks for {}: another is as good or better in {}.",
@@ -240,7 +240,7 @@ fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
     sentences
 }
 
-fn name(cost: Cost) -> &'static str {
+pub(super) fn name_cost(cost: Cost) -> &'static str {
     match cost {
         Cost::Cpu => "CPU time",
         Cost::Space => "space",

@@ -87,7 +87,14 @@ fn describe_result(judged: &Judgement<'_>) -> Option<String> {
             )
         }
         Outcome::Recommended | Outcome::Ranked => {
-            let best = if difference::is_of_time(judged) { "the fastest" } else { "the best" };
+            // "The fastest" would be wrong where another one is ahead by the estimates, by less than matters.
+            let is_ahead = |rank: &&Rank| rank.behind.is_some_and(|behind| behind.point < 1.0);
+            let best = match (difference::is_of_time(judged), alike.iter().any(is_ahead)) {
+                (true, false) => "the fastest",
+                (true, true) => "as fast as any",
+                (false, false) => "the best",
+                (false, true) => "as good as any",
+            };
             let alike: Vec<&str> = alike.iter().map(|rank| rank.candidate.as_str()).collect();
             let are = if alike.len() == 1 { "is" } else { "are" };
             let tied = match alike.as_slice() {

@@ -1,12 +1,12 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
-use crate::conclusion::{clauses, noise, unevaluated};
+use crate::conclusion::{clauses, equals, noise, unevaluated};
 use crate::model::clause::ClauseKind;
 use crate::topics::{free_computation, required};
 use crate::wording::difference;
 use crate::wording::number::{alike_within, is_alike, percent};
-use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement, Limit, Outcome};
+use fsverdict_judgement::verdict::{Contrast, ContrastOutcome, Estimate, Judgement, Limit, Outcome};
 use fsverdict_text::join_names;
 
 /// The outcome as a sentence. Its names come from the plan and are not yet safe for a terminal.
@@ -44,11 +44,15 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
         return format!("{without}{alone}");
     }
     let leader = verdict.recommended.as_deref().unwrap_or_default();
-    let tied = match verdict.tied.as_slice() {
+    let passed_over = equals::passed_over(judged);
+    let is_told = |name: &str| passed_over == Some(name);
+    let tied: Vec<&String> = verdict.tied.iter().filter(|name| !is_told(name)).collect();
+    let tied = match tied.as_slice() {
         [] => String::new(),
         tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(judged)),
     };
-    let next = verdict.standings.iter().find(|standing| standing.outcome != ContrastOutcome::Tied);
+    let mut others = verdict.standings.iter().filter(|standing| !is_told(&standing.of));
+    let next = others.find(|standing| standing.outcome != ContrastOutcome::Tied);
     let next = next.map_or(String::new(), |next| {
         let (name, ratio) = (&next.of, &next.ratio);
         if let Some(total) = difference::describe_total(judged, name)
@@ -72,7 +76,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     let reversed = describe_reversal(judged);
     let answer = match undecidable {
         Some(names) => free_computation::withhold_recommendation(judged, &names),
-        None => difference::recommend_leader(judged, leader),
+        None => equals::recommend(judged, leader),
     };
     format!("{without}{answer}{tied}{next}.{reversed}")
 }
@@ -90,10 +94,10 @@ fn describe_reversal(judged: &Judgement<'_>) -> String {
 fn write_reversal(others: &[(String, f64)], factor: f64) -> String {
     let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
     format!(
-        " On real hardware {} may win: {} uncertain by {}.",
+        " On real hardware {} may win: the models may be wrong by {} in {}, combined with the error of the trials.",
         join_names(&names, 3, "or"),
-        if names.len() == 1 { "this ratio is" } else { "these ratios are" },
-        percent(factor - 1.0)
+        percent(factor - 1.0),
+        if names.len() == 1 { "this ratio" } else { "these ratios" },
     )
 }
 
@@ -104,7 +108,10 @@ fn is_ahead(ratio: &Estimate) -> bool {
 
 /// The candidate tied with the leader that has the best estimate, if that is ahead of the leader; empty otherwise.
 fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
-    let tied = judged.verdict.standings.iter().filter(|standing| standing.outcome == ContrastOutcome::Tied);
+    let passed_over = equals::passed_over(judged);
+    let is_of_others = |standing: &&Contrast| passed_over != Some(standing.of.as_str());
+    let tied = judged.verdict.standings.iter().filter(is_of_others);
+    let tied = tied.filter(|standing| standing.outcome == ContrastOutcome::Tied);
     let first = tied.min_by(|standing, other| standing.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
         let (name, ratio) = (&standing.of, &standing.ratio);
@@ -124,7 +131,7 @@ mod tests {
         let others = [("ext4".to_owned(), 1.43), ("btrfs".to_owned(), 1.45)];
         assert_eq!(
             write_reversal(&others, 1.47),
-            " On real hardware ext4 or btrfs may win: these ratios are uncertain by 47%."
+            " On real hardware ext4 or btrfs may win: the models may be wrong by 47% in these ratios, combined with the error of the trials."
         );
     }
 }

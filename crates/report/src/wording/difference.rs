@@ -2,9 +2,10 @@
 //! where it is one phase, and a score where it is the mean of several phases' ratios.
 
 use crate::wording::number::{NumberScale, decimals, fixed, percent, signed_percent, times, times_within};
-use crate::wording::text::listing;
+use crate::wording::text::{capitalize, listing};
 use fsverdict_judgement::journal::Unit;
-use fsverdict_judgement::verdict::{Estimate, Judgement};
+use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement};
+use fsverdict_text::join_names;
 
 /// The width, as a factor, from which an interval only tells on which side of the leader a candidate is.
 const WIDE: f64 = 2.0;
@@ -41,16 +42,24 @@ pub(crate) fn of_what(judged: &Judgement<'_>) -> String {
     }
 }
 
-/// `Take btrfs: 16.2 s for the whole job (write and read). No other candidate is more than 3% faster`.
+/// `Take btrfs: 16.2 s for the whole job (write and read). No other candidate is more than 3% faster`; or which candidates
+/// may be, where one that is protected better was preferred to the leader.
 pub(crate) fn recommend_leader(judged: &Judgement<'_>, leader: &str) -> String {
     let within = percent(judged.plan.protocol.tie);
+    let open = judged.verdict.standings.iter();
+    let open = open.filter(|standing| standing.outcome == ContrastOutcome::Undecided);
+    let open: Vec<&str> = open.map(|standing| standing.of.as_str()).collect();
+    let more = |better: &str| match open.as_slice() {
+        [] => format!("no other candidate is more than {within} {better}"),
+        some => format!("{} may be more than {within} {better}", join_names(some, 3, "or")),
+    };
     match describe_total(judged, leader) {
         Some(total) => {
-            let better = if is_of_time(judged) { "faster" } else { "better" };
-            let of_what = of_what(judged);
-            format!("Take {leader}: {total} {of_what}. No other candidate is more than {within} {better}")
+            let claim = more(if is_of_time(judged) { "faster" } else { "better" });
+            let claim = if open.is_empty() { capitalize(&claim) } else { claim };
+            format!("Take {leader}: {total} {}. {claim}", of_what(judged))
         }
-        None => format!("Take {leader}: no other candidate is more than {within} better"),
+        None => format!("Take {leader}: {}", more("better")),
     }
 }
 

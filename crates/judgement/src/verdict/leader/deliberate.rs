@@ -108,6 +108,12 @@ impl Deliberation {
         self.race.last_outcome()
     }
 
+    /// How the other candidates compare with this one; `None` if it is not among the plan's.
+    pub fn look_against(&self, name: &str) -> Option<BlockOutcome> {
+        let at = self.candidates.iter().position(|known| known == name)?;
+        Some(self.race.outcome_against(at))
+    }
+
     /// The candidates that the next block tries.
     pub fn racing(&self) -> impl Iterator<Item = &str> {
         self.race.racing().into_iter().filter_map(|at| self.candidates.get(at).map(String::as_str))

@@ -1,6 +1,7 @@
 //! Which candidate to take: the stopping rule's conclusion, with everything that is said of the leader and its rivals.
 
 mod deliberate;
+mod equals;
 #[cfg(test)]
 mod error_rate_tests;
 mod field;
@@ -10,12 +11,14 @@ mod standing;
 mod tradeoff;
 
 pub use deliberate::{Deliberation, better_of};
+pub use equals::{Preference, Sacrifice};
 pub use field::{Field, times_worse};
 pub use noise::RunNoise;
 pub use sensitivity::{WeightRange, WeightTurn};
 pub use standing::{OpenPair, Rank};
 pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 
+use equals::choose_among_equals;
 use noise::estimate_noise;
 use sensitivity::weight_ranges;
 use standing::{compare_with_leader, open_pairs, rank_candidates};
@@ -27,13 +30,13 @@ use super::options::factor_effects;
 use super::protection::{requirement_standings, unevaluated};
 use super::work::{charged_computation, find_background};
 use super::{
-    ByBlock, ContrastOutcome, FreeComputation, Objective, Outcome, RequirementRelation, RequirementStanding,
-    Verdict, VerdictEvidence,
+    ByBlock, Contrast, ContrastOutcome, FreeComputation, Objective, Outcome, RequirementRelation,
+    RequirementStanding, Verdict, VerdictEvidence,
 };
 use crate::journal::Run;
 use crate::plan::{Plan, once_each};
 use crate::statistics;
-use crate::statistics::FEWEST;
+use crate::statistics::{BlockOutcome, FEWEST};
 
 /// The only candidate that is not ruled out, if it is shown to meet every requirement.
 fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -> Option<String> {
@@ -41,6 +44,12 @@ fn sole_fitting(required: &[RequirementStanding], fitting: &[&str], run: &Run) -
     let mut standings = required.iter().filter(|standing| standing.candidate == *only);
     let keeps = standings.all(|standing| standing.relation == RequirementRelation::Kept);
     (keeps && run.complete_blocks() >= FEWEST as usize).then(|| (*only).to_owned())
+}
+
+/// Whether it is not yet known of a candidate that it meets every requirement.
+fn lacks_requirement(required: &[RequirementStanding], name: &str) -> bool {
+    let mut own = required.iter().filter(|standing| standing.candidate == name);
+    own.any(|standing| standing.relation != RequirementRelation::Kept)
 }
 
 /// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits. `trials` are the
@@ -63,21 +72,23 @@ pub fn judge(
     let refused = run.was_too_disturbed();
     let look = deliberation.last_look();
     let shown = look.as_ref().filter(|_| !refused);
-    let mut standings =
-        shown.map_or(Vec::new(), |look| compare_with_leader(&deliberation, look, run, measured));
-    standings.retain(|standing| !free.hides_order(&standing.of, &standing.against));
-    let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
-        let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
-        fitting.map(|standing| standing.of.clone()).collect()
+    let compare = |look: &BlockOutcome| {
+        let mut standings = compare_with_leader(&deliberation, look, run, measured);
+        standings.retain(|standing| !free.hides_order(&standing.of, &standing.against));
+        standings
     };
-    let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
+    let list_unsettled = |look: &BlockOutcome| {
+        let mut unsettled = open_pairs(&deliberation, look, run, measured);
+        unsettled.retain(|pair| !free.hides_order(&pair.candidate, &pair.against));
+        unsettled
+    };
+    let mut standings = shown.map_or(Vec::new(), compare);
     let leader = look.as_ref().map(|look| deliberation.leader(look).to_owned());
     let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
-    let leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
-    let mut unsettled = shown.map_or(Vec::new(), |look| open_pairs(&deliberation, look, run, measured));
-    unsettled.retain(|pair| !free.hides_order(&pair.candidate, &pair.against));
+    let mut leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
+    let mut unsettled = shown.map_or(Vec::new(), list_unsettled);
     let evidence = VerdictEvidence { plan, run, objective, trials, free: &free };
-    let outcome = match deliberation.outcome() {
+    let mut outcome = match deliberation.outcome() {
         // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
         // candidate.
         _ if alone.is_some() => Outcome::Recommended,
@@ -91,6 +102,31 @@ pub fn judge(
         _ if unsettled.is_empty() => Outcome::Ranked,
         _ => Outcome::Recommended,
     };
+    // Of equals, not the first of the sample is recommended but the best protected, and everything is told beside it.
+    let (mut preference, mut sacrifice) = (None, None);
+    if let Some(first) = leader.clone().filter(|_| outcome != Outcome::Undecided) {
+        let look_against = |name: &str| deliberation.look_against(name);
+        let beside = |name: &str| look_against(name).as_ref().map_or(Vec::new(), compare);
+        let may_be_taken = |name: &str| !lacks_requirement(&required, name);
+        let choice = choose_among_equals(plan, &first, standings, beside, may_be_taken);
+        (standings, preference, sacrifice) = (choice.standings, choice.preference, choice.sacrifice);
+        if preference.is_some() {
+            unsettled = look_against(&choice.taken).as_ref().map_or(Vec::new(), list_unsettled);
+            let is_placed = |standing: &Contrast| {
+                matches!(standing.outcome, ContrastOutcome::Tied | ContrastOutcome::Behind)
+            };
+            unsettled.retain(|pair| {
+                !standings.iter().any(|standing| standing.of == pair.candidate && is_placed(standing))
+            });
+            outcome = if standings.iter().all(is_placed) { Outcome::Ranked } else { Outcome::Recommended };
+            leader = Some(choice.taken);
+        }
+    }
+    let with = |outcomes: &[ContrastOutcome]| -> Vec<String> {
+        let fitting = standings.iter().filter(|standing| outcomes.contains(&standing.outcome));
+        fitting.map(|standing| standing.of.clone()).collect()
+    };
+    let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
     let ranking = if refused {
         Vec::new()
     } else {
@@ -139,6 +175,8 @@ pub fn judge(
         left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),
+        preference: preference.filter(|_| outcome != Outcome::Undecided),
+        sacrifice: sacrifice.filter(|_| outcome != Outcome::Undecided),
         recommended,
         tied,
         behind,

@@ -32,7 +32,7 @@ pub fn option_effects(
 ) -> Vec<OptionEffect> {
     let metric = plan.goal.metric.as_str();
     let pairs = plan.candidates.iter().flat_map(|changed| {
-        plan.candidates.iter().filter_map(move |base| Some((base, changed, single_change(base, changed)?)))
+        plan.candidates.iter().filter_map(move |base| Some((base, changed, added_option(base, changed)?)))
     });
     pairs
         .filter(|(base, changed, _)| !free.hides_difference(&base.name, &changed.name))
@@ -54,11 +54,11 @@ pub fn option_effects(
 
 /// Whether two candidates differ in one option alone, which one of them has and the other leaves at its default.
 pub(crate) fn is_single_change(one: &Candidate, other: &Candidate) -> bool {
-    single_change(one, other).or_else(|| single_change(other, one)).is_some()
+    added_option(one, other).or_else(|| added_option(other, one)).is_some()
 }
 
 /// The option that `changed` has and `base` leaves at its default, where all else is the same.
-fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
+pub(crate) fn added_option(base: &Candidate, changed: &Candidate) -> Option<String> {
     let differs = |axis: &&Axis| axis.set_level(base) != axis.set_level(changed);
     let mut differing = AXES.iter().filter(differs);
     match (differing.next(), differing.next()) {
@@ -72,7 +72,7 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::single_change;
+    use super::added_option;
     use crate::plan::{Candidate, Layers};
 
     fn candidate(layers: &[&str], mount: &[&str]) -> Candidate {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn only_one_option_may_differ_and_the_base_has_its_default() {
-        let change = |base, changed| single_change(&base, &changed);
+        let change = |base, changed| added_option(&base, &changed);
         let plain = || candidate(&[], &[]);
         assert_eq!(change(plain(), candidate(&["luks2"], &[])), Some("encryption luks2".to_owned()));
         assert_eq!(

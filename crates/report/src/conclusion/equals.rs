@@ -1,0 +1,80 @@
+//! Words for a recommendation among equals: what options do not change, and what is given up for a gain.
+
+use crate::conclusion::paragraph::name_cost;
+use crate::wording::difference;
+use crate::wording::number::{percent, times_within};
+use crate::wording::text::listing;
+use fsverdict_judgement::plan::ProtectionFeature;
+use fsverdict_judgement::verdict::{COSTS, Contrast, ContrastOutcome, Judgement, Preference, Tradeoff};
+
+/// The recommendation; first what it gives up, if it gives up anything, and last why not the leader is recommended.
+pub(crate) fn recommend(judged: &Judgement<'_>, taken: &str) -> String {
+    let sacrifice = describe_sacrifice(judged).unwrap_or_default();
+    let recommendation = difference::recommend_leader(judged, taken);
+    let preference = describe_preference(judged, taken).unwrap_or_default();
+    format!("{sacrifice}{recommendation}{preference}")
+}
+
+/// The candidate that leads by the estimates, of which [`recommend`] has said all, where another one is recommended.
+pub(crate) fn passed_over<'a>(judged: &'a Judgement<'_>) -> Option<&'a str> {
+    judged.verdict.preference.as_ref().map(|preference| preference.over.as_str())
+}
+
+fn standing_of<'a>(judged: &'a Judgement<'_>, name: &str) -> Option<&'a Contrast> {
+    judged.verdict.standings.iter().find(|standing| standing.of == name)
+}
+
+fn list_nouns(features: &[ProtectionFeature]) -> String {
+    let nouns: Vec<&str> = features.iter().map(|feature| feature.noun()).collect();
+    listing(&nouns, nouns.len())
+}
+
+/// `Giving up checksums of data pays here: btrfs takes 11.0 s (+8%, +6% to +10%). `
+fn describe_sacrifice(judged: &Judgement<'_>) -> Option<String> {
+    let sacrifice = judged.verdict.sacrifice.as_ref()?;
+    let name = &sacrifice.against;
+    let compares = difference::compare_with_leader(judged, name, &standing_of(judged, name)?.ratio);
+    Some(format!("Giving up {} pays here: {name} {compares}. ", list_nouns(&sacrifice.features)))
+}
+
+/// `; the option mkfs -m crc=0 (xfs:crc=0) makes no difference here (±0%) and gives up checksums of metadata`.
+fn describe_preference(judged: &Judgement<'_>, taken: &str) -> Option<String> {
+    let Preference { over, keeps, option } = judged.verdict.preference.as_ref()?;
+    let standing = standing_of(judged, over)?;
+    let tie = judged.plan.protocol.tie;
+    let is_tied = standing.outcome == ContrastOutcome::Tied
+        || ContrastOutcome::from_interval(&standing.ratio, tie) == ContrastOutcome::Tied;
+    let within = difference::describe_difference(judged, &standing.ratio);
+    let better = if difference::is_of_time(judged) { "faster" } else { "better" };
+    let what = match (option, is_tied) {
+        (Some(option), true) => format!("the option {option} ({over}) makes no difference here ({within})"),
+        (None, true) => format!("{over} is not {better} by more than that ({within})"),
+        (_, false) => {
+            format!("{over} is not shown to be more than {} {better} ({within})", percent(tie))
+        }
+    };
+    let gives_up =
+        if keeps.is_empty() { String::new() } else { format!(" and gives up {}", list_nouns(keeps)) };
+    let besides = match list_other_changes(judged, taken, over).as_slice() {
+        [] => String::new(),
+        some => format!("; besides, it takes {}", some.join(" and ")),
+    };
+    Some(format!("; {what}{gives_up}{besides}"))
+}
+
+/// The costs beside the goal by which a candidate certainly differs from the recommended one by more than a tie.
+fn list_other_changes(judged: &Judgement<'_>, taken: &str, other: &str) -> Vec<String> {
+    let costs_of = |name: &str| judged.verdict.tradeoffs.iter().find(|tradeoff| tradeoff.candidate == name);
+    let pair: Option<(&Tradeoff, &Tradeoff)> = costs_of(taken).zip(costs_of(other));
+    let change = 1.0 + judged.plan.protocol.tie;
+    let changes = pair.into_iter().flat_map(|(own, theirs)| {
+        COSTS.into_iter().filter_map(move |cost| {
+            let mine = own.cost(cost).filter(|mine| mine.point > 0.0)?;
+            let ratio = theirs.cost(cost)?.map(|value| value / mine.point);
+            let differs = ratio.high.is_some_and(|high| high < 1.0 / change)
+                || ratio.low.is_some_and(|low| low > change);
+            differs.then(|| format!("{} times the {}", times_within(&ratio), name_cost(cost)))
+        })
+    });
+    changes.collect()
+}
