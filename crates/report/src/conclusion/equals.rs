@@ -78,3 +78,53 @@ fn list_other_changes(judged: &Judgement<'_>, taken: &str, other: &str) -> Vec<S
     });
     changes.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Report;
+    use crate::examples::{one, run_of};
+    use fsverdict_judgement::plan::ProtectionFeature;
+    use fsverdict_judgement::plan::Safeguards;
+
+    /// The sentence where `plain` and `changed`, which has these words of mkfs and gives these features up, write in so
+    /// many seconds; and the sentence where the option is not known as one that gives anything up or is set at all.
+    fn sentences(
+        [plain, changed]: [&'static str; 2],
+        mkfs: &[&str],
+        lost: &[ProtectionFeature],
+        [own, other]: [f64; 2],
+    ) -> [String; 2] {
+        let mut story = run_of(&[one(plain, own, 2.0, 0.004), one(changed, other, 2.0, 0.004)], 8);
+        story.finish_for("ranked after 8 blocks");
+        let say = |story: &crate::fixtures::Story| Report::new(&story.plan, &story.run(), None).sentence;
+        let before = say(&story);
+        let words = mkfs.iter().map(|word| (*word).to_owned()).collect();
+        story.plan.candidates[1].filesystem = story.plan.candidates[0].filesystem.clone();
+        story.plan.candidates[1].mkfs = words;
+        let features = || lost.iter().copied().collect();
+        let known = Safeguards { has: features(), ..Safeguards::default() };
+        let gives_up = Safeguards { changed: features(), ..Safeguards::default() };
+        story.plan.goal.safeguards = [(plain.to_owned(), known), (changed.to_owned(), gives_up)].into();
+        [before, say(&story)]
+    }
+
+    #[test]
+    fn what_gains_nothing_is_not_taken_and_what_is_given_up_for_a_gain_comes_first() {
+        use ProtectionFeature::{DataChecksums, MetadataChecksums};
+        let cases = [
+            sentences(["xfs", "xfs:crc=0"], &["-m", "crc=0"], &[MetadataChecksums], [8.0, 7.96]),
+            sentences(["btrfs", "btrfs:nodatasum"], &["nodatasum"], &[DataChecksums], [8.0, 7.95]),
+            sentences(["ext4", "ext4:fast_commit"], &["-O", "fast_commit"], &[], [8.0, 7.96]),
+            sentences(["btrfs", "btrfs:nodatasum"], &["nodatasum"], &[DataChecksums], [9.0, 7.0]),
+        ];
+        for [before, after] in &cases {
+            println!("BEFORE {before}\nAFTER  {after}");
+        }
+        let [[_, xfs], [_, btrfs], [_, ext4], [_, gain]] = &cases;
+        assert!(xfs.starts_with("Take xfs: ") && xfs.contains("gives up checksums of metadata"), "{xfs}");
+        assert!(btrfs.starts_with("Take btrfs: "), "{btrfs}");
+        assert!(ext4.starts_with("Take ext4: ") && ext4.contains("makes no difference here"), "{ext4}");
+        assert!(gain.starts_with("Giving up checksums of data pays here: btrfs takes "), "{gain}");
+        assert!(gain.contains("Take btrfs:nodatasum: "), "{gain}");
+    }
+}
