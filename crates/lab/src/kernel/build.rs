@@ -98,7 +98,9 @@ pub fn build_kernel(
         }
         return Ok(BuiltKernel { entry, found: true });
     }
-    let scratch = Scratch::lock_folder(cache.own.join(format!("{UNFINISHED}{:016x}", base.digest())))?;
+    let scratch = Scratch::lock_folder(
+        cache.own.join(format!("{UNFINISHED}{:016x}", digest_with_patches(&base, &patches))),
+    )?;
     scratch.check_room()?;
 
     // Programs in this sandbox end when this process does, and can write nowhere else.
@@ -269,6 +271,13 @@ fn digest_inputs(
     digest.update(COMPILER_FLAGS.as_bytes());
     digest.update(compiler.as_bytes());
     Ok(digest)
+}
+
+/// The digest of the inputs with the patches of every release: a build that was interrupted is not continued with other patches.
+fn digest_with_patches(base: &Xxh3Default, patches: &[Patch]) -> u64 {
+    let mut digest = base.clone();
+    patches.iter().for_each(|patch| digest.update(&patch.text));
+    digest.digest()
 }
 
 /// Completes the digest of the inputs with the patches for this release.
