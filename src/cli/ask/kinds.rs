@@ -48,9 +48,10 @@ pub(super) fn devices() -> &'static [DeviceKind] {
 }
 
 impl WorkKind {
-    /// The name of the preset, and the other words for it.
+    /// The name of the preset, and the other words for it; none for a preset that no question selects.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        [self.preset.name].into_iter().chain(self.asked_by.words.iter().map(String::as_str))
+        let name = (!self.asked_by.unasked).then_some(self.preset.name);
+        name.into_iter().chain(self.asked_by.words.iter().map(String::as_str))
     }
 
     /// The word that stands for all of them: the first of the shown text.

@@ -83,6 +83,7 @@ pub(super) const ASK: &[Key<AskedBy>] = &[
     key!("group", "string", group, filled_text, needed "group = \"at home\""),
     key!("summary", "string", summary, filled_text, needed "summary = \"what it finds out, in a line\""),
     key!("shown", "string", shown, filled_text),
+    key!("unasked", "boolean", unasked, boolean),
     key!("words", "list of strings", words, filled_texts),
     key!("vague", "list of strings", vague, filled_texts),
     key!("near", "list of strings", near, filled_texts),
@@ -105,6 +106,8 @@ pub struct AskedBy {
     pub summary: String,
     /// The workload in a few words, as `fsverdict ask` offers it.
     pub shown: Option<String>,
+    /// Whether questions never select the plan, not even by its name: it compares something other than filesystems.
+    pub unasked: bool,
     /// Words for the workload, in addition to the plan's name.
     pub words: Vec<String>,
     /// Words that select the plan only if the question names no other workload.
