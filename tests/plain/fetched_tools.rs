@@ -22,7 +22,7 @@ fn is_installed() -> bool {
     found
 }
 
-/// What is in the folder of fetched tools.
+/// The content of the folder of fetched tools.
 fn entries(place: &Place) -> Vec<String> {
     let found = fs::read_dir(tools(place)).into_iter().flatten().flatten();
     found.map(|entry| entry.file_name().into_string().unwrap()).collect()
@@ -55,7 +55,7 @@ fn fetched_tools_are_tested_listed_and_removed() {
     assert_eq!(entries(&place), ["bcachefs"]);
     let listed = command(&place, &whole, &["list"]).output().unwrap();
     Seen::of(&listed).exits(0).shows(&[programs.to_str().unwrap()]).says(&["1:9.9.9-1"]);
-    // What the system has goes before them, and is not fetched.
+    // The system's own go before them, and is not fetched.
     write_script(&place.path().join("client/mkfs.bcachefs"), "#!/bin/sh\n");
     let seen = fetch(&place, b"").exits(0).says(&["installed", "nothing was fetched"]);
     assert!(seen.stdout.contains("client/mkfs.bcachefs"), "{seen:?}");

@@ -149,7 +149,7 @@ pub struct Goal {
         deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
     )]
     pub protection: BTreeMap<String, Protection>,
-    /// What protects the data of each candidate: of those that are equal by the goal, the better protected is
+    /// The protection of each candidate's data: of those that are equal by the goal, the better protected is
     /// recommended. Empty where no option changes any of it, and in plans of versions that did not store it.
     #[serde(
         default,
@@ -250,6 +250,6 @@ pub struct Vocabulary<'a> {
     pub cpu: fn(&str) -> Result<(), Reason>,
     /// The protection level of a candidate by its filesystem, layers and options.
     pub protection: fn(&Candidate) -> Protection,
-    /// What protects its data, in detail.
+    /// The protection of its data, in detail.
     pub safeguards: fn(&Candidate) -> Safeguards,
 }

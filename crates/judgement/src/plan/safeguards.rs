@@ -1,4 +1,4 @@
-//! What protects the data of a candidate, and what of that its options change: of candidates that are equal by the goal,
+//! The protection of a candidate's data, and the part of it that its options change: of candidates that are equal by the goal,
 //! the better protected is recommended.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub struct Safeguards {
 }
 
 impl Safeguards {
-    /// What this candidate keeps and the other one gives up. Between two filesystems, what one of them lacks by nature
+    /// The safeguards that this candidate keeps and the other one gives up. Between two filesystems, what one of them lacks by nature
     /// does not count: a choice of filesystem weighs more than that.
     pub fn advantages_over(&self, other: &Self) -> Vec<ProtectionFeature> {
         let counts = |feature: ProtectionFeature| {

@@ -30,7 +30,7 @@ pub struct Verdict {
     /// Why the recommended candidate is not the leader of the goal but one that equals it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preference: Option<Preference>,
-    /// What the recommended candidate gives up for its lead.
+    /// The safeguards that the recommended candidate gives up for its lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sacrifice: Option<Sacrifice>,
     /// Candidates shown to be within δ of the leader.

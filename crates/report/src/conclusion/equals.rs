@@ -1,13 +1,12 @@
-//! Words for a recommendation among equals: what options do not change, and what is given up for a gain.
+//! Words for a recommendation among equals: options that change nothing, and safeguards that are given up for a gain.
 
-use crate::conclusion::paragraph::name_cost;
-use crate::wording::difference;
+use crate::wording::difference::{self, name_cost};
 use crate::wording::number::{percent, times_within};
 use crate::wording::text::listing;
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{COSTS, Contrast, ContrastOutcome, Judgement, Preference, Tradeoff};
 
-/// The recommendation; first what it gives up, if it gives up anything, and last why not the leader is recommended.
+/// The recommendation; first the safeguards that it gives up, if any, and last why not the leader is recommended.
 pub(crate) fn recommend(judged: &Judgement<'_>, taken: &str) -> String {
     let sacrifice = describe_sacrifice(judged).unwrap_or_default();
     let recommendation = difference::recommend_leader(judged, taken);

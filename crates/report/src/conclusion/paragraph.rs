@@ -5,7 +5,7 @@ use crate::conclusion::{clauses, equals};
 use crate::model::clause::{Clause, ClauseKind};
 use crate::topics::across::write_headline;
 use crate::topics::free_computation;
-use crate::wording::difference::{self, is_of_time};
+use crate::wording::difference::{self, is_of_time, name_cost};
 use crate::wording::number::{alike_within, plain_number, times_within};
 use crate::wording::text::{capitalize, count, listing};
 use fsverdict_judgement::journal::{Ending, metric};
@@ -238,15 +238,6 @@ fn describe_cost_leads(judged: &Judgement<'_>) -> Vec<String> {
         ));
     }
     sentences
-}
-
-pub(super) fn name_cost(cost: Cost) -> &'static str {
-    match cost {
-        Cost::Cpu => "CPU time",
-        Cost::Space => "space",
-        Cost::Lost => "lost space",
-        Cost::Written => "device writes",
-    }
 }
 
 /// How far the weights can move before another candidate leads.

@@ -4,7 +4,7 @@
 use crate::wording::number::{NumberScale, decimals, fixed, percent, signed_percent, times, times_within};
 use crate::wording::text::{capitalize, listing};
 use fsverdict_judgement::journal::Unit;
-use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Judgement};
+use fsverdict_judgement::verdict::{ContrastOutcome, Cost, Estimate, Judgement};
 use fsverdict_text::join_names;
 
 /// The width, as a factor, from which an interval only tells on which side of the leader a candidate is.
@@ -138,4 +138,13 @@ pub(crate) fn cannot_be_told(ratio: &Estimate) -> Option<String> {
     let (low, high) = ratio.low.zip(ratio.high)?;
     let is_wide = high / low.max(f64::MIN_POSITIVE) > WIDE && (low..=high).contains(&1.0);
     is_wide.then(|| format!("cannot be told from {} trials", ratio.n))
+}
+/// The cost in a sentence about how much of it a candidate takes.
+pub(crate) fn name_cost(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Cpu => "CPU time",
+        Cost::Space => "space",
+        Cost::Lost => "lost space",
+        Cost::Written => "device writes",
+    }
 }

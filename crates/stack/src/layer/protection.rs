@@ -29,7 +29,7 @@ pub fn protection_of(candidate: &Candidate) -> Protection {
     features.into_iter().collect()
 }
 
-/// What protects the data of a candidate, in detail, and what of that its options and layers change. Nothing is known of
+/// The protection of a candidate's data, in detail, and the part of it that its options and layers change. Nothing is known of
 /// a folder of the user's.
 pub fn safeguards_of(candidate: &Candidate) -> Safeguards {
     let plain = list_safeguards(&Candidate::with_defaults(&candidate.filesystem));

@@ -12,13 +12,13 @@ use crate::verdict::{Contrast, ContrastOutcome};
 pub struct Preference {
     /// The candidate that leads by the estimates.
     pub over: String,
-    /// What the leader gives up and the recommended candidate keeps; empty where only the number of options decides.
+    /// The safeguards that the leader gives up and the recommended candidate keeps; empty where only the number of options decides.
     pub keeps: Vec<ProtectionFeature>,
     /// The option that is all the difference between the two, such as `mkfs -m crc=0`, which the leader has.
     pub option: Option<String>,
 }
 
-/// What the recommended candidate gives up, for a gain that is shown and larger than a tie.
+/// The safeguards that the recommended candidate gives up, for a gain that is shown and larger than a tie.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sacrifice {
     pub features: Vec<ProtectionFeature>,
@@ -28,7 +28,7 @@ pub struct Sacrifice {
 
 /// The candidate to recommend, and how the others compare with it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Choice {
+pub(crate) struct EqualsDecision {
     pub(crate) taken: String,
     pub(crate) standings: Vec<Contrast>,
     pub(crate) preference: Option<Preference>,
@@ -43,7 +43,7 @@ pub(crate) fn choose_among_equals(
     standings: Vec<Contrast>,
     compare: impl Fn(&str) -> Vec<Contrast>,
     may_be_taken: impl Fn(&str) -> bool,
-) -> Choice {
+) -> EqualsDecision {
     let tie = plan.protocol.tie;
     let exceeds =
         |one: &str, other: &str| plan.goal.safeguards_of(one).exceeds(&plan.goal.safeguards_of(other));
@@ -85,7 +85,7 @@ pub(crate) fn choose_among_equals(
     if let Some((others, name)) = fitting.find(|(others, name)| better_protected(name, others).is_none()) {
         (taken, standings) = (name, others);
     }
-    Choice {
+    EqualsDecision {
         preference: (taken != leader).then(|| explain_preference(plan, &taken, leader)),
         sacrifice: find_sacrifice(plan, &taken, &standings),
         taken,
@@ -131,7 +131,7 @@ fn explain_preference(plan: &Plan, taken: &str, leader: &str) -> Preference {
     }
 }
 
-/// What the candidate gives up beside the closest one that is protected better.
+/// The safeguards that the candidate gives up beside the closest one that is protected better.
 fn find_sacrifice(plan: &Plan, taken: &str, standings: &[Contrast]) -> Option<Sacrifice> {
     let own = plan.goal.safeguards_of(taken);
     let worse = standings.iter().filter(|standing| is_shown_worse(standing, plan.protocol.tie));

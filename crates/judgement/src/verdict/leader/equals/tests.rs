@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Choice, choose_among_equals, count_options, is_shown_worse, is_tied};
+use super::{EqualsDecision, choose_among_equals, count_options, is_shown_worse, is_tied};
 use crate::journal::{Event, Fold, Run, made};
 use crate::plan::{Plan, ProtectionFeature, Safeguards};
 use crate::statistics::Estimate;
@@ -72,7 +72,7 @@ fn draw_contrast(noise: &mut Noise, of: usize, against: usize) -> Contrast {
 }
 
 /// Chooses in a made world; the first candidate leads.
-fn choose(plan: &Plan, seed: u64) -> Choice {
+fn choose(plan: &Plan, seed: u64) -> EqualsDecision {
     let number = plan.candidates.len();
     let compare = |name: &str| -> Vec<Contrast> {
         let against: usize = name[1..].parse().unwrap();
@@ -84,7 +84,7 @@ fn choose(plan: &Plan, seed: u64) -> Choice {
 }
 
 /// The candidates that equal the recommended one, or are not shown to be worse, and are protected better.
-fn better_protected(plan: &Plan, choice: &Choice) -> usize {
+fn better_protected(plan: &Plan, choice: &EqualsDecision) -> usize {
     let own = plan.goal.safeguards_of(&choice.taken);
     let equal = choice.standings.iter().filter(|standing| !is_shown_worse(standing, TIE));
     equal.filter(|standing| plan.goal.safeguards_of(&standing.of).exceeds(&own)).count()
@@ -98,21 +98,21 @@ fn no_candidate_that_equals_the_recommended_one_is_protected_better() {
         let choice = choose(&plan, seed);
         assert_eq!(better_protected(&plan, &choice), 0, "world {seed}: {choice:?}");
         assert_eq!(choice.preference.is_some(), choice.taken != "c0");
-        // What is given up beside a candidate that is shown to be worse is named.
+        // A safeguard that is given up beside a candidate that is shown to be worse is named.
         let own = plan.goal.safeguards_of(&choice.taken);
         let gives_up =
             choice.standings.iter().any(|standing| plan.goal.safeguards_of(&standing.of).exceeds(&own));
         assert_eq!(choice.sacrifice.is_some(), gives_up, "world {seed}: {choice:?}");
         moved += u32::from(choice.taken != "c0");
         // The rule of earlier versions: whoever leads is taken.
-        let first = Choice { taken: "c0".to_owned(), ..choose_first(&plan, seed) };
+        let first = EqualsDecision { taken: "c0".to_owned(), ..choose_first(&plan, seed) };
         planted += u32::from(better_protected(&plan, &first) > 0);
     }
     assert!(moved > WORLDS as u32 / 10 && planted > WORLDS as u32 / 10, "{moved} moved, {planted} planted");
 }
 
 /// The leader as earlier versions took it, with its standings.
-fn choose_first(plan: &Plan, seed: u64) -> Choice {
+fn choose_first(plan: &Plan, seed: u64) -> EqualsDecision {
     let mut indifferent = plan.clone();
     indifferent.goal.safeguards.clear();
     indifferent.candidates.iter_mut().for_each(|candidate| candidate.mount.clear());
