@@ -28,6 +28,10 @@ pub fn script(place: &Place, script: &str, bytes: &[u8]) -> PathBuf {
 /// A program that does this first, and then is the kernel at `kernel`.
 pub fn wrapped(place: &Place, first: &str, kernel: &Path) -> PathBuf {
     let kernel = kernel.canonicalize().unwrap();
+    let modules = kernel.with_file_name("modules");
+    if modules.is_dir() {
+        std::os::unix::fs::symlink(modules, place.path().join("modules")).unwrap();
+    }
     let line = format!("{first}\nexec {} \"$@\"", kernel.display());
     script(place, &line, &fs::read(&kernel).unwrap())
 }

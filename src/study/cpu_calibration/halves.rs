@@ -2,7 +2,7 @@
 //! guest.
 
 use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -158,6 +158,11 @@ impl GuestHalf {
         let script = folder.path().join("counting-kernel");
         let text = format!("#!/bin/sh\nexec '{}' cpu_price=count \"$@\"\n", counting_kernel.display());
         std::fs::write(&script, text).map_err(unwritable)?;
+        // Modules are looked for beside the kernel.
+        let modules = counting_kernel.with_file_name("modules");
+        if modules.is_dir() {
+            symlink(modules, folder.path().join("modules")).map_err(unwritable)?;
+        }
         for path in [folder.path(), &script] {
             std::fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(unwritable)?;
         }

@@ -27,6 +27,7 @@ impl KernelModules {
     pub fn beside(kernel: &Path, is_module: impl Fn(&str) -> bool) -> Option<Self> {
         // A sandbox shows folders by paths without links.
         let folder = kernel.parent()?.canonicalize().ok()?.join(MODULES);
+        let folder = folder.canonicalize().unwrap_or(folder);
         // Packages of distributions have `modules/RELEASE` beside a kernel.
         let compiled: BTreeSet<String> = names_in(&folder)
             .iter()

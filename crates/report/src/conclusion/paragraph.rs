@@ -11,7 +11,7 @@ use crate::wording::text::{capitalize, count, listing};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
-    Across, COSTS, Contrast, ContrastOutcome, Cost, CostLead, Judgement, Outcome, TrialBasis,
+    Across, COSTS, Contrast, ContrastOutcome, CostLead, Judgement, Outcome, TrialBasis,
 };
 
 /// The most candidates that are listed by name.
