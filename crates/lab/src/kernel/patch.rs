@@ -19,7 +19,7 @@ const NEWEST: [u32; 2] = [u32::MAX, 0];
 const ALL: Releases = &[[[0, 0], NEWEST]];
 const LINUX_6_12: Releases = &[[[6, 12], [6, 12]]];
 const LINUX_7_2: Releases = &[[[7, 2], [7, 3]]];
-/// The releases on which the patches that count computation were tried.
+/// The releases to which the patches that count computation apply; on 7.2 they were not compiled.
 const COUNTED: Releases = &[LINUX_6_12[0], LINUX_7_2[0]];
 
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
