@@ -206,7 +206,7 @@ fn describe_modules(entry: &KernelEntry, modules: &KernelModules) -> String {
         names.sort_unstable();
         names.join(", ")
     };
-    let (compiled, others) = modules.divide();
+    let (compiled, others) = modules.divide_by_compiled();
     let has = format!("compiled: {}", names(&compiled));
     match (others.as_slice(), modules.can_compile) {
         ([], _) => has,

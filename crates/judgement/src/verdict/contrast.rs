@@ -22,6 +22,13 @@ pub struct Contrast {
     pub outcome: ContrastOutcome,
 }
 
+impl Contrast {
+    /// Whether it has this outcome, in its family of tests or by its own interval alone.
+    pub fn has_outcome(&self, outcome: ContrastOutcome, tie: f64) -> bool {
+        self.outcome == outcome || ContrastOutcome::from_interval(&self.ratio, tie) == outcome
+    }
+}
+
 /// The outcome of a comparison. δ is the share below which a difference does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContrastOutcome {

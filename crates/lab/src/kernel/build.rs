@@ -177,7 +177,7 @@ pub fn build_kernel(
 /// Compiles all modules of a cached kernel that are not compiled yet.
 fn compile_rest(entry: &KernelEntry, attendant: &mut dyn Attendant) -> Result<(), KernelBuildError> {
     let Some(modules) = entry.find_modules().filter(|modules| modules.can_compile) else { return Ok(()) };
-    let (compiled, mut all) = modules.divide();
+    let (compiled, mut all) = modules.divide_by_compiled();
     all.extend(compiled);
     compile_missing(&modules.folder, &all, &mut |progress| attendant.report_progress(progress))
 }

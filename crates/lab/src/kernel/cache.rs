@@ -244,7 +244,7 @@ impl KernelEntry {
     /// Its modules, if it has some.
     #[must_use]
     pub fn find_modules(&self) -> Option<KernelModules> {
-        KernelModules::beside(&self.kernel, is_module_in(&self.read_configuration().unwrap_or_default()))
+        KernelModules::find_beside(&self.kernel, is_module_in(&self.read_configuration().unwrap_or_default()))
     }
 
     /// Bytes on the disk of the sources of its modules.

@@ -24,7 +24,7 @@ pub struct KernelModules {
 impl KernelModules {
     /// Looks for modules and sources beside a kernel; `is_module` says of an option of its configuration whether it is a module.
     #[must_use]
-    pub fn beside(kernel: &Path, is_module: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn find_beside(kernel: &Path, is_module: impl Fn(&str) -> bool) -> Option<Self> {
         // A sandbox shows folders by paths without links.
         let folder = kernel.parent()?.canonicalize().ok()?.join(MODULES);
         let folder = folder.canonicalize().unwrap_or(folder);
@@ -53,28 +53,22 @@ impl KernelModules {
 
     /// Those of them that are not compiled.
     #[must_use]
-    pub fn missing(&self, names: &[&str]) -> Vec<&'static KernelModule> {
-        self.in_load_order(names).into_iter().filter(|module| !self.has(module)).collect()
+    pub fn list_missing(&self, names: &[&str]) -> Vec<&'static KernelModule> {
+        self.in_load_order(names).into_iter().filter(|module| !self.is_compiled(module)).collect()
     }
 
     /// Those that are compiled, and those that are not.
     #[must_use]
-    pub fn divide(&self) -> (Vec<&'static KernelModule>, Vec<&'static KernelModule>) {
-        self.configured.iter().partition(|module| self.has(module))
+    pub fn divide_by_compiled(&self) -> (Vec<&'static KernelModule>, Vec<&'static KernelModule>) {
+        self.configured.iter().partition(|module| self.is_compiled(module))
     }
 
-    fn has(&self, module: &KernelModule) -> bool {
+    fn is_compiled(&self, module: &KernelModule) -> bool {
         self.compiled.contains(module.name)
     }
 }
 
 impl KernelModule {
-    /// About how long it takes to compile.
-    #[must_use]
-    pub fn seconds(&self) -> u64 {
-        self.seconds
-    }
-
     /// The name of its file.
     #[must_use]
     pub fn file_name(&self) -> String {
@@ -90,7 +84,7 @@ mod tests {
     fn a_kernel_of_one_file_has_no_modules_and_one_with_modules_says_which_are_missing() {
         let place = tempfile::tempdir().unwrap();
         let kernel = place.path().join("linux");
-        let look = || KernelModules::beside(&kernel, |option| option != "CONFIG_JFS_FS");
+        let look = || KernelModules::find_beside(&kernel, |option| option != "CONFIG_JFS_FS");
         assert_eq!(look(), None);
         // As Debian's package has them.
         std::fs::create_dir_all(place.path().join("modules/6.12.117")).unwrap();
@@ -102,9 +96,9 @@ mod tests {
         let names = |list: Vec<&'static super::KernelModule>| -> Vec<&str> {
             list.into_iter().map(|module| module.name).collect()
         };
-        assert_eq!(names(modules.missing(&["ext4", "dm-crypt", "jfs"])), ["dm-crypt"]);
+        assert_eq!(names(modules.list_missing(&["ext4", "dm-crypt", "jfs"])), ["dm-crypt"]);
         assert_eq!(names(modules.in_load_order(&["dm-crypt", "ext4"])), ["dm-mod", "dm-crypt", "ext4"]);
-        assert_eq!(names(modules.divide().0), ["dm-mod", "ext4"]);
+        assert_eq!(names(modules.divide_by_compiled().0), ["dm-mod", "ext4"]);
         assert!(!modules.can_compile);
     }
 }

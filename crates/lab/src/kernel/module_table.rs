@@ -14,7 +14,7 @@ pub struct KernelModule {
     /// The modules that it needs, each after those that it needs itself.
     needs: &'static [&'static str],
     /// How long it takes to compile alone, on two idle processors.
-    pub(super) seconds: u64,
+    pub(crate) seconds: u64,
 }
 
 /// The folder beside a kernel with its compiled modules, and that with the sources of all.

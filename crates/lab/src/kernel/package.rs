@@ -78,7 +78,7 @@ pub fn export_kernel(cache: &KernelCache, name: &str, path: &Path) -> Result<Ker
     let linux = measure_content(kernel().map_err(read())?, LARGEST_KERNEL).map_err(read())?;
     // How it did, it did on this machine.
     let facts = KernelFacts { trial: None, imported: None, ..entry.facts.clone() };
-    let built = entry.find_modules().map_or(Vec::new(), |modules| modules.divide().0);
+    let built = entry.find_modules().map_or(Vec::new(), |modules| modules.divide_by_compiled().0);
     let folder = entry.kernel.with_file_name(MODULES);
     let open_module = |module: &KernelModule| {
         open_regular(CWD, &folder.join(module.file_name()), OFlags::RDONLY, Links::Follow)

@@ -22,82 +22,45 @@ const LINUX_7_2: Releases = &[[[7, 2], [7, 3]]];
 /// The releases to which the patches that count computation apply; on 7.2 they were not compiled.
 const COUNTED: Releases = &[LINUX_6_12[0], LINUX_7_2[0]];
 
+/// A built-in patch with the releases that it is for.
+macro_rules! own_patch {
+    ($name:literal, $releases:expr) => {
+        ($name, include_str!(concat!("../../kernel/patches/", $name)), $releases)
+    };
+}
+
 /// The built-in patches, by name. Together they cover every tree from Linux 6.1 on.
 const OWN: [(&str, &str, Releases); 30] = [
-    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
-    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), &[[[0, 0], [6, 12]]]),
-    ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), &[[[0, 0], [6, 10]]]),
-    (
-        "0004-um-yield-6.11.patch",
-        include_str!("../../kernel/patches/0004-um-yield-6.11.patch"),
-        &[[[6, 11], NEWEST]],
-    ),
-    ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
-    ("0006-um-seed-alone.patch", include_str!("../../kernel/patches/0006-um-seed-alone.patch"), ALL),
-    (
-        "0007-um-zero-page.patch",
-        include_str!("../../kernel/patches/0007-um-zero-page.patch"),
-        &[[[7, 1], NEWEST]],
-    ),
-    (
-        "0008-um-live-registers.patch",
-        include_str!("../../kernel/patches/0008-um-live-registers.patch"),
-        LINUX_6_12,
-    ),
-    ("0009-um-names.patch", include_str!("../../kernel/patches/0009-um-names.patch"), LINUX_6_12),
-    ("0010-blk-submitter.patch", include_str!("../../kernel/patches/0010-blk-submitter.patch"), COUNTED),
-    ("0011-um-aes.patch", include_str!("../../kernel/patches/0011-um-aes.patch"), &[[[6, 1], [6, 12]]]),
-    ("0012-um-crc32c.patch", include_str!("../../kernel/patches/0012-um-crc32c.patch"), &[[[6, 1], [6, 12]]]),
-    (
-        "0013-crc32c-fast.patch",
-        include_str!("../../kernel/patches/0013-crc32c-fast.patch"),
-        &[[[6, 14], NEWEST]],
-    ),
-    (COUNTING, include_str!("../../kernel/patches/0014-um-cpu-price.patch"), COUNTED),
-    ("0015-um-spin.patch", include_str!("../../kernel/patches/0015-um-spin.patch"), LINUX_6_12),
-    ("0016-um-price-time.patch", include_str!("../../kernel/patches/0016-um-price-time.patch"), COUNTED),
-    ("0017-um-price-clock.patch", include_str!("../../kernel/patches/0017-um-price-clock.patch"), LINUX_6_12),
-    (
-        "0018-um-price-clock-7.2.patch",
-        include_str!("../../kernel/patches/0018-um-price-clock-7.2.patch"),
-        LINUX_7_2,
-    ),
-    (
-        "0019-um-price-entries.patch",
-        include_str!("../../kernel/patches/0019-um-price-entries.patch"),
-        COUNTED,
-    ),
-    ("0020-price-threads.patch", include_str!("../../kernel/patches/0020-price-threads.patch"), COUNTED),
-    (
-        "0021-price-processors.patch",
-        include_str!("../../kernel/patches/0021-price-processors.patch"),
-        COUNTED,
-    ),
-    ("0022-price-crypto.patch", include_str!("../../kernel/patches/0022-price-crypto.patch"), COUNTED),
-    (
-        "0023-price-digests-7.2.patch",
-        include_str!("../../kernel/patches/0023-price-digests-7.2.patch"),
-        LINUX_7_2,
-    ),
-    (
-        "0024-price-compression.patch",
-        include_str!("../../kernel/patches/0024-price-compression.patch"),
-        COUNTED,
-    ),
-    ("0025-price-parity.patch", include_str!("../../kernel/patches/0025-price-parity.patch"), LINUX_6_12),
-    (
-        "0026-price-parity-7.2.patch",
-        include_str!("../../kernel/patches/0026-price-parity-7.2.patch"),
-        LINUX_7_2,
-    ),
-    ("0027-um-large-folios.patch", include_str!("../../kernel/patches/0027-um-large-folios.patch"), COUNTED),
-    (
-        "0028-um-large-folios-6.12.patch",
-        include_str!("../../kernel/patches/0028-um-large-folios-6.12.patch"),
-        LINUX_6_12,
-    ),
-    (MODULES, include_str!("../../kernel/patches/0030-um-modules.patch"), LINUX_6_12),
-    ("0031-hostfs-inodes.patch", include_str!("../../kernel/patches/0031-hostfs-inodes.patch"), LINUX_6_12),
+    own_patch!("0001-um-seed.patch", ALL),
+    own_patch!("0002-um-xstate.patch", &[[[0, 0], [6, 12]]]),
+    own_patch!("0003-um-yield.patch", &[[[0, 0], [6, 10]]]),
+    own_patch!("0004-um-yield-6.11.patch", &[[[6, 11], NEWEST]]),
+    own_patch!("0005-blk-flush-restart.patch", ALL),
+    own_patch!("0006-um-seed-alone.patch", ALL),
+    own_patch!("0007-um-zero-page.patch", &[[[7, 1], NEWEST]]),
+    own_patch!("0008-um-live-registers.patch", LINUX_6_12),
+    own_patch!("0009-um-names.patch", LINUX_6_12),
+    own_patch!("0010-blk-submitter.patch", COUNTED),
+    own_patch!("0011-um-aes.patch", &[[[6, 1], [6, 12]]]),
+    own_patch!("0012-um-crc32c.patch", &[[[6, 1], [6, 12]]]),
+    own_patch!("0013-crc32c-fast.patch", &[[[6, 14], NEWEST]]),
+    own_patch!("0014-um-cpu-price.patch", COUNTED),
+    own_patch!("0015-um-spin.patch", LINUX_6_12),
+    own_patch!("0016-um-price-time.patch", COUNTED),
+    own_patch!("0017-um-price-clock.patch", LINUX_6_12),
+    own_patch!("0018-um-price-clock-7.2.patch", LINUX_7_2),
+    own_patch!("0019-um-price-entries.patch", COUNTED),
+    own_patch!("0020-price-threads.patch", COUNTED),
+    own_patch!("0021-price-processors.patch", COUNTED),
+    own_patch!("0022-price-crypto.patch", COUNTED),
+    own_patch!("0023-price-digests-7.2.patch", LINUX_7_2),
+    own_patch!("0024-price-compression.patch", COUNTED),
+    own_patch!("0025-price-parity.patch", LINUX_6_12),
+    own_patch!("0026-price-parity-7.2.patch", LINUX_7_2),
+    own_patch!("0027-um-large-folios.patch", COUNTED),
+    own_patch!("0028-um-large-folios-6.12.patch", LINUX_6_12),
+    own_patch!("0030-um-modules.patch", LINUX_6_12),
+    own_patch!("0031-hostfs-inodes.patch", LINUX_6_12),
 ];
 
 /// The first of the patches that make a kernel count its computation.

@@ -89,7 +89,7 @@ impl Kernel {
         let is_module = |option: &str| configuration.get(option).is_some_and(|value| value == "m");
         Ok(Kernel {
             path: path.to_owned(),
-            laboratory_modules: KernelModules::beside(path, is_module),
+            laboratory_modules: KernelModules::find_beside(path, is_module),
             way_out,
             release,
             modules,

@@ -141,7 +141,7 @@ impl Kernel {
 
     fn missing_modules(&self, names: &[String]) -> Vec<&'static KernelModule> {
         let Some(modules) = &self.laboratory_modules else { return Vec::new() };
-        modules.missing(&names.iter().map(String::as_str).collect::<Vec<_>>())
+        modules.list_missing(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Compiles the modules of this kernel that these candidates need and that were never compiled.
@@ -154,7 +154,7 @@ impl Kernel {
         if missing.is_empty() {
             return Ok(());
         }
-        let seconds: u64 = missing.iter().map(|module| module.seconds()).sum();
+        let seconds: u64 = missing.iter().map(|module| module.seconds).sum();
         print_line(&format!(
             "compiling {} for the laboratory kernel {}: about {seconds} seconds",
             missing.iter().map(|module| module.name).collect::<Vec<_>>().join(", "),

@@ -41,8 +41,7 @@ fn describe_preference(judged: &Judgement<'_>, taken: &str) -> Option<String> {
     let Preference { over, keeps, option } = judged.verdict.preference.as_ref()?;
     let standing = standing_of(judged, over)?;
     let tie = judged.plan.protocol.tie;
-    let is_tied = standing.outcome == ContrastOutcome::Tied
-        || ContrastOutcome::from_interval(&standing.ratio, tie) == ContrastOutcome::Tied;
+    let is_tied = standing.has_outcome(ContrastOutcome::Tied, tie);
     let within = difference::describe_difference(judged, &standing.ratio);
     let better = if difference::is_of_time(judged) { "faster" } else { "better" };
     let what = match (option, is_tied) {

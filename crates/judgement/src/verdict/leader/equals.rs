@@ -73,7 +73,7 @@ pub(crate) fn choose_among_equals(
     }
     let own = count_options(plan, &taken);
     let is_default = |standing: &&Contrast| {
-        is_tied(standing, tie)
+        standing.has_outcome(ContrastOutcome::Tied, tie)
             && may_be_taken(&standing.of)
             && count_options(plan, &standing.of) < own
             && !exceeds(&taken, &standing.of)
@@ -95,14 +95,7 @@ pub(crate) fn choose_among_equals(
 
 /// Whether a candidate is shown to be worse by more than a tie.
 fn is_shown_worse(standing: &Contrast, tie: f64) -> bool {
-    let is_behind = standing.outcome == ContrastOutcome::Behind
-        || ContrastOutcome::from_interval(&standing.ratio, tie) == ContrastOutcome::Behind;
-    is_behind && standing.ratio.point > 1.0 + tie
-}
-
-fn is_tied(standing: &Contrast, tie: f64) -> bool {
-    standing.outcome == ContrastOutcome::Tied
-        || ContrastOutcome::from_interval(&standing.ratio, tie) == ContrastOutcome::Tied
+    standing.has_outcome(ContrastOutcome::Behind, tie) && standing.ratio.point > 1.0 + tie
 }
 
 fn find_candidate<'a>(plan: &'a Plan, name: &str) -> Option<&'a Candidate> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{EqualsDecision, choose_among_equals, count_options, is_shown_worse, is_tied};
+use super::{EqualsDecision, choose_among_equals, count_options, is_shown_worse};
 use crate::journal::{Event, Fold, Run, made};
 use crate::plan::{Plan, ProtectionFeature, Safeguards};
 use crate::statistics::Estimate;
@@ -127,7 +127,7 @@ fn of_equals_with_the_same_protection_none_has_fewer_options() {
         plan.goal.safeguards.clear();
         let choice = choose(&plan, seed);
         let first = choose_first(&plan, seed);
-        let tied = first.standings.iter().filter(|standing| is_tied(standing, TIE));
+        let tied = first.standings.iter().filter(|standing| standing.has_outcome(ContrastOutcome::Tied, TIE));
         let fewest = tied.map(|standing| standing.of.as_str()).chain(["c0"]);
         let fewest = fewest.map(|name| count_options(&plan, name)).min();
         assert_eq!(Some(count_options(&plan, &choice.taken)), fewest, "world {seed}: {choice:?}");
