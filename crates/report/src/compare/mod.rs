@@ -102,8 +102,10 @@ impl<'a> ComparisonReport<'a> {
                 row::share(some)
             ),
         };
+        let pairs =
+            if found.paired { " in the same block, which drew the same device in both runs" } else { "" };
         format!(
-            "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}{allowed}; same: the interval, of these two runs, lies within it.{steps}",
+            "{}: geometric means ± half their 95% interval. change: after against before{pairs}. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}{allowed}; same: the interval, of these two runs, lies within it.{steps}",
             found.goal.metric,
             self.found.count_comparisons(),
             row::share(ALPHA),

@@ -3,12 +3,13 @@
 //!
 //! A model's number may be a range or a choice; then each block runs on a different device of the class, the same one
 //! for all its candidates. For every rival, its difference from the first of the ranking is tested for association with
-//! those numbers ([`goes_with`]). A reported dependence must also change the difference by more than δ.
+//! those numbers ([`goes_with`]). A reported dependence must also change the difference by more than δ, and rests on at
+//! least [`FEWEST`] blocks on each side: a single device may have been slow for another reason.
 
 use serde::Serialize;
 
 use crate::plan::once_each;
-use crate::statistics::{Estimate, Evidence, GoesWith, goes_with, median};
+use crate::statistics::{Estimate, Evidence, FEWEST, GoesWith, goes_with, median};
 use crate::verdict::{Rank, VerdictEvidence};
 use fsverdict_text::{DrawnNumber, DrawnNumbers};
 
@@ -116,6 +117,9 @@ fn split_at_median(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
         let mut here: Vec<&(DrawnNumber, f64)> =
             blocks.iter().filter(|(number, _)| (number.to_scale() > middle) == large).collect();
         here.sort_by(|one, other| one.0.to_scale().total_cmp(&other.0.to_scale()));
+        if here.len() < FEWEST as usize {
+            return None;
+        }
         let ratio =
             Evidence::from_sample(&here.iter().map(|(_, behind)| *behind).collect::<Vec<_>>())?.ratio();
         Some(DeviceSide { from: here.first()?.0, to: here.last()?.0, ratio })
@@ -125,4 +129,20 @@ fn split_at_median(blocks: &[(DrawnNumber, f64)]) -> Option<[DeviceSide; 2]> {
 
 fn smallest(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_at_median;
+    use fsverdict_text::DrawnNumber;
+
+    #[test]
+    fn a_side_of_fewer_than_three_blocks_tells_nothing() {
+        let blocks = |large: usize| -> Vec<(DrawnNumber, f64)> {
+            (0..8).map(|at| (DrawnNumber::Flag(at < large), if at < large { 0.5 } else { 0.01 })).collect()
+        };
+        assert!(split_at_median(&blocks(1)).is_none() && split_at_median(&blocks(2)).is_none());
+        let [small, large] = split_at_median(&blocks(3)).unwrap();
+        assert_eq!((small.ratio.n, large.ratio.n), (5, 3));
+    }
 }

@@ -32,10 +32,12 @@ pub(crate) fn list_cautions(before: &Slice, after: &Slice, found: &RunComparison
             "{name} changed, and nothing that is recorded differs for it: suspect the machine (other load, heat, neighbours) before anything else"
         ));
     }
-    cautions.push(
-        "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
-            .to_owned(),
-    );
+    if !found.paired {
+        cautions.push(
+            "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
+                .to_owned(),
+        );
+    }
     if found.between_runs <= 0.0 && !(is_simulated(&before.run) && is_simulated(&after.run)) {
         cautions.push("two runs cannot tell a change from an offset that one of them has as a whole, and none is allowed for".to_owned());
     }

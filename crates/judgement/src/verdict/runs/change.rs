@@ -83,6 +83,18 @@ impl MetricChange {
     }
 }
 
+/// How the trials of two runs are set against each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pairing {
+    /// Block by block, because both runs drew the same for each.
+    pub(crate) paired: bool,
+    /// The standard deviation, as a share, of times between two runs of the same plan.
+    pub(crate) between_runs: f64,
+}
+
+/// The logarithms of one metric in the blocks of a run, in order.
+type Sample = Vec<(u32, f64)>;
+
 /// The change of a metric in a phase. `None` where it was not measured in both runs.
 pub(crate) fn of_phase(
     before: &Run,
@@ -90,7 +102,7 @@ pub(crate) fn of_phase(
     candidate: &str,
     phase: &str,
     metric: &str,
-    between_runs: f64,
+    pairing: Pairing,
 ) -> Option<MetricChange> {
     let kind = before
         .trials
@@ -100,15 +112,13 @@ pub(crate) fn of_phase(
         .filter(|observation| observation.phase == phase)
         .flat_map(|observation| &observation.measurements)
         .find(|found| found.metric == metric)?;
-    let values = |run: &Run| -> Vec<f64> {
-        run.counted_values(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
-    };
-    let (one, other) = (values(before), values(after));
-    if one.iter().chain(&other).any(|value| *value <= 0.0) {
-        return with_nothing(candidate, phase, kind, [&one, &other]);
+    let [one, other] = [before, after].map(|run| run.counted_values(candidate, phase, metric));
+    if one.iter().chain(&other).any(|(_, value)| *value <= 0.0) {
+        return with_nothing(candidate, phase, kind, [&values(&one), &values(&other)]);
     }
-    let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
-    judge_change(candidate, Some(phase), kind, [&logs(one), &logs(other)], between_runs)
+    let logs =
+        |sample: Sample| -> Sample { sample.into_iter().map(|(block, value)| (block, log(value))).collect() };
+    judge_change(candidate, Some(phase), kind, [&logs(one), &logs(other)], pairing)
 }
 
 /// The change of a metric that is zero in some trial. Zero has no ratios and the scale of the noise is unknown, so the
@@ -151,7 +161,7 @@ pub(crate) fn of_goal(
     after: &Slice,
     objective: &Objective,
     candidate: &str,
-    between_runs: f64,
+    pairing: Pairing,
 ) -> Option<MetricChange> {
     let metric = objective.metric.as_str();
     let mut observations =
@@ -160,23 +170,32 @@ pub(crate) fn of_goal(
         .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
-    let logs = |run: &Run| -> Option<Vec<f64>> {
+    let logs = |run: &Run| -> Option<Sample> {
         let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
-        trials.map(|trial| objective.log_score(trial).map(|score| sign * score)).collect()
+        trials.map(|trial| Some((trial.id.block, sign * objective.log_score(trial)?))).collect()
     };
-    judge_change(candidate, None, kind, [&logs(&before.run)?, &logs(&after.run)?], between_runs)
+    judge_change(candidate, None, kind, [&logs(&before.run)?, &logs(&after.run)?], pairing)
 }
 
 fn judge_change(
     candidate: &str,
     phase: Option<&str>,
     kind: &Measurement,
-    [before, after]: [&[f64]; 2],
-    between_runs: f64,
+    [before, after]: [&Sample; 2],
+    pairing: Pairing,
 ) -> Option<MetricChange> {
-    let evidence = Evidence::from_unpaired_samples(after, before)?;
+    let (before, after) = match pairing.paired {
+        true => in_both_runs(before, after),
+        false => (values(before), values(after)),
+    };
+    let evidence = match pairing.paired {
+        true => Evidence::from_sample(
+            &after.iter().zip(&before).map(|(one, other)| one - other).collect::<Vec<_>>(),
+        )?,
+        false => Evidence::from_unpaired_samples(&after, &before)?,
+    };
     let allowed =
-        if is_timed(kind.unit) { widen_by_run_variation(&evidence, between_runs) } else { evidence };
+        if is_timed(kind.unit) { widen_by_run_variation(&evidence, pairing.between_runs) } else { evidence };
     let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
     Some(MetricChange {
         candidate: candidate.to_owned(),
@@ -184,12 +203,25 @@ fn judge_change(
         metric: kind.metric.to_string(),
         unit: kind.unit,
         better: better_of(&kind.metric, kind.unit, kind.better),
-        before: Evidence::from_sample(before)?.ratio(),
-        after: Evidence::from_sample(after)?.ratio(),
+        before: Evidence::from_sample(&before)?.ratio(),
+        after: Evidence::from_sample(&after)?.ratio(),
         ratio: evidence.ratio(),
         judged: None,
         p: Chance { p: tested(&allowed), of_these: tested(&evidence) },
     })
+}
+
+fn values(sample: &Sample) -> Vec<f64> {
+    sample.iter().map(|(_, value)| *value).collect()
+}
+
+/// The values of the blocks that both runs have, in the same order.
+fn in_both_runs(before: &Sample, after: &Sample) -> (Vec<f64>, Vec<f64>) {
+    let pair = |(block, earlier): &(u32, f64)| {
+        let (_, later) = after.iter().find(|(later, _)| later == block)?;
+        Some((*earlier, *later))
+    };
+    before.iter().filter_map(pair).unzip()
 }
 
 /// Whether the unit is one of time, which varies with the state of the machine; counts of bytes and requests do not.

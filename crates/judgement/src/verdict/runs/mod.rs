@@ -1,8 +1,9 @@
 //! Compares runs of the same plan, before and after a change or night after night: which metrics improved, regressed or
 //! stayed the same.
 //!
-//! The runs happened at different times, so their blocks cannot be paired: the runs are compared as independent
-//! samples.
+//! Runs in real time happened at different times, so their blocks cannot be paired: they are compared as independent
+//! samples. In simulated time a block of one run has a counterpart in the other if both drew the same device, memory,
+//! size, start and names for it; then blocks are compared one by one.
 
 mod cautions;
 mod change;
@@ -30,7 +31,7 @@ use crate::verdict::contrast::{ContrastTest, judge_family};
 use crate::verdict::{ALPHA, ContrastOutcome, Objective, Slice};
 use fsverdict_text::Hinted;
 
-use change::{of_goal, of_phase};
+use change::{Pairing, of_goal, of_phase};
 use matched::{MatchedCandidates, costs_shown, headline_phases};
 
 /// The fewest trials of each run that a test needs.
@@ -63,6 +64,8 @@ pub struct RunComparison {
     pub tie: f64,
     /// The standard deviation, as a share, of times between two runs of the same plan.
     pub between_runs: f64,
+    /// Whether blocks were compared one by one, because both runs drew the same for each.
+    pub paired: bool,
     /// The change of each candidate's goal, then of its phases; all of these are judged together.
     #[serde(rename = "comparisons")]
     pub judged: Vec<MetricChange>,
@@ -206,12 +209,13 @@ fn compare_pair(
     let objective = Objective::from_plan(&before.plan);
     let headline = headline_phases(&before.plan, &objective.weights);
     let metric = before.plan.goal.metric.as_str();
+    let pairing = Pairing { paired: simulated && have_equal_draws(before, after), between_runs };
     let mut judged = Vec::new();
     let mut costs = Vec::new();
     for candidate in &matched.common.clone() {
         // The goal of a single phase is the phase itself and is judged once.
         if objective.weights.len() > 1 {
-            let goal = of_goal(before, after, &objective, candidate, between_runs);
+            let goal = of_goal(before, after, &objective, candidate, pairing);
             if goal.is_none() {
                 let why = format!("goal: {metric} was nothing, or not measured, in a phase that counts");
                 matched.left_out.push(LeftOut::new(candidate, why));
@@ -219,7 +223,7 @@ fn compare_pair(
             judged.extend(goal);
         }
         let phase =
-            |phase: &str, metric| of_phase(&before.run, &after.run, candidate, phase, metric, between_runs);
+            |phase: &str, metric| of_phase(&before.run, &after.run, candidate, phase, metric, pairing);
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
@@ -250,6 +254,7 @@ fn compare_pair(
         },
         alpha: ALPHA,
         between_runs,
+        paired: pairing.paired,
         tie: before.plan.protocol.tie,
         judged,
         costs,
@@ -279,6 +284,24 @@ fn judge(changes: &mut [&mut MetricChange], tie: f64) {
             apart: allowed.outcome == ContrastOutcome::Undecided && of_these.outcome.is_difference(),
         });
     }
+}
+
+/// Whether both runs drew the same circumstances for each block that both have: the same seed and rules, and for each
+/// candidate the same device of the class.
+fn have_equal_draws(before: &Slice, after: &Slice) -> bool {
+    let rules = |side: &Slice| {
+        let protocol = &side.plan.protocol;
+        (protocol.seed, protocol.circumstances, protocol.devices)
+    };
+    let mut shared = 0;
+    let agree = before.run.trials.iter().filter(|trial| trial.is_counted()).all(|trial| {
+        let theirs = after.run.trials.iter().find(|other| {
+            other.is_counted() && other.id.block == trial.id.block && other.id.candidate == trial.id.candidate
+        });
+        shared += usize::from(theirs.is_some());
+        theirs.is_none_or(|other| other.learnt.drawn == trial.learnt.drawn)
+    });
+    rules(before) == rules(after) && agree && shared > 0
 }
 
 /// Whether the run's trials were in simulated time.

@@ -8,6 +8,7 @@ use crate::journal::made::ToldEvent;
 use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
 use crate::verdict::{ContrastOutcome, Slice};
+use fsverdict_text::DrawnNumber;
 
 /// A run in the making: candidates with what their phases `write` and `read` took, relative to 1 s and 2 s.
 struct Made {
@@ -17,6 +18,8 @@ struct Made {
     blocks: u32,
     candidates: Vec<(&'static str, [f64; 2])>,
     failing: &'static str,
+    /// By which power of two the devices of two blocks in a row differ: blocks of a class of devices in simulated time.
+    devices: Option<f64>,
 }
 
 impl Made {
@@ -38,6 +41,7 @@ impl Made {
             blocks,
             candidates: candidates.to_vec(),
             failing: "",
+            devices: None,
         }
     }
 
@@ -57,6 +61,7 @@ impl Made {
                 events.push((id.clone(), Event::TrialStarted {}));
                 // A wobble of about a per cent, never twice the same.
                 let wobble = 1.0 + 0.002 * f64::from((block * 5 + at as u32) % 7) + 1e-5 * f64::from(block);
+                let wobble = wobble * self.devices.map_or(1.0, |power| power.exp2().powi(block as i32 % 3));
                 for (phase, seconds) in [("write", takes[0] * wobble), ("read", 2.0 * takes[1] * wobble)] {
                     events.push((id.clone(), Event::Observation(observation(phase, seconds))));
                 }
@@ -67,7 +72,8 @@ impl Made {
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
         events.push((None, Event::RunFinished { reason: "done".to_owned(), ending: None }));
-        let run = Run::derive(&plan, &made::journal(events)).unwrap();
+        let mut run = Run::derive(&plan, &made::journal(events)).unwrap();
+        run.trials.iter_mut().for_each(|trial| trial.learnt.device_seconds = self.devices.map(|_| 1.0));
         (plan, run)
     }
 }
@@ -130,6 +136,35 @@ fn each_phase_and_the_goal_are_judged() {
     assert!(judged.p_adjusted > judged.p && judged.p_adjusted <= 6.0 * judged.p);
     // The geometric mean of both phases: √(1.2 · 0.7).
     assert!((found.judged[0].ratio.point - (1.2_f64 * 0.7).sqrt()).abs() < 0.01);
+}
+
+#[test]
+fn blocks_that_drew_the_same_device_are_compared_one_by_one() {
+    let on_devices =
+        |blocks, takes: [f64; 2]| Made { devices: Some(1.0), ..Made::new(blocks, &[("a", takes)]) };
+    let before = on_devices(3, [1.0, 1.0]);
+    let found = compared(&before, &on_devices(3, [1.0, 1.0])).unwrap();
+    assert!(found.paired && found.judged_as(ContrastOutcome::Tied).count() == 3, "{:?}", outcomes(&found));
+    let found = compared(&before, &on_devices(3, [1.1, 1.0])).unwrap();
+    assert_eq!(outcomes(&found)[1], ("a write".to_owned(), ContrastOutcome::Behind));
+    // More blocks after: those that both have are compared, and the numbers shown are theirs.
+    let found = compared(&before, &on_devices(5, [1.1, 1.0])).unwrap();
+    let write = &found.judged[1];
+    let quotient = write.after.point / write.before.point;
+    assert!((quotient - write.ratio.point).abs() < 1e-9 && (quotient - 1.1).abs() < 1e-9, "{write:?}");
+}
+
+#[test]
+fn blocks_that_drew_other_devices_are_not_paired() {
+    let before = Made { devices: Some(1.0), ..Made::new(3, &[("a", [1.0, 1.0])]) };
+    let mut after = Made { devices: Some(1.0), ..Made::new(3, &[("a", [1.0, 1.0])]) };
+    let ((one_plan, one), (other_plan, mut other)) = (before.build(), after.build());
+    other.trials[0].learnt.drawn.insert("cache.delay_ms".to_owned(), DrawnNumber::Number(3.0));
+    let sides = [slice(&one_plan, &one), slice(&other_plan, &other)];
+    let found = compare_runs(&sides, None).unwrap().whole;
+    assert!(!found.paired && found.judged_as(ContrastOutcome::Tied).count() == 0);
+    after.plan["protocol"]["circumstances"] = json!("fixed");
+    assert!(!compared(&before, &after).unwrap().paired);
 }
 
 #[test]
