@@ -3,7 +3,7 @@
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature};
 use fsverdict_report::Guarantees;
-use fsverdict_stack::filesystem::{FilesystemFacts, Property, find_filesystem};
+use fsverdict_stack::filesystem::{Filesystem, Property, find_filesystem};
 use fsverdict_stack::layer::{properties_of, protection_of};
 
 const FLUSHES: &str = "flushes of the device's cache";
@@ -49,21 +49,34 @@ fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
         grave: vec![
             (Property::Journal.words(), "after a power cut a check must repair it"),
             (Property::Checker.words(), "no program can look for damage"),
+            (Property::Permissions.words(), "all files on it have the same owner and mode"),
             (FLUSHES, "a power cut loses data that were synced"),
         ],
         read_by: properties.read_by.to_vec(),
         status: filesystem.facts.kernel_status,
         status_source: filesystem.facts.status_source,
-        drawback: drawback(&filesystem.facts, is_on_disk),
+        drawback: drawback(candidate, filesystem, is_on_disk),
         source: filesystem.facts.source,
     })
 }
 
-/// The drawback of the filesystem itself, independent of other candidates.
-fn drawback(facts: &FilesystemFacts, is_on_disk: bool) -> Option<String> {
-    let on_disks = if is_on_disk { facts.drawback_on_disks } else { "" };
-    let all: Vec<&str> =
-        [facts.status_drawback, on_disks].into_iter().filter(|words| !words.is_empty()).collect();
+/// The copies of others below a filesystem that has checksums of data.
+const CANNOT_REPAIR: &str =
+    "it detects rot but cannot repair it, because it does not know of md's second copy";
+
+/// The drawbacks of the candidate itself, independent of other candidates.
+fn drawback(candidate: &Candidate, filesystem: &Filesystem, is_on_disk: bool) -> Option<String> {
+    let facts = &filesystem.facts;
+    let is_on_copies = protection_of(candidate).has(ProtectionFeature::Redundant)
+        && !filesystem.keeps_copies(&candidate.mkfs)
+        && facts.data_checksums;
+    let all =
+        [(facts.status_drawback, true), (facts.drawback_on_disks, is_on_disk), (CANNOT_REPAIR, is_on_copies)];
+    let all: Vec<&str> = all
+        .into_iter()
+        .filter(|(words, holds)| *holds && !words.is_empty())
+        .map(|(words, _)| words)
+        .collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
@@ -102,5 +115,8 @@ mod tests {
         assert!(of("f2fs", &[], "").unwrap().drawback.is_none());
         let on_disk = of_candidate(&candidate("f2fs", &[], ""), true).unwrap();
         assert!(on_disk.drawback.unwrap().contains("designed for flash"));
+        let on_md = of("btrfs", &["md:raid1"], "").unwrap();
+        assert!(on_md.drawback.unwrap().contains("cannot repair"));
+        assert!(of("ext4", &["md:raid1"], "").unwrap().drawback.is_none());
     }
 }

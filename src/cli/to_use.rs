@@ -32,6 +32,9 @@ fn of_further(number: usize) -> String {
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: boots without it";
 const BY_ITSELF: &str = "ZFS mounts it at each boot by itself: it needs no entry in fstab";
+const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
+const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";
+const DEGRADED: &str = "With a dead disk it is not mounted at boot, but by hand: `mount -o degraded`";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
 /// Returns the commands that set up this candidate, with notes; `None` for a folder of the user's, which needs none.
@@ -142,11 +145,18 @@ impl<'a> SetUp<'a> {
         let mut options: Vec<String> =
             self.candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
         options.extend(self.add_apart_devices());
+        let is_owned = options.iter().any(|option| option.starts_with("uid="));
+        if !self.filesystem.facts.permissions && !is_owned {
+            options.extend(OWNER.map(str::to_owned));
+            self.to_use.notes.push(OWNED.to_owned());
+        }
         let made = self.mkfs_argv();
         self.to_use.add_step_of(&made);
-        for number in &self.used {
-            let of = of_further(*number);
-            self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+        if self.by_uuid() {
+            for number in &self.used {
+                let of = of_further(*number);
+                self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+            }
         }
         self.to_use.add_step(FOLDER_IN_FSTAB);
         self.to_use.add_step("mkdir -p \"$FOLDER\"");
@@ -221,6 +231,12 @@ impl<'a> SetUp<'a> {
         if self.filesystem.cleaner.is_some() && mount.cleaner.is_none() {
             notes.push(NO_CLEANER.to_owned());
         }
+        if self.filesystem.copies.is_some_and(|copies| copies.profiles(&self.candidate.mkfs).is_some()) {
+            notes.push(DEGRADED.to_owned());
+        }
+        if !self.filesystem.facts.as_root.is_empty() {
+            notes.push(format!("For the root of a system {}", self.filesystem.facts.as_root));
+        }
         if !self.filesystem.facts.actively_developed {
             notes.push(self.filesystem.facts.kernel_status.to_owned());
         }
@@ -234,9 +250,18 @@ impl<'a> SetUp<'a> {
         }
     }
 
-    /// The name of a node in fstab(5) and similar tables: devices are known by their UUID.
+    /// Whether devices are named by their UUID in tables: those of layers are, and of a filesystem that blkid(8) knows.
+    fn by_uuid(&self) -> bool {
+        self.filesystem.facts.blkid_knows || !self.layers.is_empty()
+    }
+
+    /// The name of a node in fstab(5) and similar tables: the UUID of a device, or the paths of all (bcachefs(8)).
     fn table_entry(&self, below: Below) -> String {
         match below {
+            Below::Device(_) if !self.by_uuid() => {
+                let paths: Vec<String> = self.used.iter().map(|number| device(*number)).collect();
+                self.filesystem.mounted_as_all(&paths)
+            }
             Below::Device(number) => format!("UUID=$ID{}", of_further(number)),
             Below::Site(_) => self.device_node(below),
         }
@@ -323,6 +348,22 @@ mod tests {
             "zpool create -m \"$FOLDER\" -O keyformat=passphrase -O encryption=aes-256-gcm \"$POOL\" mirror \"$DEVICE\" \"$DEVICE2\"",
         ];
         assert_eq!(pool.lines, lines);
+        let exfat = to_use(&candidate("exfat", "none"), 1).unwrap();
+        assert!(exfat.lines.join("\n").contains("'exfat uid=1000,gid=1000,nofail 0 2'"), "{exfat:?}");
+        assert!(exfat.notes.iter().any(|note| note.contains("belongs to that user")), "{exfat:?}");
+        let mut twice = candidate("bcachefs", "none");
+        twice.mkfs = vec!["--replicas=2".to_owned()];
+        let twice = to_use(&twice, 2).unwrap();
+        assert!(twice.lines.join("\n").contains("\"$DEVICE:$DEVICE2\" \"$MOUNTED\" 'bcachefs "), "{twice:?}");
+        assert!(!twice.lines.join("\n").contains("blkid"), "{twice:?}");
+        assert!(twice.notes.iter().any(|note| note.contains("-o degraded")), "{twice:?}");
+        assert!(
+            !to_use(&candidate("btrfs", "none"), 1)
+                .unwrap()
+                .notes
+                .iter()
+                .any(|note| note.contains("degraded"))
+        );
         let nilfs2 = to_use(&candidate("nilfs2", "none"), 1).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
         assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none"), 1).is_none());

@@ -91,6 +91,9 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         status_drawback: "removed from the kernel in 6.18 (November 2025)",
         newer_driver: "the module that is built beside the kernel since 6.18, whose first release was about twice as fast as the driver \
                        of 6.17 in several tests (Phoronix, after The Register of 25 September 2025)",
+        as_root: "the initramfs needs its module and bcachefs-tools, and the kernel has to lie on another filesystem, since GRUB does not read it",
+        // libblkid has had its superblock since util-linux 2.38; formats since then are not all known to it.
+        blkid_knows: false,
         source: "bcachefs(8); kernel Documentation/filesystems/bcachefs",
         ..FilesystemFacts::PLAIN
     },

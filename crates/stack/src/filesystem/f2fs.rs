@@ -145,6 +145,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         actively_developed: true,
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
         drawback_on_disks: "it is designed for flash: on a disk, files that are changed are scattered, and are read more slowly as it ages",
+        as_root: "the initramfs needs its module and fsck.f2fs, and the boot loader must read it (GRUB does from 2.04 on) or find the kernel on another filesystem",
         source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",
         ..FilesystemFacts::PLAIN
     },

@@ -57,6 +57,10 @@ pub struct FilesystemFacts {
     pub newer_driver: &'static str,
     /// The reason against using it on a device that rotates; empty for a filesystem designed for any.
     pub drawback_on_disks: &'static str,
+    /// What the root of a system on it needs besides; empty where installers of distributions offer it.
+    pub as_root: &'static str,
+    /// Whether blkid(8) of any release in use tells its UUID; otherwise it is mounted by the paths of its devices.
+    pub blkid_knows: bool,
     pub source: &'static str,
 }
 
@@ -88,6 +92,8 @@ impl FilesystemFacts {
         status_drawback: "",
         newer_driver: "",
         drawback_on_disks: "",
+        as_root: "",
+        blkid_knows: true,
         source: "",
     };
 }
