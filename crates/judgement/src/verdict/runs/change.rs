@@ -93,7 +93,7 @@ pub(crate) struct Pairing {
 }
 
 /// The logarithms of one metric in the blocks of a run, in order.
-type Sample = Vec<(u32, f64)>;
+type BlockLogs = Vec<(u32, f64)>;
 
 /// The change of a metric in a phase. `None` where it was not measured in both runs.
 pub(crate) fn of_phase(
@@ -116,8 +116,9 @@ pub(crate) fn of_phase(
     if one.iter().chain(&other).any(|(_, value)| *value <= 0.0) {
         return with_nothing(candidate, phase, kind, [&values(&one), &values(&other)]);
     }
-    let logs =
-        |sample: Sample| -> Sample { sample.into_iter().map(|(block, value)| (block, log(value))).collect() };
+    let logs = |sample: BlockLogs| -> BlockLogs {
+        sample.into_iter().map(|(block, value)| (block, log(value))).collect()
+    };
     judge_change(candidate, Some(phase), kind, [&logs(one), &logs(other)], pairing)
 }
 
@@ -170,7 +171,7 @@ pub(crate) fn of_goal(
         .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
-    let logs = |run: &Run| -> Option<Sample> {
+    let logs = |run: &Run| -> Option<BlockLogs> {
         let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
         trials.map(|trial| Some((trial.id.block, sign * objective.log_score(trial)?))).collect()
     };
@@ -181,7 +182,7 @@ fn judge_change(
     candidate: &str,
     phase: Option<&str>,
     kind: &Measurement,
-    [before, after]: [&Sample; 2],
+    [before, after]: [&BlockLogs; 2],
     pairing: Pairing,
 ) -> Option<MetricChange> {
     let (before, after) = match pairing.paired {
@@ -211,12 +212,12 @@ fn judge_change(
     })
 }
 
-fn values(sample: &Sample) -> Vec<f64> {
+fn values(sample: &BlockLogs) -> Vec<f64> {
     sample.iter().map(|(_, value)| *value).collect()
 }
 
 /// The values of the blocks that both runs have, in the same order.
-fn in_both_runs(before: &Sample, after: &Sample) -> (Vec<f64>, Vec<f64>) {
+fn in_both_runs(before: &BlockLogs, after: &BlockLogs) -> (Vec<f64>, Vec<f64>) {
     let pair = |(block, earlier): &(u32, f64)| {
         let (_, later) = after.iter().find(|(later, _)| later == block)?;
         Some((*earlier, *later))
