@@ -283,6 +283,22 @@ fn the_digest_is_stable_and_sees_every_change() {
 }
 
 #[test]
+fn the_source_of_the_work_is_read_written_and_checked() {
+    let with = |work: &str| read(&format!("{BASE}\n[work]\n{work}"), "plan.toml");
+    let plan = with("kind = [\"recorded\", \"assumed\"]\nsource = \"sqlite3\"\njob = \"a week\"\n").unwrap();
+    assert_eq!(read(&plan::write(&plan), "again").unwrap().work, plan.work);
+    assert!(plan::write(&plan).contains("kind = [\"recorded\", \"assumed\"]"), "{}", plan::write(&plan));
+    for (work, told) in [
+        ("kind = \"rumour\"\nsource = \"x\"", "`rumour` is no kind of source"),
+        ("kind = \"study\"", "source"),
+        ("source = \"x\"", "kind"),
+    ] {
+        let wrong = with(work).unwrap_err().to_string();
+        assert!(wrong.contains(told), "{work}: {wrong}");
+    }
+}
+
+#[test]
 fn presets_are_right_and_unique() {
     for found in presets() {
         let plan = read(found.toml, found.name).unwrap();
@@ -292,6 +308,7 @@ fn presets_are_right_and_unique() {
         assert!(asked_by.latency.as_ref().is_none_or(is_phase), "{}: {:?}", found.name, asked_by.latency);
         // Words that ask for it are no part of what is done.
         assert!(!plan::write(&plan).contains("[ask]"), "{}", found.name);
+        assert!(plan.work.is_some() || asked_by.unasked, "{} has no [work]", found.name);
         assert!(found.toml.starts_with("# "), "{} does not say what it is", found.name);
         assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
     }

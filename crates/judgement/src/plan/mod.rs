@@ -49,6 +49,7 @@ mod space;
 mod tree_form;
 mod unit;
 mod value;
+mod work_source;
 mod write;
 
 pub use axes::{AXES, csv_columns, find_axis};
@@ -85,4 +86,5 @@ pub use scale::scale;
 pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use tree_form::TreeForm;
 pub use unit::{Better, Unit};
+pub use work_source::{SourceKind, WorkSource};
 pub use write::write;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits;
 use super::tree_form::TreeForm;
+use super::work_source::WorkSource;
 use super::{
     Candidate, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published, Requirements,
     Safeguards, Service, Unit,
@@ -51,6 +52,9 @@ pub struct Plan {
     /// Faults that are injected into devices in addition to the trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
+    /// The origin of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkSource>,
     pub goal: Goal,
     #[serde(default, deserialize_with = "bounded_map::<_, _, { limits::DATASETS }>")]
     pub datasets: BTreeMap<String, Dataset>,

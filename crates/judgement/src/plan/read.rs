@@ -23,6 +23,7 @@ use super::read_phase_data;
 use super::read_service::{self, read_services};
 use super::safeguards::assign_safeguards;
 use super::value::read_kernel;
+use super::work_source::{self, read_work_source};
 use super::{LabChoice, Plan, Vocabulary, recorded, space};
 use fsverdict_text::value::{filled_text, paths, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextError, TextSpan, Texts, read_tree};
@@ -38,6 +39,7 @@ const TOP: &[&str] = &[
     "device",
     "protocol",
     "faults",
+    "work",
     "goal",
     "dataset",
     "candidate",
@@ -60,6 +62,7 @@ pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)>
         ("blocks", untyped(protocol::BLOCKS)),
         ("disturbed", keys_with_types(protocol::DISTURBED)),
         ("[faults]", keys_with_types(faults::FAULTS)),
+        ("[work]", keys_with_types(work_source::WORK)),
         ("[goal]", untyped(read_goal::KEYS)),
         ("[dataset.NAME]", keys_with_types(read_dataset::TREE)),
         ("[dataset.NAME]", untyped(&read_dataset::dataset_keys())),
@@ -172,6 +175,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
     let faults = read_faults(&top);
+    let work = read_work_source(&top);
     let datasets = read_datasets(&top, vocabulary);
     let candidates = read_candidates(&top, vocabulary);
     let device = read_device(&top, &candidates, vocabulary);
@@ -195,6 +199,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         device,
         protocol,
         faults,
+        work,
         goal: goal?,
         datasets,
         candidates,

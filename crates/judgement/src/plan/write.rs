@@ -8,6 +8,7 @@ use super::protection::Grouping;
 use super::protocol::{PROTOCOL, ProtocolSection};
 use super::read_phase::PHASE;
 use super::read_service::SERVICE;
+use super::work_source::WORK;
 use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, FREE_CPU, Plan};
 use fsverdict_text::duration_text;
 
@@ -28,6 +29,10 @@ pub fn write(plan: &Plan) -> String {
     if let Some(faults) = &plan.faults {
         lines.section("[faults]");
         lines.put_keys(FAULTS, faults);
+    }
+    if let Some(work) = &plan.work {
+        lines.section("[work]");
+        lines.put_keys(WORK, work);
     }
     lines.section("[goal]");
     lines.put("metric", &plan.goal.metric);

@@ -3,9 +3,10 @@
 use crate::Report;
 use crate::page::{Media, PageBlock, ReportPage, Text, build_remarks};
 use crate::topics::factors;
-use crate::wording::text::count;
+use crate::wording::text::{count, listing};
 use crate::wording::{candidates, harness};
 use fsverdict_judgement::journal::{CandidateStatus, TrialStanding};
+use fsverdict_judgement::plan::WorkSource;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, Outcome, TrialBasis};
 use fsverdict_text::quoted;
@@ -20,6 +21,7 @@ pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     line(Media::MARKDOWN, "Trials", candidates::count_candidates(&report.judged));
     line(Media::MARKDOWN, "Lab", header.lab.clone());
     line(Media::MARKDOWN, "Fidelity", header.fidelity.clone());
+    report.judged.plan.work.iter().for_each(|work| line(Media::TEXT, "Work", describe_source(work)));
     let factors = factors::write_sentence(&report.judged);
     for (label, text) in [("Ended", &run.finished), ("Noise", &report.noise), ("Options", &factors)] {
         text.iter().for_each(|text| line(Media::TEXT, label, text.clone()));
@@ -44,6 +46,13 @@ pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     }
     let of = Text::ours("Run ").code(&header.id).plain(", plan ").code(&header.plan_digest).plain(".");
     page.add(Media::MARKDOWN, PageBlock::Paragraph(of));
+}
+
+/// `a week at a laptop; recorded from programs: SQLite 3.40, …`.
+fn describe_source(work: &WorkSource) -> String {
+    let kinds: Vec<&str> = work.kinds.iter().map(|kind| kind.describe()).collect();
+    let job = work.job.iter().map(|job| format!("{job}; "));
+    format!("{}{}: {}", job.collect::<String>(), listing(&kinds, kinds.len()), work.source)
 }
 
 fn trials(report: &Report<'_>) -> String {

@@ -1,0 +1,97 @@
+//! `[work]`: where the sizes, mixes and frequencies of a plan's phases come from, so that readers can judge whether the
+//! measured work is like theirs. It changes nothing of a run.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::keys::{Key, PlanValue, key, key_names, read_keys};
+use fsverdict_text::value::{filled_text, filled_texts};
+use fsverdict_text::{Node, Reason, Section, TomlValue, bounded_list};
+
+pub(super) const WORK: &[Key<WorkSource>] = &[
+    Key {
+        name: "kind",
+        kind: "string, or list of strings",
+        read: |table, section| {
+            table.kinds = section.need("kind", "kind = \"recorded\"", read_kinds)?;
+            Some(())
+        },
+        write: |table| json!(table.kinds),
+    },
+    key!("source", "string", source, filled_text, needed "source = \"SQLite 3.40, recorded with strace\""),
+    key!("job", "string", job, filled_text),
+];
+
+/// The origin of a plan's work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkSource {
+    #[serde(deserialize_with = "bounded_list::<_, _, 8>")]
+    pub kinds: Vec<SourceKind>,
+    /// The recorded programs and their versions, or the publications.
+    pub source: String,
+    /// What is done once for each total of the goal, such as "a week at a laptop".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+}
+
+/// How the work is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    /// A program's calls or requests were recorded, and are repeated or counted.
+    Recorded,
+    /// The program itself runs.
+    Program,
+    /// A published study has the numbers.
+    Study,
+    /// A standard defines the work, such as TPC-B.
+    Standard,
+    /// An assumption.
+    Assumed,
+}
+
+impl SourceKind {
+    const ALL: [SourceKind; 5] = [Self::Recorded, Self::Program, Self::Study, Self::Standard, Self::Assumed];
+
+    /// The word of plans.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Program => "program",
+            Self::Study => "study",
+            Self::Standard => "standard",
+            Self::Assumed => "assumed",
+        }
+    }
+
+    /// The words of reports, before the source.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded from programs",
+            Self::Program => "the programs themselves",
+            Self::Study => "from published studies",
+            Self::Standard => "by a standard",
+            Self::Assumed => "assumed in part",
+        }
+    }
+}
+
+fn read_kinds(node: &Node) -> Result<Vec<SourceKind>, Reason> {
+    let words = match &node.value {
+        TomlValue::Array(_) => filled_texts(node)?,
+        _ => vec![filled_text(node)?],
+    };
+    let known = |word: &String| {
+        SourceKind::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(|| {
+            let words = SourceKind::ALL.map(SourceKind::word).join(", ");
+            Reason::new(format!("`{word}` is no kind of source"), format!("one of {words}"))
+        })
+    };
+    words.iter().map(known).collect()
+}
+
+/// Reads the section, if the plan has one.
+pub(super) fn read_work_source(top: &Section<'_>) -> Option<WorkSource> {
+    let section = top.inner_table("work", "[work]", &key_names(WORK))?;
+    read_keys(WORK, &section, WorkSource::default())
+}
