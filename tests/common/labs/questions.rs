@@ -125,9 +125,9 @@ pub fn a_server_that_refuses_root_serves_a_benchmark(lab: &str, more: &[&str]) {
     }
     let place = Place::new();
     let plan = include_str!("../../../presets/postgres.toml")
-        .replace("-i -q -s 4", "-i -q -s 1")
-        .replace("-c 4 -t 250", "-c 2 -t 20")
-        .replace("-c 4 -t 500", "-c 2 -t 30");
+        .replace("-q -s 10", "-q -s 1")
+        .replace("-n -c 8 -t 150", "-n -c 2 -t 20")
+        .replace("-S -c 8 -t 150", "-S -c 2 -t 30");
     let mut arguments = vec!["--lab", lab, "--fs", "ext4", "--blocks", "1"];
     arguments.extend(more);
     place.run(&plan, &arguments).exits(0);

@@ -283,6 +283,19 @@ fn the_digest_is_stable_and_sees_every_change() {
 }
 
 #[test]
+fn the_memory_of_a_guest_is_left_out_where_the_command_line_chose_this_machine() {
+    let native = |set: &[&str]| {
+        let set = set.iter().map(|set| (*set).to_owned()).collect();
+        let image = vec![DeviceSource::Image(Bytes(4 << 30))];
+        let overrides =
+            Overrides { lab: Some(LabChoice::Native), device: image, set, ..Overrides::default() };
+        read_with(preset("postgres").unwrap().toml, "postgres", &overrides).map_err(|error| error.to_string())
+    };
+    assert_eq!(native(&[]).unwrap().memory, None);
+    assert!(native(&["memory=1GiB"]).unwrap_err().contains("`memory` does not go with"));
+}
+
+#[test]
 fn the_source_of_the_work_is_read_written_and_checked() {
     let with = |work: &str| read(&format!("{BASE}\n[work]\n{work}"), "plan.toml");
     let plan = with("kind = [\"recorded\", \"assumed\"]\nsource = \"sqlite3\"\njob = \"a week\"\n").unwrap();

@@ -226,7 +226,7 @@ pub(super) fn apply(
         let given: Vec<String> = overrides.device.iter().map(as_given).collect();
         texts.add_option("--device", &given.join(" --device "))
     });
-    drop_cpu_in_real_time(plan, overrides);
+    drop_what_the_lab_lacks(plan, overrides);
     plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
     plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
@@ -241,17 +241,23 @@ pub(super) fn apply(
     device_at
 }
 
-/// Removes the plan's processor model if the command line chose a device, a lab or a clock of real time, where computation takes
-/// as long as this machine's processor needs. One that the command line names itself stays, and is refused.
-fn drop_cpu_in_real_time(plan: &mut Plan, overrides: &Overrides) {
+/// Removes settings that have no meaning where the command line moved the trials: the processor model in real time, where
+/// computation takes as long as this machine's processor needs, and the memory of a guest where there is none. A setting
+/// that the command line names itself stays, and is refused.
+fn drop_what_the_lab_lacks(plan: &mut Plan, overrides: &Overrides) {
     let sets = |key: &str| {
         let mut keys = overrides.set.iter().filter_map(|setting| setting.split(['=', '.']).next());
         keys.any(|set| set.trim() == key)
     };
     let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
-    if !plan.may_simulate() && (is_moved || ["device", "lab", "clock"].into_iter().any(sets)) && !sets("cpu")
-    {
+    if !is_moved && !["device", "lab", "clock"].into_iter().any(sets) {
+        return;
+    }
+    if !plan.may_simulate() && !sets("cpu") {
         plan.cpu = None;
+    }
+    if plan.lab.lab_offer().kernel == KernelOwner::Machine && !sets("memory") {
+        plan.memory = None;
     }
 }
 
