@@ -507,6 +507,9 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         assert!(refused.hint.contains("record again with"), "{refused:?}");
     }
     check_form(format!("7 1.5 {call}\n7 1.6 ioctl(3</s/a>, FICLONE, 4) = 0\n").as_bytes()).unwrap();
+    // strace names the arguments of clone whichever options it has.
+    let clone = "clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD, child_tidptr=0x7f2) = 8";
+    check_form(format!("7 1.5 {call}\n7 1.6 {clone}\n").as_bytes()).unwrap();
 }
 
 #[test]
