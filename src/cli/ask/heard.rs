@@ -222,7 +222,7 @@ mod tests {
             ("which filesystem for my photo library on a usb stick", "photo-backup on usb stick"),
             ("usb stick", "stick on usb stick"),
             ("stick", "stick"),
-            ("home assistant", "sqlite-app"),
+            ("home assistant", "home-assistant"),
             ("photos on hdd with encryption", "photo-backup on hdd must encryption"),
             ("encrypted photos on usb-disk", "photo-backup on usb-disk must encryption"),
             ("photos without encryption", "photo-backup"),

@@ -28,6 +28,7 @@ const PRESETS: &[Preset] = presets! {
     "stick",
     "usb-backup",
     "pi-card",
+    "home-assistant",
     "games",
     "laptop-root",
     "fsync-tail",
