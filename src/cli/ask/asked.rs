@@ -148,8 +148,8 @@ fn who_lacks_what_must_hold_is_not_tried_and_others_are_where_nobody_has_it() {
     assert_eq!(tried("stick", None, &["windows"]), ["vfat", "exfat", "ntfs3"]);
     assert_eq!(tried("full", None, &["windows"]), ["exfat", "ntfs3", "vfat"]);
     assert_eq!(tried("mail", None, &["data_checksums", "encryption"]), ["btrfs+luks2"]);
-    // Updates of images are hard links, which FAT and exFAT do not have.
-    assert_eq!(tried("containers", None, &["windows"]), ["ntfs3"]);
+    // Generations of a backup are hard links, which FAT and exFAT do not have.
+    assert_eq!(tried("backup-server", None, &["windows"]), ["ntfs3"]);
     let required = asked("stick", None, &["windows"]).unwrap().plan.goal.require.properties;
     assert_eq!(required, [RequiredProperty::Windows]);
 }
