@@ -4,7 +4,7 @@ use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature};
 use fsverdict_report::Guarantees;
 use fsverdict_stack::filesystem::{Filesystem, Property, find_filesystem};
-use fsverdict_stack::layer::{properties_of, protection_of};
+use fsverdict_stack::layer::{keeps_copies, properties_of, protection_of};
 
 const FLUSHES: &str = "flushes of the device's cache";
 
@@ -55,20 +55,20 @@ fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
         read_by: properties.read_by.to_vec(),
         status: filesystem.facts.kernel_status,
         status_source: filesystem.facts.status_source,
-        drawback: drawback(candidate, filesystem, is_on_disk),
+        drawback: list_drawbacks(candidate, filesystem, is_on_disk),
         source: filesystem.facts.source,
     })
 }
 
-/// The copies of others below a filesystem that has checksums of data.
+/// The drawback of checksums of data on an array whose copies the filesystem does not know.
 const CANNOT_REPAIR: &str =
     "it detects rot but cannot repair it, because it does not know of md's second copy";
 
 /// The drawbacks of the candidate itself, independent of other candidates.
-fn drawback(candidate: &Candidate, filesystem: &Filesystem, is_on_disk: bool) -> Option<String> {
+fn list_drawbacks(candidate: &Candidate, filesystem: &Filesystem, is_on_disk: bool) -> Option<String> {
     let facts = &filesystem.facts;
     let is_on_copies = protection_of(candidate).has(ProtectionFeature::Redundant)
-        && !filesystem.keeps_copies(&candidate.mkfs)
+        && !keeps_copies(filesystem, &candidate.mkfs)
         && facts.data_checksums;
     let all =
         [(facts.status_drawback, true), (facts.drawback_on_disks, is_on_disk), (CANNOT_REPAIR, is_on_copies)];

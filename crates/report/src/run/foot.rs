@@ -51,8 +51,8 @@ pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
 /// `a week at a laptop; recorded from programs: SQLite 3.40, …`.
 fn describe_source(work: &WorkSource) -> String {
     let kinds: Vec<&str> = work.kinds.iter().map(|kind| kind.describe()).collect();
-    let job = work.job.iter().map(|job| format!("{job}; "));
-    format!("{}{}: {}", job.collect::<String>(), listing(&kinds, kinds.len()), work.source)
+    let job = work.job.as_ref().map_or(String::new(), |job| format!("{job}; "));
+    format!("{job}{}: {}", listing(&kinds, kinds.len()), work.source)
 }
 
 fn trials(report: &Report<'_>) -> String {

@@ -139,6 +139,7 @@ pub(crate) fn cannot_be_told(ratio: &Estimate) -> Option<String> {
     let is_wide = high / low.max(f64::MIN_POSITIVE) > WIDE && (low..=high).contains(&1.0);
     is_wide.then(|| format!("cannot be told from {} trials", ratio.n))
 }
+
 /// The cost in a sentence about how much of it a candidate takes.
 pub(crate) fn name_cost(cost: Cost) -> &'static str {
     match cost {

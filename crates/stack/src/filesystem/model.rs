@@ -262,14 +262,6 @@ impl Filesystem {
         }
     }
 
-    /// Whether it keeps its data more than once itself, on one device or several, with these words of mkfs.
-    pub fn keeps_copies(&self, mkfs: &[String]) -> bool {
-        self.pool.is_some_and(|pool| pool.is_redundant(mkfs))
-            || self
-                .copies
-                .is_some_and(|copies| copies.profiles(mkfs).is_some() || copies.duplicates_data(mkfs))
-    }
-
     /// The mount options. `chosen` are the plan's own, which override the fair defaults.
     pub fn mount_options(&self, chosen: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());

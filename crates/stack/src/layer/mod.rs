@@ -24,7 +24,7 @@ use fsverdict_text::Reason;
 
 pub use model::{Cipher, InUse, Layer, LayerKind, LayerLine, LayerPlace, LayerSeal, LayerSnapshots};
 pub use properties::{has_property, has_room_for_snapshots, properties_of};
-pub use protection::{keeps_default_safety, protection_of, safeguards_of};
+pub use protection::{keeps_copies, keeps_default_safety, protection_of, safeguards_of};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
 
 static REGISTRY: [&Layer; 8] = [

@@ -68,6 +68,12 @@ fn of_layer(layer: &str) -> Option<ProtectionFeature> {
     find_layer(layer).and_then(|known| (known.protection)(split_layer(layer).1))
 }
 
+/// Whether the filesystem keeps its data more than once itself, on one device or several, with these words of mkfs.
+pub fn keeps_copies(filesystem: &Filesystem, mkfs: &[String]) -> bool {
+    use ProtectionFeature::{DuplicatedData, Redundant};
+    of_copies(filesystem, mkfs).any(|feature| matches!(feature, DuplicatedData | Redundant))
+}
+
 /// The features that copies and encryption of a filesystem's own give.
 fn of_copies(filesystem: &Filesystem, mkfs: &[String]) -> impl Iterator<Item = ProtectionFeature> {
     let (pool, copies) = (filesystem.pool, filesystem.copies);

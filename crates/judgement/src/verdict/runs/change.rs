@@ -114,7 +114,7 @@ pub(crate) fn of_phase(
         .find(|found| found.metric == metric)?;
     let [one, other] = [before, after].map(|run| run.counted_values(candidate, phase, metric));
     if one.iter().chain(&other).any(|(_, value)| *value <= 0.0) {
-        return with_nothing(candidate, phase, kind, [&values(&one), &values(&other)]);
+        return with_nothing(candidate, phase, kind, [&values_of(&one), &values_of(&other)]);
     }
     let logs = |sample: BlockLogs| -> BlockLogs {
         sample.into_iter().map(|(block, value)| (block, log(value))).collect()
@@ -185,15 +185,15 @@ fn judge_change(
     [before, after]: [&BlockLogs; 2],
     pairing: Pairing,
 ) -> Option<MetricChange> {
-    let (before, after) = match pairing.paired {
-        true => in_both_runs(before, after),
-        false => (values(before), values(after)),
-    };
-    let evidence = match pairing.paired {
-        true => Evidence::from_sample(
-            &after.iter().zip(&before).map(|(one, other)| one - other).collect::<Vec<_>>(),
-        )?,
-        false => Evidence::from_unpaired_samples(&after, &before)?,
+    let (before, after, evidence) = if pairing.paired {
+        let (before, after) = in_both_runs(before, after);
+        let differences: Vec<f64> = after.iter().zip(&before).map(|(one, other)| one - other).collect();
+        let evidence = Evidence::from_sample(&differences)?;
+        (before, after, evidence)
+    } else {
+        let (before, after) = (values_of(before), values_of(after));
+        let evidence = Evidence::from_unpaired_samples(&after, &before)?;
+        (before, after, evidence)
     };
     let allowed =
         if is_timed(kind.unit) { widen_by_run_variation(&evidence, pairing.between_runs) } else { evidence };
@@ -212,7 +212,7 @@ fn judge_change(
     })
 }
 
-fn values(sample: &BlockLogs) -> Vec<f64> {
+fn values_of(sample: &BlockLogs) -> Vec<f64> {
     sample.iter().map(|(_, value)| *value).collect()
 }
 
