@@ -301,10 +301,14 @@ fn the_source_of_the_work_is_read_written_and_checked() {
     let plan = with("kind = [\"recorded\", \"assumed\"]\nsource = \"sqlite3\"\njob = \"a week\"\n").unwrap();
     assert_eq!(read(&plan::write(&plan), "again").unwrap().work, plan.work);
     assert!(plan::write(&plan).contains("kind = [\"recorded\", \"assumed\"]"), "{}", plan::write(&plan));
+    let other = with("kind = \"study\"\nsource = \"a table\"\n").unwrap();
+    assert_eq!(plan::digest(&other), plan::digest(&plan), "the same work");
     for (work, told) in [
         ("kind = \"rumour\"\nsource = \"x\"", "`rumour` is no kind of source"),
         ("kind = \"study\"", "source"),
         ("source = \"x\"", "kind"),
+        ("kind = []\nsource = \"x\"", "no kind of source is named"),
+        ("kind = [\"study\", \"study\"]\nsource = \"x\"", "`study` is named twice"),
     ] {
         let wrong = with(work).unwrap_err().to_string();
         assert!(wrong.contains(told), "{work}: {wrong}");

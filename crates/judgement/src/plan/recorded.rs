@@ -174,18 +174,13 @@ fn check_phase(phase: &Phase) -> Result<(), Reason> {
 /// holds only strings, numbers and lists, so it can always be written as JSON.
 ///
 /// Protection levels and safeguards follow from the candidates and are left out: versions that know of more of them do
-/// the same work.
+/// the same work. So is where the work comes from, which changes nothing of it.
 pub fn digest(plan: &Plan) -> String {
-    let json = match plan.goal.protection.is_empty() && plan.goal.safeguards.is_empty() {
-        true => serde_json::to_vec(plan),
-        false => {
-            let mut plan = plan.clone();
-            plan.goal.protection.clear();
-            plan.goal.safeguards.clear();
-            serde_json::to_vec(&plan)
-        }
-    };
-    let json = json.unwrap_or_default();
+    let mut plan = plan.clone();
+    plan.goal.protection.clear();
+    plan.goal.safeguards.clear();
+    plan.work = None;
+    let json = serde_json::to_vec(&plan).unwrap_or_default();
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&json))
 }
 

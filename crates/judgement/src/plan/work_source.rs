@@ -87,7 +87,14 @@ fn read_kinds(node: &Node) -> Result<Vec<SourceKind>, Reason> {
             Reason::new(format!("`{word}` is no kind of source"), format!("one of {words}"))
         })
     };
-    words.iter().map(known).collect()
+    let kinds: Vec<SourceKind> = words.iter().map(known).collect::<Result<_, _>>()?;
+    if let Some(twice) = kinds.iter().enumerate().find(|(at, kind)| kinds[..*at].contains(kind)) {
+        return Err(Reason::plain(format!("`{}` is named twice", twice.1.word())));
+    }
+    match kinds.is_empty() {
+        true => Err(Reason::new("no kind of source is named", "kind = \"recorded\"")),
+        false => Ok(kinds),
+    }
 }
 
 /// Reads the section, if the plan has one.

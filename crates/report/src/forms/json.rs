@@ -7,7 +7,7 @@ use crate::topics::{SECTIONS, TopicData};
 use crate::wording::candidates::explain_missing_result;
 use crate::{Guarantees, PageNote, Report, ToUse};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Facts};
-use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal};
+use fsverdict_judgement::plan::{AXES, Axis, Candidate, Environment, Goal, WorkSource};
 use fsverdict_judgement::verdict::{
     CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, ThenAndNow, TrialBasis, Verdict,
 };
@@ -48,6 +48,8 @@ struct RunJson<'a> {
     lab_reason: &'a str,
     fidelity: &'a str,
     plan_digest: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work: Option<&'a WorkSource>,
     seed: u64,
     blocks: usize,
     blocks_invalid: usize,
@@ -150,6 +152,7 @@ pub(crate) fn build_document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
             lab_reason: &run.header.lab_reason,
             fidelity: &run.header.fidelity,
             plan_digest: &run.header.plan_digest,
+            work: report.judged.plan.work.as_ref(),
             seed: report.judged.plan.protocol.seed,
             blocks: run.complete_blocks(),
             blocks_invalid: run.invalid_blocks().count(),

@@ -1,5 +1,6 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
+use super::foot::describe_source;
 use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_words};
 use crate::topics::across;
 use crate::topics::guarantees::with_drawbacks;
@@ -22,6 +23,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
         one_line(&header.lab),
         one_line(&header.lab_reason)
     );
+    let work = report.judged.plan.work.as_ref().map(describe_source);
     let plain = report.plain_words.iter().map(|words| in_words("In plain words", "plain-words", words));
     let detail = report.paragraph.iter().map(|words| in_words("In detail, for a mail", "words", words));
     let folds =
@@ -29,6 +31,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
             .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
             .chain(plain)
             .chain(detail)
+            .chain(work.iter().map(|work| in_words("Where the work comes from", "work", work)))
             .chain(std::iter::once(in_words("What it stands on, in full", "stands-on", &stands_on)));
     Opening {
         title: header.title.clone(),
