@@ -205,9 +205,10 @@ fn takes_no_signal(process: u32, signal: i32) -> bool {
     signal != 9 && is_first && caught & (1 << (signal - 1)) == 0
 }
 
-/// A zombie is gone, too.
+/// A zombie is gone, too. A stub that stopped at a signal is there until the lab ends its guest, and the lab looks once a
+/// second.
 fn is_gone(process: u32) -> bool {
-    let patience = Instant::now() + Duration::from_millis(700);
+    let patience = Instant::now() + Duration::from_millis(2500);
     while Instant::now() < patience {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).chars().next();
@@ -336,8 +337,7 @@ fn find(place: &Place, name: &str) -> Option<u32> {
         "guest kernel" => guest(),
         // It is the first process that the kernel starts, and the only one that it does not trace.
         "I/O process of a guest kernel" => guest().and_then(|kernel| children_of(kernel).first().copied()),
-        // The last is that of a program which may end by itself at any moment.
-        STUB => guest().and_then(|kernel| children_of(kernel).into_iter().skip(1).nth_back(1)),
+        STUB => guest().and_then(lasting_stub),
         "supervisor of a device process" => step("device").map(parent).map(parent),
         "device process" => step("device"),
         tool => {
@@ -362,6 +362,15 @@ fn find(place: &Place, name: &str) -> Option<u32> {
     };
     // What lost its parent meanwhile has another one, which is none of this run's. A stub has no command line to be known by.
     found.filter(|process| name == STUB || processes.iter().any(|(own, _)| own == process))
+}
+
+/// The youngest stub that is there for longer than a `sleep 0.2` of the held phase: that of its shell. Those of a program
+/// that is being started or that ends by itself are gone before anybody misses them.
+fn lasting_stub(kernel: u32) -> Option<u32> {
+    let before = children_of(kernel);
+    std::thread::sleep(Duration::from_millis(400));
+    let now = children_of(kernel);
+    before.into_iter().skip(1).rfind(|stub| now.contains(stub))
 }
 
 /// The children of a process, the oldest first.
