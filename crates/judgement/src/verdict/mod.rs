@@ -35,7 +35,7 @@ pub use leader::{
     COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Preference, Rank, RunNoise, Sacrifice, Tradeoff,
     WeightRange, WeightTurn, better_of, judge, times_worse,
 };
-pub use limits::{Limit, control_pairs};
+pub use limits::{Limit, TooLittle, control_pairs};
 pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};
 pub use protection::{
     GroupVerdict, LossShare, MissingEvaluation, ProtectionCost, RequirementRelation, RequirementStanding,

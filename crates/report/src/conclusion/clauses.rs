@@ -4,7 +4,7 @@
 use crate::model::clause::{Clause, ClauseKind};
 use crate::topics::TOPICS;
 use crate::wording::number::percent;
-use crate::wording::text::listing;
+use crate::wording::text::{capitalize, listing};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Judgement, Limit, Outcome};
 
@@ -19,9 +19,17 @@ pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
     clauses.extend(TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)));
     clauses.extend(Clause::list(ClauseKind::Premise, describe_left_out_phases(judged)));
     clauses.extend(Clause::list(ClauseKind::FreeWork, list_uneven_free_work(judged)));
-    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(Limit::to_string)));
+    clauses.extend(Clause::list_limits(judged));
     clauses.sort_by_key(|clause| clause.kind);
     clauses
+}
+
+/// The sentences on the outcome, and behind them why the work is too little to decide by.
+pub(crate) fn with_too_little(judged: &Judgement<'_>, sentences: String) -> String {
+    let clauses = Clause::list_limits(judged).into_iter();
+    let reasons = clauses.filter(|clause| clause.kind == ClauseKind::TooLittle);
+    let reasons = reasons.map(|clause| format!("{}.", capitalize(&clause.text)));
+    std::iter::once(sentences).chain(reasons).collect::<Vec<_>>().join(" ")
 }
 
 /// The caveats of the verdict among all clauses, the gravest kind first.
@@ -104,5 +112,50 @@ fn describe_left_out_phases(judged: &Judgement<'_>) -> Option<String> {
     match left_out.collect::<Vec<_>>() {
         none if none.is_empty() => None,
         some => Some(format!("Compared without {}:", some.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::{PLAIN, Story, id, page_of};
+    use crate::{Format, TerminalLook};
+    use fsverdict_judgement::journal::{Event, Unit};
+    use fsverdict_testutil::journals as made;
+
+    /// The report of two candidates that read at this rate, for which the device was asked for so many bytes.
+    fn shown(metric: &'static str, rate: f64, device_read: f64) -> String {
+        let mut story = Story::new(&["ext4", "xfs"], &["read"]);
+        for block in 1..=4 {
+            story.open_block(block, 1, &["ext4", "xfs"]);
+            for (candidate, times) in [("ext4", 1.0), ("xfs", 1.2)] {
+                let id = id(block, candidate);
+                story.tell(Some(&id), Event::TrialStarted {});
+                let seconds = times * (1.0 + 0.01 * f64::from(block));
+                let numbers = [
+                    ("durable", Unit::Seconds, seconds),
+                    (metric, Unit::BytesPerSecond, rate / times),
+                    ("device_read", Unit::Bytes, device_read),
+                ];
+                story.tell(Some(&id), Event::Observation(made::measured("read", &numbers)));
+                story.tell(Some(&id), made::ended(None, seconds * 1.1));
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        let look = TerminalLook { columns: 120, ..PLAIN };
+        page_of(&story, None, Format::Terminal(look)).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// fio that read its file at 67 GB/s from the page cache was ranked without a word.
+    #[test]
+    fn a_phase_that_is_faster_than_any_device_is_warned_of_in_the_first_sentences() {
+        for metric in ["fio_read_bandwidth", "throughput"] {
+            let told = shown(metric, 67e9, 4096.0);
+            let place = told.find("The phase `read` got its data from memory").unwrap_or(usize::MAX);
+            assert!(place < told.find("candidate").unwrap(), "{told}");
+        }
+        // A device that gave the bytes, and a rate that a device can have.
+        assert!(!shown("fio_read_bandwidth", 12e9, 12e9).contains("from memory"));
+        assert!(!shown("fio_read_bandwidth", 6e9, 4096.0).contains("from memory"));
     }
 }

@@ -43,7 +43,10 @@ impl<'a> Report<'a> {
             }),
             details: list_details(&judged),
             safety: price_of_safety(run, &judged.objective),
-            sentence: across.as_ref().map_or(outcome, SideBySide::write_sentence),
+            sentence: clauses::with_too_little(
+                &judged,
+                across.as_ref().map_or(outcome, SideBySide::write_sentence),
+            ),
             across,
             noise,
             judged,

@@ -50,15 +50,20 @@ impl PageNote {
 pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
     let mut clauses: Vec<Clause> = TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)).collect();
-    clauses.extend(Clause::list(ClauseKind::Limit, judged.verdict.limits.iter().map(ToString::to_string)));
+    clauses.extend(Clause::list_limits(judged));
     clauses.retain(|clause| clause.is_noted);
     // The notes of topics stand in the order of their tables.
     clauses.sort_by_key(|clause| match clause.kind {
-        ClauseKind::FromMemory => 0,
+        ClauseKind::TooLittle => 0,
         ClauseKind::Limit => 1,
         _ => 2,
     });
-    let mut notes: Vec<PageNote> = clauses.into_iter().map(|clause| about_the_run(clause.text)).collect();
+    // The sentence on the outcome says already that the work is too little.
+    let note = |clause: Clause| PageNote {
+        detail: clause.kind == ClauseKind::TooLittle,
+        ..about_the_run(clause.text)
+    };
+    let mut notes: Vec<PageNote> = clauses.into_iter().map(note).collect();
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(estimate, _), (next, _)| estimate.block == next.block) {

@@ -1,6 +1,8 @@
 //! A statement about a run with its rank. Topics and the verdict make one list of them, from which the sentence, the
 //! paragraph, the plain words and the notes of a report choose.
 
+use fsverdict_judgement::verdict::{Judgement, Limit};
+
 /// The purpose of a clause; the order is their rank within a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ClauseKind {
@@ -12,8 +14,8 @@ pub(crate) enum ClauseKind {
     Detail,
     /// Predicts the results on one device; stands behind all other explanations.
     Prediction,
-    /// A caveat: a phase was served from memory.
-    FromMemory,
+    /// A caveat: the work is too little to decide by.
+    TooLittle,
     /// A caveat: a candidate leaves data in the device's cache.
     Unflushed,
     /// A caveat: computation was free for some candidates only.
@@ -39,7 +41,7 @@ impl Clause {
     pub(crate) fn new(kind: ClauseKind, text: String) -> Self {
         let is_noted = matches!(
             kind,
-            ClauseKind::FromMemory | ClauseKind::Unflushed | ClauseKind::Limit | ClauseKind::Note
+            ClauseKind::TooLittle | ClauseKind::Unflushed | ClauseKind::Limit | ClauseKind::Note
         );
         Self { kind, text, is_noted, begins_with_name: false }
     }
@@ -49,6 +51,15 @@ impl Clause {
         texts.into_iter().map(|text| Self::new(kind, text)).collect()
     }
 
+    /// The limits of a verdict.
+    pub(crate) fn list_limits(judged: &Judgement<'_>) -> Vec<Self> {
+        let clause = |limit: &Limit| match limit {
+            Limit::TooLittle(_) => Self::new(ClauseKind::TooLittle, limit.to_string()),
+            _ => Self::new(ClauseKind::Limit, limit.to_string()),
+        };
+        judged.verdict.limits.iter().map(clause).collect()
+    }
+
     /// The same among the notes, too.
     pub(crate) fn noted(self) -> Self {
         Self { is_noted: true, ..self }
@@ -56,6 +67,6 @@ impl Clause {
 
     /// Whether it says how far the verdict is to be believed.
     pub(crate) fn is_caveat(&self) -> bool {
-        (ClauseKind::FromMemory..=ClauseKind::Limit).contains(&self.kind)
+        (ClauseKind::TooLittle..=ClauseKind::Limit).contains(&self.kind)
     }
 }

@@ -12,7 +12,6 @@ mod effects;
 mod evidence;
 pub(crate) mod factors;
 pub(crate) mod free_computation;
-mod from_memory;
 pub(crate) mod guarantees;
 mod kernels;
 mod latency;
@@ -33,8 +32,7 @@ mod unflushed;
 pub(crate) use topic::{ReportTopic, TopicData};
 
 /// All topics with statements or tables, in the order of their tables and notes.
-pub(crate) static TOPICS: [&ReportTopic; 17] = [
-    &from_memory::TOPIC,
+pub(crate) static TOPICS: [&ReportTopic; 16] = [
     &across::TOPIC,
     &protection_costs::TOPIC,
     &guarantees::TOPIC,

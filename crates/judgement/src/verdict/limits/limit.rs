@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use super::TooLittle;
 use crate::statistics::{Estimate, FEWEST};
 use fsverdict_text::{Bytes, join_names};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {
+    /// The work is too little to decide by.
+    TooLittle(TooLittle),
     /// A candidate that had this ratio to the first in the ranking until it failed.
     Lost {
         candidate: String,
@@ -70,7 +73,6 @@ pub enum Limit {
     /// This many blocks did not count.
     MostInvalid(usize),
     ScratchImage,
-    FitsInMemory(Bytes),
     Folders,
     FreshlyMade,
     /// Mean bytes of files that each candidate held in this phase when it accepted no more, the largest first.
@@ -89,12 +91,7 @@ impl Limit {
     pub fn is_of_setup(&self) -> bool {
         matches!(
             self,
-            Self::ScratchImage
-                | Self::FitsInMemory(_)
-                | Self::Folders
-                | Self::FreshlyMade
-                | Self::AgedAtOnce
-                | Self::FilledAtOnce
+            Self::ScratchImage | Self::Folders | Self::FreshlyMade | Self::AgedAtOnce | Self::FilledAtOnce
         )
     }
 
@@ -120,6 +117,7 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooLittle(why) => why.fmt(formatter),
             Self::Lost { candidate, against, times, reason } => write!(
                 formatter,
                 "{candidate} is excluded because it failed ({reason}); in the trials before that it took {} {against}",
@@ -187,11 +185,6 @@ impl fmt::Display for Limit {
             Self::ScratchImage => formatter.write_str(
                 "measured on a scratch image, not on a disk of its own: your disk may behave differently",
             ),
-            Self::FitsInMemory(data) => write!(
-                    formatter,
-                    "the data ({}) fit in memory: only phases marked cold read from the device",
-                    data.rounded()
-                ),
             Self::Folders => formatter.write_str(
                 "existing folders: the age, the fill level and the other users of their filesystems are part of the result",
             ),

@@ -5,17 +5,20 @@ mod models;
 mod one_phase;
 mod order;
 pub(super) mod ratio_errors;
+mod too_little;
 
 pub use limit::Limit;
 pub use order::control_pairs;
+pub use too_little::TooLittle;
 
 use models::reversed_by_models;
 use one_phase::mostly_one_phase;
 use order::order_limits;
+use too_little::list_too_little;
 
 use super::{ByBlock, Rank, VerdictEvidence};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Dataset, DeviceSource, Operation, OperationEffect, Phase, PhaseWork, Plan};
+use crate::plan::{DeviceSource, Operation, OperationEffect, Phase, PhaseWork, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use fsverdict_text::Bytes;
 
@@ -30,7 +33,9 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
         lacking: left.lacking.clone(),
         moved: left.moved,
     });
-    let mut limits: Vec<Limit> = failed_leaders(evidence, ranking).into_iter().chain(left_out).collect();
+    let too_little = list_too_little(evidence, ranking).into_iter().map(Limit::TooLittle);
+    let failed = failed_leaders(evidence, ranking);
+    let mut limits: Vec<Limit> = too_little.chain(failed).chain(left_out).collect();
     let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.outcome.is_difference());
     limits
         .extend(told_apart.map(|pair| Limit::ToldApart { candidate: pair.against, times: pair.ratio.point }));
@@ -52,7 +57,6 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     if matches!(plan.device.source, DeviceSource::Image(_)) {
         limits.push(Limit::ScratchImage);
     }
-    limits.extend(fits_in_memory(plan, run).map(Limit::FitsInMemory));
     let folders = plan.device.source == DeviceSource::Folders;
     limits.extend(bytes_held(plan, run));
     let any = |asked: fn(Operation) -> bool| {
@@ -121,26 +125,4 @@ fn bytes_held(plan: &Plan, run: &Run) -> Option<Limit> {
     let mut held: Vec<_> = run.candidates.iter().filter_map(|state| mean(&state.name)).collect();
     held.sort_by_key(|candidate| std::cmp::Reverse(candidate.1.0));
     (!held.is_empty()).then(|| Limit::Held { phase: phase.clone(), held })
-}
-
-fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
-    // The plan only limits how much of a folder is used; the phases record how much there was.
-    let went_through = |name: &String| {
-        let phases = || plan.phases.iter().filter(|phase| phase.dataset.as_ref() == Some(name));
-        let trials = run.trials.iter().filter(|trial| trial.is_counted());
-        let bytes =
-            trials.flat_map(|trial| phases().filter_map(|phase| trial.value(&phase.name, "logical_bytes")));
-        Bytes(bytes.fold(0.0, f64::max) as u64)
-    };
-    let size = |(name, dataset): (&String, &Dataset)| match dataset {
-        Dataset::Tree(shape) => shape.size,
-        Dataset::Flat { files, file_size } => Bytes(files * file_size.0),
-        Dataset::File { size, .. } => *size,
-        Dataset::Trace { calls } => Bytes(calls.totals().most_bytes),
-        Dataset::Folder { .. } => went_through(name),
-    };
-    let data = plan.datasets.iter().map(size).max().filter(|size| size.0 > 0)?.0;
-    let beginning = &run.header.beginning;
-    let memory = beginning.memory?.saturating_sub(beginning.memory_of_datasets.unwrap_or(0));
-    (data < memory).then_some(Bytes(data))
 }

@@ -124,7 +124,12 @@ impl Verdict {
         // Both are about a leader, and the run has several.
         self.charged = None;
         self.noise = None;
-        let mut limits = concatenate_parts(&groups, |verdict| &verdict.limits);
+        // The work is that of the whole run, and its share in a level differs by nothing that matters.
+        let is_of_work = |limit: &Limit| matches!(limit, Limit::TooLittle(_));
+        let of_levels = concatenate_parts(&groups, |verdict| &verdict.limits);
+        let of_levels = of_levels.into_iter().filter(|limit| !is_of_work(limit));
+        let mut limits: Vec<Limit> =
+            self.limits.iter().filter(|limit| is_of_work(limit)).cloned().chain(of_levels).collect();
         let mut known = Vec::new();
         limits.retain(|limit| {
             let is_new = !known.contains(limit);
