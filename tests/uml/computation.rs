@@ -174,3 +174,90 @@ fn uml_simulated_computation_has_a_price_unless_the_plan_says_that_it_is_free() 
     assert!(seconds(&default, 1, "ext4", "charged") > 0.0);
     assert_eq!(free.journal().all("caution").filter(|event| event["kind"] == "free_work").count(), 1);
 }
+
+const COMPRESSED: &str = r#"
+title        = "Compression by its level"
+lab          = "uml"
+device       = { model = "nvme-ssd", size = "2GiB" }
+protocol     = { blocks = 1, devices = "one", circumstances = "fixed" }
+dataset.tree = { profile = "mixed", files = 40, directories = 4, size = "4MiB", compressible = 0.5 }
+phase        = [{ name = "write", operation = "tree.write", dataset = "tree" }]
+"#;
+
+/// The counts of a trial's only phase, by class.
+fn counts(place: &Place, candidate: &str, phase: &str) -> BTreeMap<String, u64> {
+    let journal = place.journal();
+    let mut of_phase = journal
+        .all("observation")
+        .filter(|event| event["phase"] == phase && event["trial"]["candidate"] == candidate);
+    let seen = of_phase.next().unwrap_or_else(|| panic!("{candidate} did not {phase}: {journal:#?}"));
+    serde_json::from_value(seen["computation"]["counts"].clone()).unwrap()
+}
+
+#[test]
+fn uml_simulated_every_compressor_has_a_price_by_its_level() {
+    // Mount options, the class, and how many times the bytes of the option before count, where that has another level.
+    let compressors = [
+        ("btrfs", "compress-force=zstd:1", "zstd_compress_byte", None),
+        ("btrfs", "compress-force=zstd", "zstd_compress_byte", Some(100.0 / 77.0)),
+        ("btrfs", "compress-force=zstd:15", "zstd_compress_byte", Some(45.86)),
+        ("btrfs", "compress-force=zlib:1", "zlib_compress_byte", None),
+        ("btrfs", "compress-force=zlib:9", "zlib_compress_byte", Some(620.0 / 78.0)),
+        ("btrfs", "compress-force=lzo", "lzo_compress_byte", None),
+        ("f2fs", "compress_algorithm=lz4,compress_extension=*", "lz4_compress_byte", None),
+        ("f2fs", "compress_algorithm=lz4:9,compress_extension=*", "lz4_compress_byte", Some(15.64)),
+        ("f2fs", "compress_algorithm=lzo,compress_extension=*", "lzo_compress_byte", None),
+        ("f2fs", "compress_algorithm=lzo-rle,compress_extension=*", "lzo_compress_byte", None),
+        ("f2fs", "compress_algorithm=zstd:3,compress_extension=*", "zstd_compress_byte", None),
+        ("f2fs", "compress_algorithm=zstd:10,compress_extension=*", "zstd_compress_byte", Some(7.33)),
+    ];
+    let candidate = |(at, (filesystem, mount, ..)): (usize, &(&str, &str, &str, Option<f64>))| {
+        let mkfs = if *filesystem == "f2fs" { "mkfs = \"-O extra_attr,compression\"\n" } else { "" };
+        format!("[[candidate]]\nname = \"c{at}\"\nfilesystem = \"{filesystem}\"\nmount = \"{mount}\"\n{mkfs}")
+    };
+    let candidates: String = compressors.iter().enumerate().map(candidate).collect();
+    let place = Place::new();
+    place.run(&format!("{COMPRESSED}{candidates}"), &["--blocks", "1"]).exits(0);
+    let mut before = 0.0;
+    for (at, (_, mount, class, factor)) in compressors.iter().enumerate() {
+        let counted = counts(&place, &format!("c{at}"), "write");
+        let bytes = counted.get(*class).copied().unwrap_or(0) as f64;
+        assert!(bytes > 2_000_000.0, "{mount}: {counted:?}");
+        if let Some(factor) = factor {
+            assert!((bytes / before / factor - 1.0).abs() < 0.05, "{mount}: {bytes} after {before}");
+        }
+        before = bytes;
+    }
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_simulated_programs_compute_for_as_long_as_their_phase_says() {
+    let work = "i=0; while [ $i -lt 100 ]; do i=$((i+1)); : > \"$MOUNT/$PHASE$i\"; done";
+    let phase = |name: &str, more: &str| {
+        format!("[[phase]]\nname = \"{name}\"\ncommand = '{}'\n{more}\n", work.replace("$PHASE", name))
+    };
+    let plan = format!(
+        "title = \"x\"\nlab = \"uml\"\ndevice = {{ model = \"nvme-ssd\", size = \"2GiB\" }}\n\
+         protocol = {{ blocks = 1, devices = \"one\", circumstances = \"fixed\" }}\n{}{}{}\
+         [matrix]\nfilesystem = [\"ext4\"]\n",
+        phase("first", ""),
+        phase("computing", "computing = \"200us\""),
+        phase("last", "")
+    );
+    let place = Place::new();
+    place.run(&plan, &["--blocks", "1"]).exits(0);
+    let journal = place.journal();
+    let charged = |phase: &str| -> f64 {
+        let seen = journal.all("observation").find(|event| event["phase"] == phase).unwrap();
+        seen["computation"]["charged_ns"].as_u64().unwrap() as f64 / 1e9
+    };
+    let returns = counts(&place, "ext4", "computing")["user_return"] as f64;
+    let computed = charged("computing") - charged("last");
+    assert!(
+        returns > 100.0 && (computed / (returns * 200e-6) - 1.0).abs() < 0.1,
+        "{computed} s in {returns}"
+    );
+    // The usual price is back.
+    assert!(charged("last") < 1.5 * charged("first"), "{} and {}", charged("first"), charged("last"));
+}

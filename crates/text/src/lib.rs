@@ -30,5 +30,7 @@ pub use reason::{Hinted, Reason, ReasonLine};
 pub use section::{Placed, Problems, Section, read_strictly, read_tree};
 pub use source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 pub use suggest::{find_suggestions, is_one_slip, join_alternatives, join_names, nearest_word, suggest};
-pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
+pub use units::{
+    Bytes, duration_text, parse_duration, parse_short_time, parse_time, rough_duration_text, short_time_text,
+};
 pub use words::{choose_by_name, quote_start, quoted, split_words};

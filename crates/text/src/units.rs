@@ -141,6 +141,28 @@ pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
     Duration::try_from(rounded).map_err(|_| wrong())
 }
 
+/// Parses a length of time from a nanosecond to `most`, such as `35us` or `1.5ms`.
+///
+/// # Errors
+/// As [`parse_duration`], and if it is too short or too long.
+pub fn parse_short_time(text: &str, most: Duration) -> Result<Duration, Reason> {
+    let help = || format!("as in \"35us\"; {} at most", short_time_text(most));
+    let wrong = || Reason::new(format!("\"{text}\" is not a short time"), help());
+    let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
+    let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    let time = Duration::try_from(exact).map_err(|_| wrong())?;
+    if time.is_zero() || time > most { Err(wrong()) } else { Ok(time) }
+}
+
+/// Formats a length of time to the nanosecond so that [`parse_short_time`] reads it back: `35us`.
+pub fn short_time_text(time: Duration) -> String {
+    let nanoseconds = time.as_nanos();
+    let unit =
+        [(1_000_000, "ms"), (1000, "us")].into_iter().find(|(unit, _)| nanoseconds.is_multiple_of(*unit));
+    let (unit, name) = unit.unwrap_or((1, "ns"));
+    format!("{}{name}", nanoseconds / unit)
+}
+
 /// Formats a length of time to the millisecond so that [`parse_duration`] reads it back: `1h30m`.
 pub fn duration_text(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);

@@ -75,6 +75,10 @@ pub struct Phase {
     /// For a command or adapter: whether it uses this machine's network. Otherwise it has a private, isolated network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
+    /// For a command or adapter: the processor time that its programs take themselves between two calls of the kernel,
+    /// on the processor of [`DEFAULT_CPU`](super::DEFAULT_CPU).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computing: Option<Duration>,
     /// A shell command that runs before the phase and is not timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,

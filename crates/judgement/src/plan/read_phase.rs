@@ -17,12 +17,12 @@ use super::read_work::{
     check_line, check_variables, check_work, forbid_what_is_not_taken, operation_of, read_work,
 };
 use super::value::{
-    inside_path, name, read_depth, read_piece_bytes, read_pulls, read_repetitions, read_sync_interval,
-    read_threads, read_word,
+    inside_path, name, read_computing, read_depth, read_piece_bytes, read_pulls, read_repetitions,
+    read_sync_interval, read_threads, read_word,
 };
 use super::{ArrayState, Needs, Pace, Phase, PhaseWork, Vocabulary};
 use fsverdict_text::value::{boolean, filled_text, share, time};
-use fsverdict_text::{Node, Problems, Section, TextSpan, TomlValue};
+use fsverdict_text::{Node, Problems, Section, TextSpan, TomlValue, short_time_text};
 
 pub(super) const PHASE: &[Key<Phase>] = &[
     key!("name", "name", name, name, needed "name = \"write\""),
@@ -85,6 +85,13 @@ pub(super) const PHASE: &[Key<Phase>] = &[
     key!("steps", "1 to 3", steps, read_sync_interval),
     key!("sequences", "1 to 200 000", sequences, read_sync_interval),
     key!("network", "true or false", network, boolean),
+    key!(
+        "computing",
+        "time, 4 ms at most",
+        computing,
+        read_computing,
+        write | phase | json!(phase.computing.map(short_time_text))
+    ),
     key!("before", "string", before, filled_text),
     key!("beside", "string", beside, filled_text),
     key!("after", "string", after, filled_text),

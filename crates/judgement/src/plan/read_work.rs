@@ -90,6 +90,8 @@ pub(super) fn check_work(section: &Section<'_>, work: Option<&Placed<PhaseWork>>
         PhaseWork::Operation(operation) => {
             section.forbid_keys(&["verify"], "an operation", "built-in operations verify their own data");
             section.forbid_keys(&["network"], "an operation", "built-in operations need none");
+            let hint = "built-in operations compute next to nothing";
+            section.forbid_keys(&["computing"], "an operation", hint);
             section.forbid_keys(&["metric"], "an operation", "built-in operations print nothing");
             if operation.needs() != Needs::Mounted {
                 let keys = ["before", "beside", "after"];

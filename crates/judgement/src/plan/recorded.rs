@@ -12,6 +12,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::limits::{BLOCKS, DEPTH, NAME, PAIRS, PIECE, PULLS, REPETITIONS, THREADS};
+use super::value::LONGEST_COMPUTING;
 use super::{Dataset, DeviceSource, Phase, Plan, faults};
 use fsverdict_text::{Bytes, Reason, limits};
 
@@ -164,6 +165,9 @@ fn check_phase(phase: &Phase) -> Result<(), Reason> {
     for (what, number, most) in numbers {
         check_at_most(what, number.unwrap_or(0), most)?;
     }
+    let computing = phase.computing.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let most = u64::try_from(LONGEST_COMPUTING.as_nanos()).unwrap_or(u64::MAX);
+    check_at_most("`computing` in nanoseconds", computing, most)?;
     check_at_most("`piece`", phase.piece.map_or(0, |piece| piece.0), PIECE)?;
     check_names("metrics", phase.metrics.keys().map(String::as_str))
 }

@@ -1,9 +1,10 @@
 //! Reads values that occur only in plans: each function takes a node, and refuses a value that is out of bounds.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fsverdict_text::value::{absolute_path, count, filled_text, size, text, whole};
-use fsverdict_text::{Bytes, Node, Reason, is_steering};
+use fsverdict_text::{Bytes, Node, Reason, is_steering, parse_short_time};
 
 use super::limits;
 
@@ -40,6 +41,14 @@ pub(super) fn read_repetitions(node: &Node) -> Result<u32, Reason> {
 /// Reads the number of pulls or rounds of a phase, from 1 to [`limits::PULLS`].
 pub(super) fn read_pulls(node: &Node) -> Result<u32, Reason> {
     at_most(node, limits::PULLS)
+}
+
+/// The longest time that a program may compute between two calls of the kernel, which keeps its price in 32 bits.
+pub(super) const LONGEST_COMPUTING: Duration = Duration::from_millis(4);
+
+/// Reads how long a program computes between two calls of the kernel.
+pub(super) fn read_computing(node: &Node) -> Result<Duration, Reason> {
+    parse_short_time(&filled_text(node)?, LONGEST_COMPUTING)
 }
 
 fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {

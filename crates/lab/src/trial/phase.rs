@@ -2,6 +2,7 @@
 
 mod checks;
 mod commands;
+mod computing;
 
 use std::path::Path;
 

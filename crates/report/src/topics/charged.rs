@@ -6,13 +6,14 @@ use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::number::{percent, plain_number, times};
 use crate::wording::text::{TextTable, capitalize, listing, of_level};
+use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| address_tables(Media::DETAIL.and(Media::MARKDOWN), build_tables(report)).collect(),
     build_section,
     list_clauses: |judged| {
-        let texts = write_sentences(judged).into_iter();
+        let texts = write_sentences(judged).into_iter().chain(describe_uncharged_programs(judged));
         texts.map(|text| Clause::new(ClauseKind::Detail, text).noted()).collect()
     },
     ..ReportTopic::EMPTY
@@ -41,6 +42,25 @@ fn describe_shares(computation: &ChargedComputation) -> String {
     };
     let each: Vec<String> = computation.candidates.iter().map(describe).collect();
     format!("{} are CPU time; part of it passes while the device works", listing(&each, MOST_NAMES))
+}
+
+/// The phases of the goal with programs whose own computation takes no time, where that of the kernel does.
+fn describe_uncharged_programs(judged: &Judgement<'_>) -> Option<String> {
+    let levels = judged.verdict.by_protection_level().into_iter();
+    levels.map(|(_, verdict)| verdict).find(|verdict| verdict.charged.is_some())?;
+    let goal_phases = judged.objective.phases();
+    let is_uncharged = |phase: &&Phase| {
+        let is_program = !matches!(phase.work, PhaseWork::Operation(_));
+        is_program && phase.computing.is_none() && goal_phases.contains(&phase.name.as_str())
+    };
+    let phases: Vec<String> =
+        judged.plan.phases.iter().filter(is_uncharged).map(|phase| phase.name.clone()).collect();
+    phases.first()?;
+    Some(format!(
+        "what the programs of {} compute themselves takes no time: their latencies and transactions a second compare filesystems, and are \
+         not those of a machine (`computing` in a phase gives it a price)",
+        listing(&phases, MOST_NAMES)
+    ))
 }
 
 /// Whether the leader would stay the first if computation took no time, as far as that is known.

@@ -14,6 +14,7 @@ use fsverdict_workload::workload::{
     CommandContext, FOLDER, LOG, Printed, PromiseListener, adapter_by_name, command_program, read_own_metric,
 };
 
+use super::computing::OwnComputing;
 use super::{SAVES, SCRATCH, clock_work, may_be_quiet};
 use crate::trial::act::{CacheState, Timed};
 use crate::trial::adapter_log::{empty_logs, read_logs};
@@ -146,7 +147,15 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare_start()?;
-        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
+        let computing = match self.assignment.bench.counts_computation {
+            true => OwnComputing::begin(phase)?,
+            false => None,
+        };
+        let work = |_: &mut Stack<'_>| {
+            let ran = ready.run(&phase.name)?;
+            computing.map_or(Ok(()), OwnComputing::end)?;
+            Ok::<_, TrialError>(ran)
+        };
         let ran = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;
         self.quiet = may_be_quiet(stack);
         Ok(ran)
