@@ -42,7 +42,10 @@ pub(super) struct CaptureArguments {
 pub(super) fn run(arguments: &CaptureArguments) -> Result<Exit, CliError> {
     check_dataset_name(&arguments.name).map_err(|reason| CliError::Usage(reason.after("--name: ")))?;
     let folder = match (&arguments.folder, &arguments.trace.trace) {
-        (Some(folder), _) => folder,
+        (Some(folder), _) => {
+            arguments.trace.refuse_for_folder().map_err(CliError::Usage)?;
+            folder
+        }
         (None, Some(path)) => return capture_trace::run(path, &arguments.trace, &arguments.name),
         (None, None) => {
             return Err(CliError::Usage(Reason::new(

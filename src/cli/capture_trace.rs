@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use fsverdict_judgement::plan::DEFAULT_CPU;
+use fsverdict_judgement::verdict::TooLittle;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_recordings::{
     Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
@@ -17,6 +19,10 @@ use super::{CliError, Exit};
 
 /// Reasons that an error shows.
 const SHOWN_REASONS: usize = 4;
+/// The most repetitions of a phase in a plan.
+const MOST_REPETITIONS: i64 = 1000;
+/// The modelled device that a plan's comment names.
+const MODEL: &str = "sata-ssd";
 /// The bytes of an image beyond the files of a trace, which filesystems need for themselves.
 const MARGIN: u64 = 768 << 20;
 
@@ -35,9 +41,29 @@ pub(super) struct TraceCapture {
     /// The device whose requests are kept, where a record has several: 8,16
     #[arg(long, value_name = "DEVICE", requires = "trace")]
     device: Option<String>,
+    /// Replay the recording so many times in each trial, each time on files written again
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS))]
+    repeat: Option<u32>,
     /// Print a plan even if more than 20 % of the record's bytes or syncs are lost
     #[arg(long, requires = "trace")]
     partial: bool,
+}
+
+impl TraceCapture {
+    /// Refuses options that only a recording has, for a folder.
+    pub(super) fn refuse_for_folder(&self) -> Result<(), Reason> {
+        let given = [
+            ("--repeat", self.repeat.is_some()),
+            ("--below", self.below.is_some()),
+            ("--device", self.device.is_some()),
+            ("--partial", self.partial),
+        ];
+        let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        Err(Reason::new(
+            format!("{option} is for a recording, and a folder has no calls to replay"),
+            "name the recording in place of the folder: --trace FILE",
+        ))
+    }
 }
 
 pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<Exit, CliError> {
@@ -61,7 +87,10 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
         refuse_large_loss(&recorded.account)
             .map_err(|reason| CliError::usage(reason.after(format!("cannot use {shown}: "))))?;
     }
-    result_writer().write_all(as_plan(&recorded, name).as_bytes())?;
+    let repeat = arguments.repeat.unwrap_or(1);
+    let short = describe_short_work(&recorded, repeat);
+    short.iter().for_each(|why| eprintln!("warning: {why}"));
+    result_writer().write_all(as_plan(&recorded, name, repeat).as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -108,10 +137,26 @@ fn warning(account: &Account) -> Option<String> {
     (!sentences.is_empty()).then(|| format!("# Warning: {}\n", sentences.join(" ")))
 }
 
+/// Why what the plan replays is too little to decide by, and the repetitions that make it last.
+fn describe_short_work(found: &CapturedCalls, repeat: u32) -> Option<String> {
+    let once = Some(found.in_calls.as_secs_f64()).filter(|seconds| *seconds > 0.0)?;
+    let why = TooLittle::from_seconds(once * f64::from(repeat))?;
+    let enough = (1.0 / once).ceil();
+    let remedy = match enough <= MOST_REPETITIONS as f64 {
+        true => format!("--repeat {enough} makes it last"),
+        false => "record more of it".to_owned(),
+    };
+    Some(format!("{why} ({} calls, by the recording); {remedy}", found.trace.calls().len()))
+}
+
 /// A plan that prepares the files that exist before the trace, and makes its calls again.
-fn as_plan(found: &CapturedCalls, name: &str) -> String {
+fn as_plan(found: &CapturedCalls, name: &str, repeat: u32) -> String {
     let totals = found.trace.totals();
     let mut head = warning(&found.account).unwrap_or_default();
+    if let Some(why) = describe_short_work(found, repeat) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(head, "# Warning: {why}.");
+    }
     let _ = write!(
         head,
         "# {}, by fsverdict capture --trace: numbers alone, no name and no content.\n\
@@ -132,6 +177,10 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
         "# Nor: owners, times, extended attributes, mmap, what was in any file and what it was called.\n",
     );
     let image = totals.most_bytes.saturating_mul(2).saturating_add(MARGIN).next_multiple_of(256 << 20);
+    let repeated = match repeat {
+        1 => String::new(),
+        times => format!("repeat    = {times} # each time on files written again\n"),
+    };
     let bare = if found.trace.suits_a_device() {
         "\n# On the bare device, before all other phases: operation = \"device.replay\"; this phase takes no `cold` key and needs no `prepare`.\n"
     } else {
@@ -141,6 +190,9 @@ fn as_plan(found: &CapturedCalls, name: &str) -> String {
         "{head}
 title = \"What was recorded, done again\"
 lab   = \"auto\"
+# On a modelled device, which a busy machine does not disturb, computation takes the time of this processor:
+#   fsverdict run PLAN --device model:{model}@{size}B --set cpu={DEFAULT_CPU}
+# On this machine's own device it takes that of this machine's.
 
 [device]
 image = \"{image}B\" # {readable}
@@ -166,7 +218,9 @@ name      = \"replay\"
 operation = \"trace.replay\"
 dataset   = \"{name}\"
 cold      = true
-{bare}",
+{repeated}{bare}",
+        model = MODEL,
+        size = image,
         readable = Bytes(image),
         calls = found.trace,
     )
@@ -174,7 +228,7 @@ cold      = true
 
 #[cfg(test)]
 mod tests {
-    use super::as_plan;
+    use super::{as_plan, describe_short_work};
     use crate::cli::with_vocabulary;
     use fsverdict_judgement::plan::{Overrides, read_with, write};
     use fsverdict_recordings::{RecordRequest, read_record};
@@ -182,7 +236,7 @@ mod tests {
     fn plan_of(record: &[u8], below: Option<&str>) -> String {
         let wanted = RecordRequest { below: below.map(Into::into), at_most: 64 << 20, device: None };
         let found = read_record(record, &wanted).unwrap_or_else(|reason| panic!("{reason:?}"));
-        let text = as_plan(&found, "captured");
+        let text = as_plan(&found, "captured", 1);
         let read = |text: &str| with_vocabulary(|words| read_with(text, "p", &Overrides::default(), words));
         let plan = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         // What is written of it is the same plan, and what is kept of a run, too.
@@ -242,6 +296,21 @@ fdatasync 1
         );
         assert!(text.contains("\n# Not kept: mmap (1), first in line 15: mmap(NULL, 4096"), "{text}");
         assert!(text.contains("# Account: 13 calls seen = 11 kept + 1 not kept + 1 outside."), "{text}");
+    }
+
+    #[test]
+    fn a_recording_of_milliseconds_is_warned_of_and_repeated_on_fresh_files() {
+        let wanted = RecordRequest { below: Some("/srv/db".into()), at_most: 64 << 20, device: None };
+        let found = read_record(STRACE.as_bytes(), &wanted).unwrap();
+        let why = describe_short_work(&found, 1).unwrap();
+        assert!(why.starts_with("all of the work takes 3.3 ms: too little"), "{why}");
+        assert!(why.ends_with("--repeat 300 makes it last"), "{why}");
+        let text = as_plan(&found, "captured", 2);
+        assert!(text.starts_with("# Warning: all of the work takes 6.7 ms"), "{text}");
+        let plan = with_vocabulary(|words| read_with(&text, "p", &Overrides::default(), words)).unwrap();
+        assert_eq!(plan.phases.last().unwrap().repeat, Some(2));
+        assert_eq!(describe_short_work(&found, 300), None);
+        assert!(!as_plan(&found, "captured", 300).contains("Warning"));
     }
 
     #[test]

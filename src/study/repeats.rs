@@ -34,12 +34,13 @@ pub(super) fn decide_repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMa
     let pilot: Vec<&Trial> =
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();
     let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
-        PhaseWork::Operation(operation) if operation.leaves_all_as_it_was() => {
+        PhaseWork::Operation(operation) if operation.takes("repeat") => {
             // A warm read finds its data in memory the second time, so it does not repeat; and a rebuild takes longer
             // than the phase.
             let alone =
                 phase.state.is_none() && phase.lines_around().next().is_none() && !in_service(plan, phase);
-            let same_again = (phase.cold || operation == Operation::Fsck) && alone;
+            let is_same = operation.leaves_all_as_it_was() && alone;
+            let same_again = (phase.cold || operation == Operation::Fsck) && is_same;
             Some((phase.name.as_str(), phase.repeat, same_again))
         }
         _ => None,

@@ -7,13 +7,13 @@ use fsverdict_calls::CallTrace;
 
 use fsverdict_judgement::plan::{Dataset, Operation, Pace};
 use fsverdict_workload::dataset::{Prepared, prepare_dataset};
-use fsverdict_workload::workload::{Ledger, Workplace, run_operation, verify_operation};
+use fsverdict_workload::workload::{Ledger, Workplace, renew_files, run_operation, verify_operation};
 
 /// The folder below which the calls are made.
 pub(crate) const FOLDER: &str = "data";
 
 /// Lays out what is there before the trace in `before`, renames that to `after`, and makes the calls there, so that a recording of this
-/// process tells the calls from the laying out by the folder. Then everything that must be there is compared. `between` runs before the
+/// process tells the calls from the laying out by the folder. Then everything that must be there is compared, and the calls are repeated on files written again. `between` runs before the
 /// calls, and `afterwards` behind them.
 pub(crate) fn replay_calls(
     calls: CallTrace,
@@ -35,7 +35,11 @@ pub(crate) fn replay_calls(
     afterwards();
     // What is compared is read in a folder of another name, so that a recording tells it from the calls.
     std::fs::rename(after, before).map_err(|error| shown(&error))?;
-    let site = Workplace { mount: before, ..site };
+    let mut site = Workplace { mount: before, ..site };
+    verify_operation(&site).map_err(|error| shown(&error))?;
+    // A repetition finds the files as they were before the first.
+    renew_files(&mut site).map_err(|error| shown(&error))?;
+    run_operation(&mut site).map_err(|error| shown(&error))?;
     verify_operation(&site).map_err(|error| shown(&error))
 }
 

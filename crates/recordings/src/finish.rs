@@ -1,6 +1,7 @@
 //! Makes the trace of gathered calls: those that follow from each other, as many as a plan can hold, with the names that they need.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use fsverdict_calls::{
     CallNumber, CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall,
@@ -34,6 +35,7 @@ impl CallRecorder {
         let beyond = self.account.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
         let mut kept_calls: Vec<KeptCall> = Vec::with_capacity(self.slots.len());
         let mut idle_since: Option<u64> = None;
+        let mut in_calls_ns: u64 = 0;
         for slot in std::mem::take(&mut self.slots) {
             let Some(work) = slot.work else { continue };
             if kept_calls.len() >= MOST_CALLS {
@@ -47,6 +49,8 @@ impl CallRecorder {
             let waited = idle_since.map_or(0, |since| slot.began_ns.saturating_sub(since));
             let pause_us =
                 if waited < self.shortest_pause_ns { 0 } else { (waited / 1000).min(LONGEST_PAUSE_US) };
+            let begins = idle_since.unwrap_or(0).max(slot.began_ns);
+            in_calls_ns = in_calls_ns.saturating_add(slot.ended_ns.saturating_sub(begins));
             idle_since = Some(idle_since.unwrap_or(0).max(slot.ended_ns));
             kept_calls.push(KeptCall {
                 call: TracedCall { pause_us, work },
@@ -64,7 +68,8 @@ impl CallRecorder {
             self.notes
                 .push(format!("Shortened: its first {} calls of {at_least}{total}.", trace.calls().len()));
         }
-        Ok(CapturedCalls { trace, form, notes: self.notes, account: self.account })
+        let in_calls = Duration::from_nanos(in_calls_ns);
+        Ok(CapturedCalls { trace, in_calls, form, notes: self.notes, account: self.account })
     }
 
     fn names_before(&self) -> Vec<TracedName> {

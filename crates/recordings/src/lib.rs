@@ -20,6 +20,7 @@ mod strace;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fsverdict_calls::CallTrace;
 use fsverdict_folders::{Links, open_regular, read_beginning, read_regular};
@@ -54,6 +55,8 @@ pub struct RecordRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapturedCalls {
     pub trace: CallTrace,
+    /// The time that the recorded program spent in the calls of the trace; zero if the record has no durations.
+    pub in_calls: Duration,
     /// The format as which the record was read.
     pub form: &'static str,
     /// Sentences for users: how the trace was shortened, and which information it lacks.

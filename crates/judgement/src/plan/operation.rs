@@ -219,7 +219,12 @@ impl Operation {
 
     /// Whether the operation can be repeated on the same files because it only reads or checks them.
     pub fn leaves_all_as_it_was(self) -> bool {
-        self.takes("repeat")
+        self.takes("repeat") && !self.needs_fresh_files()
+    }
+
+    /// Whether the files that the operation works on are written again, untimed, before it is repeated.
+    pub fn needs_fresh_files(self) -> bool {
+        self == Operation::TraceReplay
     }
 
     /// The default chunk size in bytes: the record size of etcd's log, or a page.

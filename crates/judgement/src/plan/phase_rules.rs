@@ -36,8 +36,8 @@ const MOST_SEQUENCES: u32 = 200_000;
 /// Refuses keys that the work does not take, and reports those that it needs.
 pub(super) fn check_keys(section: &Section<'_>, work: Option<&Placed<PhaseWork>>) {
     let operation = operation_of(work);
-    if !operation.is_some_and(Operation::leaves_all_as_it_was) {
-        let hint = "only what reads or checks can be done again on the same files";
+    if !operation.is_some_and(|operation| operation.takes("repeat")) {
+        let hint = "only what reads or checks can be done again on the same files, and `trace.replay` on files written again";
         section.forbid_keys(&["repeat"], "a phase that changes something, or may", hint);
     }
     for (key, hint) in TAKEN_BY_SOME {

@@ -69,7 +69,7 @@ pub(super) const PHASE: &[Key<Phase>] = &[
     key!("dataset", "name of a dataset", write | phase | json!(phase.dataset)),
     key!("into", "folder", into, inside_path),
     key!("cold", "true or false", cold, boolean),
-    key!("repeat", "1 to 100", repeat, read_repetitions),
+    key!("repeat", "1 to 1000", repeat, read_repetitions),
     key!("changed", "share", changed, share),
     key!("pulls", "1 to 100 000", pulls, read_pulls),
     key!("rounds", "1 to 100 000", rounds, read_pulls),

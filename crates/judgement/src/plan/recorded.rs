@@ -242,7 +242,7 @@ mod tests {
             ("recorded trials may be 1000", |plan| {
                 plan["faults"] = json!({ "power_cuts": 1, "trials": 4_000_000_000_u32 });
             }),
-            ("`repeat` may be 100", |plan| plan["phases"][0]["repeat"] = 4_000_000_000_u32.into()),
+            ("`repeat` may be 1000", |plan| plan["phases"][0]["repeat"] = 4_000_000_000_u32.into()),
             ("more than 7 entries", |plan| {
                 plan["device"]["further"] = vec![plan["device"]["source"].clone(); 8].into();
             }),

@@ -50,6 +50,8 @@ pub enum Act<'a> {
     MakeAnew,
     /// Writes the data again that the phase reads.
     CopyAgain(&'a Phase),
+    /// Before a repetition, removes the files that the phase changed, and writes them again.
+    RenewFiles(&'a Phase),
     ShowFolder,
     Unmount,
     SyncDevice,
@@ -215,6 +217,7 @@ impl Act<'_> {
             | Act::CheckAged
             | Act::MakeAnew
             | Act::CopyAgain(_)
+            | Act::RenewFiles(_)
             | Act::NeverStored(_)
             | Act::UnmountLeft => return None,
         })

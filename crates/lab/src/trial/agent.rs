@@ -225,6 +225,7 @@ impl<'a> Agent<'a> {
             Act::CheckAged => self.check_aged(stack)?,
             Act::MakeAnew => stack.make_anew()?,
             Act::CopyAgain(phase) => self.copy_again(stack, phase)?,
+            Act::RenewFiles(phase) => self.renew_files(stack, phase)?,
             Act::ShowFolder => stack.mount_filesystem()?,
             Act::Unmount => stack.unmount_filesystem()?,
             Act::SyncDevice => stack.sync_device()?,

@@ -181,6 +181,12 @@ impl PlainContext<'_> {
             Act::CopyAgain(phase) => {
                 format!("[write {} again]", phase.dataset.as_deref().unwrap_or("nothing"))
             }
+            Act::RenewFiles(phase) => {
+                format!(
+                    "[before a repetition: write {} again]",
+                    phase.dataset.as_deref().unwrap_or("nothing")
+                )
+            }
             Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
             Act::Unmount => self.unmount_text()?,
             Act::SyncDevice => self.durable_text(Durable::Device),

@@ -186,6 +186,9 @@ impl TrialSpec {
         if phase.remake.is_some() {
             first.extend([Act::Unmount, Act::CheckAged, Act::MakeAnew, Act::Mount, Act::CopyAgain(phase)]);
         }
+        if self.repeats.contains_key(&phase.name) && changes_its_files(phase) {
+            each.push(Act::RenewFiles(phase));
+        }
         let aside = |line: AsideLine| line.line_of(phase).map(|_| Act::Aside(phase, line));
         each.extend(aside(AsideLine::Before));
         // Nothing where it is missing already.
@@ -237,6 +240,11 @@ fn is_check(phase: &Phase) -> bool {
 
 pub(super) fn writes_device(phase: &Phase) -> bool {
     is_raw(phase) && matches!(phase.work, PhaseWork::Operation(operation) if operation.flow() == Flow::Writes)
+}
+
+/// Whether a repetition of the phase needs files as they were before it.
+fn changes_its_files(phase: &Phase) -> bool {
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.needs_fresh_files())
 }
 
 /// Whether the expected content after such a phase is known.

@@ -64,7 +64,7 @@ pub use operation::{run_operation, verify_operation};
 pub use own_metric::{OwnMetricError, Printed, read_own_metric};
 pub use promise::{PROMISES, Promise};
 pub use promised::{PROMISED, PromiseListener, Recheck};
-pub use remake::write_again;
+pub use remake::{renew_files, write_again};
 pub use saved::{SavedFolder, SavedPhase};
 pub use saved_check::SavedReading;
 pub use sequence::{

@@ -29,8 +29,10 @@ pub enum Limit {
         candidate: String,
         times: f64,
     },
-    /// The machine was too busy for any verdict.
-    Refused,
+    /// The machine was too busy for any verdict; whether a modelled device can stand for the plan's.
+    Refused {
+        can_be_modelled: bool,
+    },
     /// There are fewer blocks than a conclusion needs.
     FewBlocks(usize),
     /// The time of a block's last trial as a ratio to its first.
@@ -137,10 +139,18 @@ impl fmt::Display for Limit {
                     formatter,
                     "{candidate}, entered twice, took {times:.2} times its own time, which is more than chance: something here favours one of two identical candidates"
                 ),
-            Self::Refused => formatter.write_str(
-                "repeat the run when the machine is idle; --set protocol.disturbed.foreign_cpu=0.5 tolerates more load, \
-                 --set protocol.disturbed=false accepts every block",
-            ),
+            Self::Refused { can_be_modelled } => {
+                if *can_be_modelled {
+                    formatter.write_str(
+                        "a busy machine does not disturb a modelled device: --device model:sata-ssd@16GB (`fsverdict list models` has \
+                         others); or ",
+                    )?;
+                }
+                formatter.write_str(
+                    "repeat the run when the machine is idle; --set protocol.disturbed.foreign_cpu=0.5 tolerates more load, \
+                     --set protocol.disturbed=false accepts every block",
+                )
+            }
             Self::FewBlocks(blocks) => {
                 let several = if *blocks == 1 { "" } else { "s" };
                 write!(

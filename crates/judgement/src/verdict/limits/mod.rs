@@ -42,7 +42,8 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     let blocks = run.complete_blocks();
     let refused = run.was_too_disturbed();
     if refused {
-        limits.push(Limit::Refused);
+        let can_be_modelled = matches!(plan.device.source, DeviceSource::Image(_));
+        limits.push(Limit::Refused { can_be_modelled });
     } else if (1..FEWEST as usize).contains(&blocks) && ranking.len() > 1 {
         limits.push(Limit::FewBlocks(blocks));
     }

@@ -8,7 +8,7 @@ use fsverdict_judgement::plan::{Operation, Phase, PhaseWork};
 use fsverdict_linux::host::root::Root;
 use fsverdict_workload::dataset::{HardLinks, Manifest};
 use fsverdict_workload::measure::{QuietDevice, SettleLimits};
-use fsverdict_workload::workload::{layout_score, verify_operation, write_again};
+use fsverdict_workload::workload::{layout_score, renew_files, verify_operation, write_again};
 
 use super::workplace_for;
 use crate::trial::agent::Agent;
@@ -67,6 +67,20 @@ impl Agent<'_> {
             return Ok(());
         };
         write_again(&mut workplace_for(&self.materials, &mut self.ledger, phase, *operation)?, remake)?;
+        stack.sync_filesystem()
+    }
+
+    /// Before a repetition, removes the files that the phase changed and writes them again, untimed.
+    pub(in crate::trial) fn renew_files(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+    ) -> Result<(), TrialError> {
+        let PhaseWork::Operation(operation) = &phase.work else { return Ok(()) };
+        if self.repetition == 0 {
+            return Ok(());
+        }
+        renew_files(&mut workplace_for(&self.materials, &mut self.ledger, phase, *operation)?)?;
         stack.sync_filesystem()
     }
 
