@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue};
 
 use crate::fleet::FleetError;
@@ -11,7 +12,9 @@ use crate::runner::RunnerError;
 use crate::study::hint_of_runs;
 use fsverdict_linux::host::messages::print_styled;
 use fsverdict_report::in_lines;
-use fsverdict_text::{Hinted, Reason, ReasonLine};
+use fsverdict_text::{Hinted, Reason, ReasonLine, suggest};
+
+use super::Cli;
 
 /// The exit status that `git bisect run` reads as neither good nor bad.
 const CANNOT_TELL: u8 = 125;
@@ -63,7 +66,7 @@ pub enum CliError {
 pub(super) fn print_usage_error(error: &clap::Error) {
     let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
     let mut message = error.render().ansi().to_string().trim_end().to_owned();
-    if let Some(text) = hint_of_missing_argument(error) {
+    if let Some(text) = hint_of_missing_argument(error).or_else(|| hint_of_unknown_command(error)) {
         let _ = write!(message, "\n{hint}hint:{hint:#} {}", in_lines(&text));
     }
     print_styled(&message);
@@ -80,6 +83,21 @@ fn hint_of_missing_argument(error: &clap::Error) -> Option<String> {
         return Some("`fsverdict list presets` names what comes with fsverdict".to_owned());
     }
     is_one("<RUN").then(|| hint_of_runs(Path::new(".")))
+}
+
+/// The commands that were probably meant by an unknown one, or all of them.
+fn hint_of_unknown_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let mut command = Cli::command();
+    for argument in std::env::args().skip(1) {
+        let Some(inner) = command.find_subcommand(&argument).cloned() else { break };
+        command = inner;
+    }
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    Some(suggest(word, &names))
 }
 
 impl CliError {

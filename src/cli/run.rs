@@ -18,7 +18,7 @@ use super::fleet::SiteArguments;
 use super::pager::PagerArguments;
 use super::run_report::show_outcome;
 use super::run_view::TerminalView;
-use super::vocabulary::{Among, PathOrAmong, plan_and_origin, preset_names};
+use super::vocabulary::{Among, PathOrAmong, parse_device, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run};
 
 /// The text below the options in `--help`.
@@ -42,7 +42,7 @@ pub(super) struct RunArguments {
     #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
     /// A scratch image, a modelled device, or a block device, whose content is destroyed; repeat it for several devices
-    #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
+    #[arg(long, value_name = "image:SIZE|model:NAME[@SIZE]|PATH", value_parser = parse_device)]
     pub(super) device: Vec<DeviceSource>,
     /// Run only the candidates with these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(fsverdict_stack::filesystem::filesystem_names), hide_possible_values = true)]

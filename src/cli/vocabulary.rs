@@ -7,7 +7,9 @@ use std::path::Path;
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 
 use fsverdict_judgement::journal::{Group, adapter_metric, adds_up, metric};
-use fsverdict_judgement::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
+use fsverdict_judgement::plan::{
+    DeviceSource, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with,
+};
 use fsverdict_text::{Bytes, LONGEST, quoted, suggest};
 
 use crate::study::RunFolder;
@@ -48,6 +50,18 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         protection: fsverdict_stack::layer::protection_of,
         safeguards: fsverdict_stack::layer::safeguards_of,
     })
+}
+
+/// Parses a device; one of a class that is named without a size has the size of the class.
+pub(super) fn parse_device(text: &str) -> Result<DeviceSource, Reason> {
+    let unsized_model = text.strip_prefix("model:").filter(|name| !name.is_empty() && !name.contains('@'));
+    match unsized_model {
+        Some(name) => match fsverdict_disk::device::can_be_had(name, None)? {
+            Some(size) => Ok(DeviceSource::Model { name: name.to_owned(), size }),
+            None => text.parse(),
+        },
+        None => text.parse(),
+    }
 }
 
 /// Parses any word, and offers these for a shell's completion.

@@ -102,7 +102,7 @@ mod tests {
             unit_of: |_| None,
             adds_up: |name| name == "durable",
             least_device: |_| 0,
-            model: |_, _| Ok(()),
+            model: |_, size| Ok(size),
             cpu: |_| Ok(()),
             protection: |_| fsverdict_judgement::plan::Protection::default(),
             safeguards: |_| fsverdict_judgement::plan::Safeguards::default(),

@@ -87,7 +87,7 @@ fn what_no_device_or_guest_can_be_is_refused_where_the_plan_says_it() {
 #[test]
 fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
     let place = Place::new();
-    let cases: [(&[&str], &[&str]); 37] = [
+    let cases: [(&[&str], &[&str]); 39] = [
         (&[], &["calibrate", "clean", "Start with:"]),
         (&["run", "quick", "--set", "candidate.1.mount=noatime"], &["no candidate by itself", "[matrix]"]),
         (&["run", "stick", "--set", "device.size=20MiB"], &["modelled device of 20 MiB is smaller"]),
@@ -116,6 +116,8 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["resume", "no-such-run"], &["there is no folder no-such-run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
         (&["frobnicate"], &["frobnicate"]),
+        (&["aks"], &["unrecognized subcommand 'aks'", "hint: did you mean `ask`?"]),
+        (&["capture", "/usr", "--repeat", "3"], &["--repeat is for a recording", "hint: name the recording"]),
         (&["run", "stick", "--lab", "native"], &["no modelled devices", "hint: take lab = \"uml\""]),
         (
             &["run", "quick", "--device", "model:nosuch@1GB"],
@@ -124,7 +126,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--device", "model:usb-stick@99TB"], &["--device", "does not go with", "hint:"]),
         (&["run", "/dev/null"], &["/dev/null is empty", "hint:"]),
         (&["run", "quick", "--blocks", "-3"], &["\"-3\" is not a number of blocks"]),
-        (&["run", "quick", "--for", "-5m"], &["\"-5m\" is not a time"]),
+        (&["run", "quick", "--for", "-5m"], &["\"-5m\" is negative", "must be positive"]),
         (&["run", "quick", "--jobs", "-1"], &["-1 is not in 1..="]),
         (&["resume", "x", "--more", "-1"], &["-1 is not in 1..=1000"]),
         (&["compare", "x", "y", "--between-runs", "-1%"], &["must be a share between 0 and 1"]),

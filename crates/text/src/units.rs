@@ -136,6 +136,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
     let problem = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
     let wrong = || Reason::new(format!("\"{text}\" {problem}"), TIME_HELP);
     let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
+    if span.is_negative() {
+        return Err(Reason::new(
+            format!("\"{text}\" is negative, and a length of time must be positive"),
+            TIME_HELP,
+        ));
+    }
     let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
     Duration::try_from(rounded).map_err(|_| wrong())

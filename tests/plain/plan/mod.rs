@@ -117,6 +117,25 @@ fn candidates_are_tried_under_every_model_kernel_and_memory() {
 }
 
 #[test]
+fn sizes_and_directories_that_a_plan_leaves_out_have_defaults() {
+    let plan = with_factors("model = \"usb-stick\"", "", "").unwrap();
+    let sizes: Vec<u64> = plan.models_of(&plan.candidates[0]).iter().map(|model| model.size.0).collect();
+    assert_eq!(sizes, [32_000_000_000]);
+    let tree = |files: u64| {
+        let text = format!(
+            "title = 't'\nmatrix.filesystem = ['ext4']\n\
+             dataset.t = {{ profile = 'mixed', files = {files}, size = '1MiB' }}\n\
+             phase = [{{ name = 'w', operation = 'tree.write', dataset = 't' }}]\n"
+        );
+        match &read(&text, "tree.toml").unwrap().datasets["t"] {
+            Dataset::Tree(shape) => shape.directories,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((tree(5), tree(1200)), (1, 100));
+}
+
+#[test]
 fn factors_that_cannot_be_are_refused() {
     let model = "model = [\"usb-stick\"]";
     for (device, matrix, top, shown) in [

@@ -191,11 +191,11 @@ pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
 
 /// Reads a model's name; `known` checks that the model exists.
 pub(super) fn known_model(
-    known: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+    known: fn(&str, Option<Bytes>) -> Result<Option<Bytes>, Reason>,
 ) -> impl Fn(&Node) -> Result<String, Reason> {
     move |node| {
         let name = filled_text(node)?;
-        known(&name, None).map(|()| name)
+        known(&name, None).map(|_| name)
     }
 }
 

@@ -66,7 +66,7 @@ mod tests {
         unit_of: |_| None,
         adds_up: |name| name == "durable",
         least_device: |_| 0,
-        model: |_, _| Ok(()),
+        model: |_, size| Ok(size),
         cpu: |_| Ok(()),
     };
 

@@ -249,7 +249,7 @@ pub struct Vocabulary<'a> {
     pub least_device: fn(&Candidate) -> u64,
     /// Checks that a device model of this name exists and, if a size is given, supports this size. The check opens none
     /// of the user's files.
-    pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+    pub model: fn(&str, Option<Bytes>) -> Result<Option<Bytes>, Reason>,
     /// Checks that a processor model of this name exists. The check opens none of the user's files.
     pub cpu: fn(&str) -> Result<(), Reason>,
     /// The protection level of a candidate by its filesystem, layers and options.

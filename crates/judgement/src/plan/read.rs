@@ -144,7 +144,7 @@ fn finish_plan(
 /// Whether there are such modelled devices, the command line's included.
 fn check_models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let every = plan.candidates.iter().flat_map(|candidate| plan.models_of(candidate));
-    every.into_iter().try_for_each(|model| (vocabulary.model)(model.name, Some(model.size)))
+    every.into_iter().try_for_each(|model| (vocabulary.model)(model.name, Some(model.size)).map(drop))
 }
 
 /// The typed plan, with the settings that are completed only after the command line's changes.

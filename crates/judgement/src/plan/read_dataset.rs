@@ -12,7 +12,7 @@ use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limi
 pub(super) const TREE: &[Key<TreeShape>] = &[
     key!("profile", "name of a profile", profile, filled_text, needed "profile = \"mixed\""),
     key!("files", "whole number", files, count, needed "files = 5000"),
-    key!("directories", "whole number", directories, count, needed "directories = 400"),
+    key!("directories", "whole number", directories, count),
     key!("size", "size", size, size, needed "size = \"200MiB\""),
     key!("compressible", "share", compressible, share),
     key!("duplicates", "share", duplicates, share),
@@ -35,6 +35,8 @@ pub(super) fn dataset_keys() -> Vec<&'static str> {
 
 /// Places of a distribution that a plan may give.
 const SIZES: usize = 1001;
+/// Files for each directory of a tree whose plan does not say how many there are, as in sources of programs.
+const FILES_IN_DIRECTORY: u64 = 12;
 /// Weights at most: of depths; of lengths of names by tens, up to 255 bytes; of names of a file; of lengths of targets, up to 4095.
 const DEPTHS: usize = 200;
 const NAME_TENS: usize = 26;
@@ -168,6 +170,9 @@ fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Probl
 fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Dataset> {
     let mut shape = TreeShape::default();
     let complete = fill_keys(TREE, section, &mut shape);
+    if !section.has_key("directories") {
+        shape.directories = (shape.files / FILES_IN_DIRECTORY).max(1);
+    }
     if let Some(entry) = section.entry("profile").filter(|_| !shape.profile.is_empty()) {
         section.problems.must_be_known(entry.node.at, "tree profile", &shape.profile, vocabulary.profiles);
     }

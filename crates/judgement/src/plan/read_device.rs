@@ -55,29 +55,16 @@ pub(super) fn read_device(
     }
     let at = paths.as_ref().map(|paths| paths.at).or(image.as_ref().map(|image| image.at));
     let at = at.or(models.as_ref().map(|models| models.at));
-    match (&models, &model_size) {
-        (Some(models), None) => {
-            // A wrong size is reported already.
-            if section.entry("size").is_none() {
-                let hint = "write, for example: size = \"2TB\"";
-                top.problems.add(models.at, "the modelled device has no size", hint);
-            }
-            return None;
-        }
-        (Some(models), Some(size)) => {
-            for model in &models.value {
-                let fits = (vocabulary.model)(model, Some(size.value));
-                top.problems.record_error(size.at, fits.map_err(|error| error.after("`size`: ")));
-            }
-        }
-        (None, _) => {}
-    }
-    let sources: Vec<DeviceSource> = match (paths, image, models, model_size) {
+    let sizes = match &models {
+        Some(models) => read_model_sizes(&section, models, model_size, vocabulary)?,
+        None => Vec::new(),
+    };
+    let sources: Vec<DeviceSource> = match (paths, image, models) {
         (Some(paths), ..) => paths.value.into_iter().map(DeviceSource::Path).collect(),
-        (None, Some(image), ..) => vec![DeviceSource::Image(image.value)],
-        (None, None, Some(models), Some(size)) => {
-            let of = |name| DeviceSource::Model { name, size: size.value };
-            models.value.into_iter().map(of).collect()
+        (None, Some(image), _) => vec![DeviceSource::Image(image.value)],
+        (None, None, Some(models)) => {
+            let sized = models.value.into_iter().zip(sizes);
+            sized.map(|(name, size)| DeviceSource::Model { name, size }).collect()
         }
         _ => vec![device.source.clone()],
     };
@@ -91,6 +78,35 @@ pub(super) fn read_device(
     device.further =
         if rest.is_empty() { vec![first.clone(); wanted.saturating_sub(1)] } else { rest.to_vec() };
     Some((device, at.or(Some(entry.key_at))))
+}
+
+/// The size of each model: the plan's, which must fit, or that of its class. Candidates with models of their own share one
+/// size, which the plan states.
+fn read_model_sizes(
+    section: &Section<'_>,
+    models: &Placed<Vec<String>>,
+    planned: Option<Placed<Bytes>>,
+    vocabulary: &Vocabulary<'_>,
+) -> Option<Vec<Bytes>> {
+    // A wrong size is reported already.
+    if planned.is_none() && section.entry("size").is_some() {
+        return None;
+    }
+    let may_be_of_class = section.entry("model").is_some();
+    let size_of = |model: &String| match &planned {
+        Some(size) => {
+            let fits = (vocabulary.model)(model, Some(size.value));
+            section.problems.record_error(size.at, fits.map_err(|error| error.after("`size`: ")));
+            Some(size.value)
+        }
+        None => (vocabulary.model)(model, None).ok().flatten().filter(|_| may_be_of_class),
+    };
+    let sizes: Option<Vec<Bytes>> = models.value.iter().map(size_of).collect();
+    if sizes.is_none() {
+        let hint = "write, for example: size = \"2TB\"";
+        section.problems.add(models.at, "the modelled device has no size", hint);
+    }
+    sizes
 }
 
 /// One value, or a list of them.

@@ -239,12 +239,13 @@ impl Model {
 
 /// Checks whether there is such a device, by its model's name and, if it is given, its size. A model in a file is not
 /// checked before the run opens it.
-pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
+pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<Option<Bytes>, Reason> {
     if is_file(name) {
-        return Ok(());
+        return Ok(size);
     }
-    let found = Model::named(name).and_then(|model| size.map_or(Ok(()), |size| model.check_size(size.0)));
-    found.map_err(|error| error.reason())
+    let model = Model::named(name).map_err(|error| error.reason())?;
+    size.map_or(Ok(()), |size| model.check_size(size.0)).map_err(|error| error.reason())?;
+    Ok(Some(size.unwrap_or(Bytes(model.capacity()))))
 }
 
 /// Finds the built-in model `base`; the error names the request, with its state.
