@@ -9,6 +9,7 @@ use clap::Args;
 
 use fsverdict_judgement::plan::DEFAULT_CPU;
 use fsverdict_judgement::verdict::TooLittle;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_recordings::{
     Account, CapturedCalls, REFUSAL_SHARE, RecordRequest, STRACE_COMMAND, WARNING_SHARE, recorded_file,
@@ -89,7 +90,7 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
     }
     let repeat = arguments.repeat.unwrap_or(1);
     let short = describe_short_work(&recorded, repeat);
-    short.iter().for_each(|why| eprintln!("warning: {why}"));
+    short.iter().for_each(|why| print_line(&format!("warning: {why}")));
     result_writer().write_all(as_plan(&recorded, name, repeat).as_bytes())?;
     Ok(Exit::Done)
 }
@@ -137,7 +138,7 @@ fn warning(account: &Account) -> Option<String> {
     (!sentences.is_empty()).then(|| format!("# Warning: {}\n", sentences.join(" ")))
 }
 
-/// Why what the plan replays is too little to decide by, and the repetitions that make it last.
+/// The reason if a replay is too short to decide by, and the repetitions that make it last.
 fn describe_short_work(found: &CapturedCalls, repeat: u32) -> Option<String> {
     let once = Some(found.in_calls.as_secs_f64()).filter(|seconds| *seconds > 0.0)?;
     let why = TooLittle::from_seconds(once * f64::from(repeat))?;
