@@ -107,7 +107,7 @@ pub(super) struct AskArguments {
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Begin without asking whether to; without a terminal nothing is begun otherwise
+    /// Begin without asking anything; without a terminal nothing is begun otherwise
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -130,7 +130,7 @@ fn text() -> impl TypedValueParser<Value = String> {
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
-    let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let there = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     check_length(&arguments.words)?;
     let Understood { question, time } = understand(arguments, there)?;
     let name = question.name();
@@ -140,6 +140,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
     run.pager = arguments.pager;
+    run.conduct.yes = arguments.yes;
     let asked = AskedPlan::of(&question, run.overrides())?;
     print_line(&tell(&question, &asked));
     let plan = asked.plan;
@@ -164,7 +165,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     let exit = carry_out(&run, plan, &PlanOrigin::Preset)?;
     if arguments.plan.is_none() && !arguments.dry_run {
         print_line(
-            "the plan can be edited and run again: `fsverdict show FOLDER > mine.toml`, FOLDER being what stands behind `Run` above",
+            "the plan can be edited and run again: `fsverdict show FOLDER > mine.toml`, FOLDER being the folder of the run",
         );
     }
     Ok(exit)

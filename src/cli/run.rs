@@ -100,7 +100,7 @@ pub(super) struct Conduct {
     quiet: bool,
     /// Run a plan from a page or of another user without asking for confirmation
     #[arg(long)]
-    yes: bool,
+    pub(super) yes: bool,
     /// Let the commands of such a plan use this machine's network
     #[arg(long)]
     allow_network: bool,
@@ -119,7 +119,7 @@ impl Conduct {
     }
 
     pub(super) fn view(&self) -> TerminalView {
-        TerminalView { quiet: self.quiet, forecasts: true, open: false }
+        TerminalView { quiet: self.quiet, forecasts: true, open: false, asks: !self.yes }
     }
 }
 

@@ -12,20 +12,16 @@ use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::{Format, Report, ReportError, TerminalLook, in_lines, packed_rows, wrap};
+use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
 use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::fleet::print_settled;
 use super::guarantees::guarantees;
 use super::open_run::read_run;
 use super::output::{ReportFormat, written};
-use super::pager::screen;
 use super::request_picture::requests_of_run;
 use super::to_use::to_use;
 use super::{CliError, Exit};
-
-/// The width of the labels at the foot of a report.
-const LABEL: usize = 10;
 
 /// The name of the page in the run's folder.
 pub(super) const PAGE: &str = "report.html";
@@ -98,15 +94,8 @@ pub(super) fn show_gathered_report(
     });
     let kept: Result<(), CliError> = kept.into_iter().collect();
     report.page = Some(folder.file(PAGE)).filter(FolderFile::is_there).map(|page| page.path());
-    let look = TerminalLook::of_stdout(all);
     let mut text = Vec::new();
-    written(fsverdict_report::write(&report, Format::Terminal(look), &mut text))?;
-    // The beginning has left the screen, so the verdict is repeated at the end.
-    if screen().is_some_and(|screen| screen.lines_of(&text) >= screen.rows) {
-        let verdict = wrap(&in_lines(&report.sentence), look.columns.saturating_sub(LABEL));
-        let verdict = verdict.join(&format!("\n{:LABEL$}", ""));
-        text.extend_from_slice(format!("\n{:LABEL$}{verdict}\n", "Verdict").as_bytes());
-    }
+    written(fsverdict_report::write(&report, Format::Terminal(TerminalLook::of_stdout(all)), &mut text))?;
     result_writer().write_all(&text)?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());

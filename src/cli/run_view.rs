@@ -27,6 +27,8 @@ pub(super) struct TerminalView {
     pub(super) forecasts: bool,
     /// Whether the report is opened in the browser when the run begins.
     pub(super) open: bool,
+    /// Whether questions are asked; `--yes` answers none of them.
+    pub(super) asks: bool,
 }
 
 impl TerminalView {
@@ -38,7 +40,7 @@ impl TerminalView {
 
 impl RunView for TerminalView {
     fn ask_identity(&self, refusal: &Refusal) -> Option<String> {
-        ask_identity(refusal)
+        if self.asks { ask_identity(refusal) } else { None }
     }
 
     fn session_begins(&self, prepared: &PreparedTrials, folder: &RunFolder, run: &Run) -> Result<(), Reason> {

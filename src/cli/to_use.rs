@@ -83,6 +83,7 @@ impl<'a> SetUp<'a> {
             read_by: properties.read_by,
             source: filesystem.facts.source,
             notes: vec![NOFAIL.to_owned()],
+            status: (!filesystem.facts.actively_developed).then_some(filesystem.facts.kernel_status),
         };
         Some(SetUp {
             candidate,
@@ -236,9 +237,6 @@ impl<'a> SetUp<'a> {
         }
         if !self.filesystem.facts.as_root.is_empty() {
             notes.push(format!("For the root of a system {}", self.filesystem.facts.as_root));
-        }
-        if !self.filesystem.facts.actively_developed {
-            notes.push(self.filesystem.facts.kernel_status.to_owned());
         }
     }
 

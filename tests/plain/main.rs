@@ -34,6 +34,7 @@ mod kernel_build;
 mod kernel_imports;
 mod kernel_modules;
 mod kernel_strangers;
+mod length;
 mod odd_files;
 mod open;
 mod operations;

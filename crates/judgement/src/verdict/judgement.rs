@@ -5,7 +5,7 @@ use super::candidates::list_candidates;
 use super::protection::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, Contrast, CostColumn, FreeComputation, GroupVerdict, Harness,
-    Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow, Verdict,
+    LevelTrade, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow, Verdict,
     combine_as_study, control_pairs, cost_columns, estimate_all, judge, option_effects, raw_shares,
     slice_by_protection, then_and_now,
 };
@@ -89,7 +89,13 @@ impl<'a> Judgement<'a> {
         let groups = slice_by_protection(plan, run);
         if !groups.is_empty() {
             let costs = protection_costs(plan, &objective, &blocks, &free);
-            verdict.split_by_group(groups.iter().map(GroupVerdict::from_slice).collect(), costs);
+            let groups: Vec<GroupVerdict> = groups.iter().map(GroupVerdict::from_slice).collect();
+            let ratio = |one: &str, other: &str| {
+                let is_told = !free.hides_difference(one, other);
+                is_told.then(|| blocks.ratio(one, other, |trial| objective.log_score(trial)))?
+            };
+            let trade = LevelTrade::from_levels(&groups, plan.protocol.tie, ratio);
+            verdict.split_by_group(groups, costs, trade);
         }
         if plan.environments().len() > 1 {
             verdict = verdict.refuse(

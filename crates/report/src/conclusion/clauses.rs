@@ -32,11 +32,14 @@ pub(crate) fn with_too_little(judged: &Judgement<'_>, sentences: String) -> Stri
     std::iter::once(sentences).chain(reasons).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether the first sentence of a verdict says itself that the models may be wrong, as this limit does.
+pub(crate) fn is_stated(judged: &Judgement<'_>, limit: &Limit) -> bool {
+    matches!(limit, Limit::ModelsMayReverse { .. }) && judged.verdict.outcome != Outcome::Undecided
+}
+
 /// The caveats of the verdict among all clauses, the gravest kind first.
 pub(crate) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
-    // The first sentence of a recommendation says itself that the models may be wrong.
-    let reversal = judged.verdict.limits.iter().find(|limit| matches!(limit, Limit::ModelsMayReverse { .. }));
-    let stated = reversal.filter(|_| judged.verdict.outcome != Outcome::Undecided).map(Limit::to_string);
+    let stated = judged.verdict.limits.iter().find(|limit| is_stated(judged, limit)).map(Limit::to_string);
     let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
     let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
     let (limits, grave): (Vec<Clause>, Vec<Clause>) =

@@ -1,6 +1,6 @@
 //! The verdicts of the protection levels in words.
 
-use crate::conclusion::{no_verdict, sentence};
+use crate::conclusion::{no_verdict, sentence, trade};
 use crate::topics::{free_computation, protection_costs};
 use crate::wording::difference;
 use crate::wording::text::capitalize;
@@ -11,6 +11,9 @@ use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_pr
 pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
         return with_untold_costs(judged, sentence::describe_outcome(judged));
+    }
+    if let Some(trade) = &judged.verdict.trade {
+        return with_untold_costs(judged, trade::describe_choice(judged, trade));
     }
     answer_by_group(judged, |group| Some(sentence::describe_outcome(group)))
 }

@@ -9,6 +9,7 @@ pub(crate) mod notes;
 mod paragraph;
 mod plain_words;
 pub(crate) mod sentence;
+mod trade;
 mod unevaluated;
 
 use std::path::PathBuf;

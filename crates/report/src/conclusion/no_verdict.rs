@@ -38,7 +38,12 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
             None => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         },
         [only] if judged.verdict.ruled_out.is_empty() => {
-            format!("{} alone was measured: there is nothing to compare it with.", only.candidate)
+            let excluded = describe_excluded(judged).map_or(String::new(), |which| format!("; {which}"));
+            format!(
+                "{} is the only one that has a result{}{excluded}.",
+                only.candidate,
+                with_total(judged, only)
+            )
         }
         [only] => {
             let left = format!("Undecided{after}: {} alone is left", only.candidate);

@@ -1,9 +1,10 @@
 //! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
+use crate::conclusion::clauses::is_stated;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::topics::TOPICS;
 use crate::wording::text::{count, listing};
-use fsverdict_judgement::journal::TrialStanding;
+use fsverdict_judgement::journal::{CautionKind, TrialStanding};
 use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{Judgement, TrialBasis};
@@ -26,6 +27,11 @@ pub struct PageNote {
 }
 
 impl PageNote {
+    /// A note about the run as a whole.
+    pub(crate) fn about_the_run(text: String) -> Self {
+        PageNote { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
+    }
+
     /// The whole note on one line.
     pub fn line(&self) -> String {
         let names = |names: &[String], at_most| listing(names, at_most);
@@ -50,7 +56,12 @@ impl PageNote {
 pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
     let mut clauses: Vec<Clause> = TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)).collect();
-    clauses.extend(Clause::list_limits(judged));
+    clauses.extend(Clause::list_limits(judged).into_iter().zip(&judged.verdict.limits).map(
+        |(clause, limit)| {
+            let is_reason = limit.may_change_decision() && !is_stated(judged, limit);
+            if is_reason { clause } else { Clause::new(ClauseKind::Note, clause.text) }
+        },
+    ));
     clauses.retain(|clause| clause.is_noted);
     // The notes of topics stand in the order of their tables.
     clauses.sort_by_key(|clause| match clause.kind {
@@ -58,13 +69,12 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
         ClauseKind::Limit => 1,
         _ => 2,
     });
-    // The sentence on the outcome says already that the work is too little.
     let note = |clause: Clause| PageNote {
-        detail: clause.kind == ClauseKind::TooLittle,
-        ..about_the_run(clause.text)
+        detail: !clause.may_change_decision(),
+        ..PageNote::about_the_run(clause.text)
     };
     let mut notes: Vec<PageNote> = clauses.into_iter().map(note).collect();
-    notes.extend(sample_notes(judged).into_iter().map(about_the_run));
+    notes.extend(sample_notes(judged).into_iter().map(PageNote::about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(estimate, _), (next, _)| estimate.block == next.block) {
         let text = match attempts {
@@ -80,27 +90,27 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
                 )
             }
         };
-        notes.push(about_the_run(text));
+        notes.push(PageNote::about_the_run(text));
     }
     if run.torn {
-        notes.push(about_the_run(
+        notes.push(PageNote::about_the_run(
             "the last line of the journal was torn by a crash and is left out".to_owned(),
         ));
     }
     let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut cautions = run.summarize_cautions();
     cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
-    notes.extend(cautions.into_iter().map(|known| PageNote {
-        text: known.write_sentence(),
-        phases: known.phases,
-        trials: known.trials,
-        of,
-        candidates: if known.candidates.len() == run.candidates.len() {
-            Vec::new()
-        } else {
-            known.candidates
-        },
-        detail: false,
+    notes.extend(cautions.into_iter().map(|known| {
+        // A caution about all candidates favours none of them.
+        let concerns_all = known.candidates.len() == run.candidates.len();
+        PageNote {
+            text: known.write_sentence(),
+            phases: known.phases,
+            trials: known.trials,
+            of,
+            candidates: if concerns_all { Vec::new() } else { known.candidates },
+            detail: concerns_all && known.kind == CautionKind::Other,
+        }
     }));
     notes.extend(set_aside(judged));
     notes
@@ -124,7 +134,7 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
         PageNote {
             phases: vec![phase.to_owned()],
             detail: true,
-            ..about_the_run(format!(
+            ..PageNote::about_the_run(format!(
                 "{aside} of {trials} of {names}{each} set aside, too far from the others to count in the mean"
             ))
         }
@@ -152,10 +162,6 @@ fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
         notes.push("the run has not ended".to_owned());
     }
     notes
-}
-
-fn about_the_run(text: String) -> PageNote {
-    PageNote { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub(crate) enum ClauseKind {
     FreeWork,
     /// A limit of the verdict.
     Limit,
+    /// A condition of the verdict that is not shown to hold, or the way to learn it.
+    Proviso,
     /// A note for the reader of the numbers.
     Note,
 }
@@ -41,7 +43,11 @@ impl Clause {
     pub(crate) fn new(kind: ClauseKind, text: String) -> Self {
         let is_noted = matches!(
             kind,
-            ClauseKind::TooLittle | ClauseKind::Unflushed | ClauseKind::Limit | ClauseKind::Note
+            ClauseKind::TooLittle
+                | ClauseKind::Unflushed
+                | ClauseKind::Limit
+                | ClauseKind::Proviso
+                | ClauseKind::Note
         );
         Self { kind, text, is_noted, begins_with_name: false }
     }
@@ -63,6 +69,11 @@ impl Clause {
     /// The same among the notes, too.
     pub(crate) fn noted(self) -> Self {
         Self { is_noted: true, ..self }
+    }
+
+    /// Whether it might lead a reader to another decision than the verdict, which says itself that the work is too little.
+    pub(crate) fn may_change_decision(&self) -> bool {
+        (ClauseKind::Unflushed..=ClauseKind::Proviso).contains(&self.kind)
     }
 
     /// Whether it says how far the verdict is to be believed.

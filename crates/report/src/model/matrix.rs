@@ -20,6 +20,8 @@ pub(crate) struct Matrix {
 pub(crate) struct MatrixColumn {
     pub(crate) phase: String,
     pub(crate) unit: &'static str,
+    /// Whether the phase has a weight in the goal.
+    pub(crate) is_weighted: bool,
     /// The index of its best estimate in the report; `None` where no best may be named: the run ranks nothing, the
     /// metric has no better direction, or there is no rival.
     pub(crate) best: Option<usize>,
@@ -136,6 +138,7 @@ impl Matrix {
             columns.push(MatrixColumn {
                 phase: phase.name.clone(),
                 unit: scale.label,
+                is_weighted: judged.objective.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0),
                 best: field.best.map(|best| best.0),
             });
         }

@@ -53,10 +53,10 @@ impl<'a> Report<'a> {
         self.judged.with_status(CandidateStatus::Ok).next().is_some() && !self.judged.estimates.is_empty()
     }
 
-    /// The candidate that [`to_use`](Self::to_use) sets up; `None` where nothing is recommended.
+    /// The candidate that [`to_use`](Self::to_use) sets up; `None` where none is to be taken.
     pub fn taken(&self) -> Option<&Candidate> {
-        let taken = self.judged.verdict.recommended.as_ref().filter(|_| self.across.is_none())?;
-        self.judged.plan.candidates.iter().find(|candidate| candidate.name == *taken)
+        let taken = self.judged.verdict.choice().filter(|_| self.across.is_none())?;
+        self.judged.plan.candidates.iter().find(|candidate| candidate.name == taken)
     }
 }
 

@@ -21,6 +21,9 @@ pub struct ToUse {
     pub source: &'static str,
     /// Further facts that the user should know beforehand.
     pub notes: Vec<String>,
+    /// How the filesystem stands in the kernel, where it is not actively developed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
 }
 
 /// Starts of words with a variable that the user sets, such as a device or an opened layer.
@@ -83,7 +86,7 @@ impl ToUse {
 }
 
 /// The text above the commands.
-pub(crate) const LEAD: &str = "These commands erase the device. First set the variables: DEVICE to its path in /dev/disk/by-id, FOLDER to the mount point. Then run the commands as root:";
+pub(crate) const LEAD: &str = "As root, and it erases the device: set DEVICE and FOLDER to yours first.";
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,8 @@ impl Media {
     pub(crate) const DETAIL: Media = Media(2);
     pub(crate) const TERMINAL: Media = Media(1 | 2);
     pub(crate) const MARKDOWN: Media = Media(4);
+    /// A terminal with `--all`, and Markdown.
+    pub(crate) const FULL_TEXT: Media = Media(2 | 4);
     pub(crate) const TEXT: Media = Media(1 | 2 | 4);
     pub(crate) const HTML: Media = Media(8);
 
@@ -202,6 +204,13 @@ pub(crate) struct CandidateWithoutResult<'a> {
     pub(crate) reason: String,
     pub(crate) hint: &'a str,
     pub(crate) tone: Tone,
+}
+
+impl Finding {
+    /// The finding and whether it holds, without figures and reasons.
+    pub(crate) fn without_reasons(&self) -> Self {
+        Self { then: String::new(), now: String::new(), why: String::new(), ..self.clone() }
+    }
 }
 
 impl<'a> ReportPage<'a> {

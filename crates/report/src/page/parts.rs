@@ -10,10 +10,12 @@ pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -
     PageBlock::fold(Some(id), title, vec![PageBlock::Paragraph(Text::foreign(paragraph))])
 }
 
-/// The commands to set up the recommended candidate, and its properties.
-pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
+/// The commands to set up the recommended candidate, and notes on them; all its properties besides, if asked for.
+pub(crate) fn in_use(to_use: &ToUse, with_properties: bool) -> FoldedPart<'static> {
     let notes = to_use.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
-    let sentences = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
+    let properties = with_properties.then(|| format!("{}.", to_use.properties()));
+    let status = to_use.status.filter(|_| with_properties).map(str::to_owned);
+    let sentences = properties.into_iter().chain(notes).chain(status);
     let blocks = vec![
         PageBlock::Paragraph(LEAD.into()),
         PageBlock::Commands(to_use.lines.clone()),
@@ -23,12 +25,9 @@ pub(crate) fn in_use(to_use: &ToUse) -> FoldedPart<'static> {
 }
 
 /// The cautions, under this label.
-pub(crate) fn build_remarks<'a>(
-    label: &'static str,
-    notes: impl Iterator<Item = &'a PageNote>,
-) -> PageBlock<'static> {
+pub(crate) fn build_remarks(label: &'static str, notes: &[PageNote]) -> PageBlock<'static> {
     let remark = |note: &PageNote| Remark { label, text: note.line(), tone: None, is_cut: true };
-    PageBlock::Remarks(notes.map(remark).collect())
+    PageBlock::Remarks(notes.iter().map(remark).collect())
 }
 
 /// A summary with the number of entries, which unfolds to all of them.

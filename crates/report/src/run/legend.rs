@@ -7,7 +7,8 @@ use crate::wording::number::percent;
 use crate::wording::text::{count, listing};
 use fsverdict_judgement::journal::metric;
 
-pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
+/// The legend on a terminal; without `--all`, of how phases are weighted no more than how many count.
+pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix, is_brief: bool) -> Text {
     let goal = &report.judged.plan.goal.metric;
     let meaning = match goal.as_str() {
         "durable" => "Time until the data were durable",
@@ -31,7 +32,7 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {
     if report.judged.verdict.ranking.len() > 1 {
         let leader = if is_grouped(report) { " the leader of its protection; " } else { " the leader; " };
         text = text.plain(" goal: ").sign(Sign::Times).plain(leader);
-        text = text.said(&weighting(report)).plain(".");
+        text = text.said(&weighting(report, is_brief)).plain(".");
     }
     text
 }
@@ -58,7 +59,7 @@ fn untold(report: &Report<'_>) -> String {
         Some((_, most)) => count(most, "trial"),
         None => "these trials".to_owned(),
     };
-    format!("cannot be told from {trials}: the interval is wider than a factor of {WIDEST_INTERVAL}")
+    format!("wider than a factor of {WIDEST_INTERVAL}, which {trials} do not tell")
 }
 
 /// Whether candidates are ranked within protection levels.
@@ -69,9 +70,9 @@ fn is_grouped(report: &Report<'_>) -> bool {
 fn of_spread(matrix: &Matrix) -> &'static str {
     match matrix.spread {
         Spread::Interval if matrix.rows.len() == 1 => "its 95% interval",
-        Spread::Interval => "half the width of the 95% confidence interval of the difference from the leader",
+        Spread::Interval => "half the 95% interval of the difference from the leader",
         Spread::SomeIntervals => {
-            "half the width of the 95% confidence interval of the difference from the leader, from three trials on"
+            "half the 95% interval of the difference from the leader, from three trials on"
         }
         Spread::Range => "half the range from least to most",
         Spread::Unknown => "",
@@ -86,8 +87,11 @@ fn sizes(report: &Report<'_>, one: &str) -> String {
     }
 }
 
+/// The most phases of which each weight is in a brief legend.
+const MOST_WEIGHED: usize = 3;
+
 /// How the phases are weighted together, shortly where they weigh the same.
-fn weighting(report: &Report<'_>) -> String {
+fn weighting(report: &Report<'_>, is_brief: bool) -> String {
     let weights = &report.judged.objective.weights;
     let planned = report.judged.phases.iter().filter(|phase| report.judged.is_headline(phase));
     let counted: Vec<(&str, f64)> = planned
@@ -96,6 +100,10 @@ fn weighting(report: &Report<'_>) -> String {
         .filter(|(_, weight)| *weight > 0.0)
         .collect();
     let names: Vec<&str> = counted.iter().map(|(name, _)| *name).collect();
+    if is_brief && counted.len() > MOST_WEIGHED {
+        let how = if report.judged.objective.is_total() { "added up" } else { "as a mean of ratios" };
+        return format!("{} phases, weighed, {how}", counted.len());
+    }
     if report.judged.objective.is_total() && counted.len() > 1 {
         let each = counted.iter().map(|(name, times)| match times {
             once if *once == 1.0 => (*name).to_owned(),

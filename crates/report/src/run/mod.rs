@@ -21,15 +21,15 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     let mut page = ReportPage::new(build_opening(report));
     add_headline(report, &mut page);
     if let Some(sentences) = &report.plain_words {
-        page.add(Media::TERMINAL, in_words("In plain words", "plain-words", sentences));
+        page.add(Media::DETAIL, in_words("In plain words", "plain-words", sentences));
     }
     if let Some(paragraph) = &report.paragraph {
-        let terminal = if report.plain_words.is_some() { Media::DETAIL } else { Media::TERMINAL };
-        page.add(terminal, in_words("In detail", "words", paragraph));
+        page.add(Media::DETAIL, in_words("In detail", "words", paragraph));
         page.add(Media::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
     }
     if let Some(to_use) = &report.to_use {
-        page.add(Media::TEXT, PageBlock::Fold(in_use(to_use)));
+        page.add(Media::BRIEF, PageBlock::Fold(in_use(to_use, false)));
+        page.add(Media::FULL_TEXT, PageBlock::Fold(in_use(to_use, true)));
     }
     add_tables(report, &mut page);
     foot::add_foot(report, &mut page);
@@ -61,7 +61,8 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     page.add(Media::TERMINAL, matrix(missing.clone().collect()));
     page.add(Media::MARKDOWN, matrix(Vec::new()));
     if let Some(matrix) = &report.picture {
-        page.add(Media::TERMINAL, PageBlock::Note(legend::for_terminal(report, matrix)));
+        page.add(Media::BRIEF, PageBlock::Note(legend::for_terminal(report, matrix, true)));
+        page.add(Media::DETAIL, PageBlock::Note(legend::for_terminal(report, matrix, false)));
         page.add(Media::MARKDOWN, PageBlock::Note(legend::for_markdown(report, matrix)));
     }
     page.add(Media::MARKDOWN, PageBlock::Missing(missing.collect()));
@@ -74,8 +75,8 @@ fn add_tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     for (shown, table) in TOPICS.iter().flat_map(|topic| (topic.build_tables)(report)) {
         add(shown, &table);
     }
-    if let Some(findings) = then_and_now::build_folded_findings(report) {
-        page.add(Media::TEXT, findings);
+    for (shown, findings) in then_and_now::build_folded_findings(report) {
+        page.add(shown, findings);
     }
     let around = report.around.iter();
     let around =

@@ -1,21 +1,20 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
-use super::foot::describe_source;
+use super::foot::{describe_ending, describe_source};
 use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_words};
 use crate::topics::across;
 use crate::topics::guarantees::with_drawbacks;
 use crate::wording::candidates;
-use crate::wording::text::{one_line, shorten};
+use crate::wording::text::{one_line, shorten_to_clauses};
 use crate::{PageNote, Report};
 use fsverdict_judgement::journal::{CandidateStatus, Facts, metric};
 use fsverdict_judgement::verdict::{Outcome, TrialBasis};
-use fsverdict_text::display_width;
 
 /// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
 pub(super) fn build_opening(report: &Report<'_>) -> Opening {
     let header = &report.judged.run.header;
     let (badge, class) = badge(report);
-    let ended = report.judged.run.finished.iter().map(|reason| format!(" Ended: {}.", one_line(reason)));
+    let ended = describe_ending(report).map(|reason| format!(" Ended: {}.", one_line(&reason)));
     let device = device(&header.environment).map_or(String::new(), |device| format!("; {device}"));
     let stands_on = format!(
         "{}{device}; lab {}: {}.",
@@ -28,7 +27,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
     let detail = report.paragraph.iter().map(|words| in_words("In detail, for a mail", "words", words));
     let folds =
         std::iter::once(build_gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
-            .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
+            .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use, true))))
             .chain(plain)
             .chain(detail)
             .chain(work.iter().map(|work| in_words("Where the work comes from", "work", work)))
@@ -43,7 +42,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
             class,
             tally: Some((
                 badge,
-                format!("{}.{}", candidates::count_candidates(&report.judged), ended.collect::<String>()),
+                format!("{}.{}", candidates::count_candidates(&report.judged), ended.unwrap_or_default()),
             )),
             sentence: report.across.as_ref().map(|across| across::write_headline(&across.found)),
             basis: vec![
@@ -57,13 +56,6 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
 
 /// The most of the basis of a verdict that is shown before the page is unfolded, in columns.
 const LONGEST_BASIS: usize = 200;
-
-/// The clauses of a sentence, from its first, that fit into so many columns; the first one is cut if it is longer.
-fn shorten_to_clauses(sentence: &str, columns: usize) -> String {
-    let ends = sentence.match_indices("; ").map(|(at, _)| at).chain([sentence.len()]);
-    let fitting = ends.map(|end| &sentence[..end]).take_while(|start| display_width(start) <= columns).last();
-    fitting.map_or_else(|| shorten(sentence, columns, "…"), str::to_owned)
-}
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     match (report.judged.basis, report.judged.verdict.outcome) {

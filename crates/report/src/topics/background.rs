@@ -11,21 +11,19 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Background, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
     build_section,
     list_clauses,
     ..ReportTopic::EMPTY
 };
 
-/// The most candidates that explain the standings; the others are noted.
+/// The most candidates that explain the standings; all are noted.
 const MOST_EXPLAINED: usize = 2;
 
 fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
-    let clause = |(at, text): (usize, String)| {
-        let kind = if at < MOST_EXPLAINED { ClauseKind::Detail } else { ClauseKind::Note };
-        Clause { begins_with_name: true, ..Clause::new(kind, text).noted() }
-    };
-    write_sentences(judged).enumerate().map(clause).collect()
+    let explained = Clause::list(ClauseKind::Detail, write_sentences(judged).take(MOST_EXPLAINED));
+    let explained = explained.into_iter().map(|clause| Clause { begins_with_name: true, ..clause });
+    explained.chain(Clause::list(ClauseKind::Proviso, write_sentences(judged))).collect()
 }
 
 /// One of each candidate, in the order of the ranking, without full stops.
@@ -115,7 +113,7 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 #[cfg(test)]
 mod tests {
     use crate::Format;
-    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use crate::fixtures::{DETAILED, Story, data_of, id, page_of};
     use fsverdict_judgement::journal::{BackgroundWork, Event, Facts, Learnt, Unit};
     use fsverdict_testutil::journals as made;
 
@@ -157,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_a_filesystem_did_by_itself_is_shown_apart_and_named_with_what_leaves_it_out() {
-        let shown = page_of(&story(20.0, true), None, Format::Terminal(PLAIN));
+        let shown = page_of(&story(20.0, true), None, Format::Terminal(DETAILED));
         let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for told in [
             "in 20 of 41 s of copy (932 requests) the device read maps, which nothing in the phase asked for: so much for each mount",
@@ -180,7 +178,7 @@ mod tests {
     #[test]
     fn nothing_is_shown_of_what_is_little_or_not_told() {
         for story in [story(1.0, true), story(20.0, false)] {
-            let shown = page_of(&story, None, Format::Terminal(PLAIN));
+            let shown = page_of(&story, None, Format::Terminal(DETAILED));
             assert!(!shown.contains("Beside the phases") && !shown.contains("no_maps"), "{shown}");
             assert!(data_of(&story)["verdict"].get("background").is_none());
         }

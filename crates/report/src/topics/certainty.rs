@@ -43,7 +43,7 @@ fn describe_relation(outcome: ContrastOutcome, tie: &str) -> String {
     match outcome {
         ContrastOutcome::Behind => "✕ behind".to_owned(),
         ContrastOutcome::Tied => "≈ tied".to_owned(),
-        ContrastOutcome::NotBetter => format!("≤ at most {tie} better, perhaps worse"),
+        ContrastOutcome::NotBetter => format!("≤ not more than {tie} better; how much worse is not certain"),
         ContrastOutcome::Better | ContrastOutcome::Undecided => "? open".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::DETAIL.and(Media::MARKDOWN), build_tables(report)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_tables(report)).collect(),
     build_section,
     list_clauses: |judged| {
         let texts = write_sentences(judged).into_iter().chain(describe_uncharged_programs(judged));
@@ -140,13 +140,11 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
-    use crate::{Format, TerminalLook};
+    use crate::Format;
+    use crate::fixtures::{DETAILED, Story, data_of, id, page_of};
     use fsverdict_judgement::journal::{Event, Unit};
     use fsverdict_judgement::plan::ProtectionFeature;
     use fsverdict_testutil::journals as made;
-
-    const DETAILED: TerminalLook = TerminalLook { detail: true, ..PLAIN };
 
     /// ext4 takes 10 s, of which so many are computation, and xfs 11 s.
     fn story(charged: Option<[f64; 2]>) -> Story {
@@ -180,13 +178,12 @@ mod tests {
     #[test]
     fn the_share_of_computation_is_in_every_form() {
         let story = story(Some([4.0, 0.5]));
-        for format in [Format::Terminal(PLAIN), Format::Terminal(DETAILED), Format::Markdown] {
+        for format in [Format::Terminal(DETAILED), Format::Markdown] {
             let said = said(&story, format);
             for told in ["4.0 of ext4's 10 s", "0.50 of xfs's 11 s are CPU time"] {
                 assert!(said.contains(told), "{told}: {said}");
             }
-            // The table of every phase is a detail.
-            assert_eq!(said.contains("charged, s"), format != Format::Terminal(PLAIN), "{said}");
+            assert!(said.contains("charged, s"), "{said}");
         }
         let page = page_of(&story, None, Format::Html);
         assert!(page.contains("id=\"computation\"") && page.contains("40%"));
@@ -198,13 +195,13 @@ mod tests {
     /// 11 s less 0.5 s is no less than 10 s; less 4 s it might be.
     #[test]
     fn who_might_lead_if_computation_were_free_is_named_with_the_bound() {
-        let stays = said(&story(Some([4.0, 0.5])), Format::Terminal(PLAIN));
+        let stays = said(&story(Some([4.0, 0.5])), Format::Terminal(DETAILED));
         assert!(stays.contains("if computation were free, ext4 would still not be behind"), "{stays}");
-        let turns = said(&story(Some([0.5, 4.0])), Format::Terminal(PLAIN));
+        let turns = said(&story(Some([0.5, 4.0])), Format::Terminal(DETAILED));
         assert!(turns.contains("others might lead: xfs (at least 0.70 times the time of ext4)"), "{turns}");
         assert!(turns.contains("--set cpu=free"), "{turns}");
         // With several processors more may be charged than the time that passes.
-        let all = said(&story(Some([0.5, 30.0])), Format::Terminal(PLAIN));
+        let all = said(&story(Some([0.5, 30.0])), Format::Terminal(DETAILED));
         assert!(all.contains("others might lead: xfs;"), "{all}");
         let data = data_of(&story(Some([0.5, 30.0])));
         let xfs = &data["verdict"]["charged"]["candidates"][1];
@@ -240,7 +237,7 @@ mod tests {
     #[test]
     fn without_a_price_nothing_is_said_of_it() {
         let story = story(None);
-        let said = said(&story, Format::Terminal(PLAIN));
+        let said = said(&story, Format::Terminal(DETAILED));
         assert!(
             !said.contains("CPU time")
                 && !said.contains("computation")

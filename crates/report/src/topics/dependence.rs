@@ -13,7 +13,7 @@ use crate::wording::text::{TextTable, listing, one_line};
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
     build_section,
     list_clauses: |judged| {
         let turn = describe_turn(judged).map(|turn| format!("It depends {turn}. On the whole:"));

@@ -15,7 +15,7 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{DevicePrediction, DeviceStratum, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Prediction, write_sentences(judged)),
     ..ReportTopic::EMPTY

@@ -7,7 +7,7 @@ use crate::wording::text::listing;
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, Outcome};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    list_clauses: |judged| Clause::list(ClauseKind::Note, write_remedy(judged)),
+    list_clauses: |judged| Clause::list(ClauseKind::Proviso, write_remedy(judged)),
     ..ReportTopic::EMPTY
 };
 

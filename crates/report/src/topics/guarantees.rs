@@ -9,11 +9,10 @@ use crate::wording::text::{TextTable, capitalize, listing};
 
 use fsverdict_judgement::plan::{group_by_key, once_each};
 use fsverdict_judgement::verdict::Judgement;
+use fsverdict_text::join_names;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| {
-        address_tables(Media::DETAIL.and(Media::MARKDOWN), build_table(&report.guarantees)).collect()
-    },
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.guarantees)).collect(),
     build_section: |report| {
         let table = PageBlock::plain_table(build_table(&report.guarantees)?);
         Some(PageBlock::section("guarantees", "Guarantees and status", vec![table]))
@@ -46,10 +45,13 @@ pub struct Guarantees {
     pub source: &'static str,
 }
 
-/// The drawbacks of the recommended candidates: the guarantees that each lacks and a measured one has, and the meaning
-/// of its state in the kernel. `None` where nothing is recommended, or nothing is lacking.
+/// The drawbacks of the recommended candidates, or of the only one: the guarantees that each lacks and a measured one has,
+/// and the meaning of its state in the kernel. `None` where none is to be taken, or nothing is lacking.
 pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
-    let taken = judged.verdict.recommended_names();
+    let taken = match judged.verdict.recommended_names() {
+        none if none.is_empty() => judged.verdict.choice().into_iter().collect(),
+        some => some,
+    };
     let of = |name: &&str| {
         let guarantees = all.iter().find(|guarantees| guarantees.candidate == **name)?;
         let drawbacks = of_one(judged, guarantees, all);
@@ -59,8 +61,21 @@ pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> 
     let sentences = each
         .into_iter()
         .map(|(drawbacks, names)| format!("Drawbacks of {}: {}.", listing(&names, MOST_NAMES), drawbacks));
-    let sentences: Vec<String> = sentences.collect();
+    let sentences: Vec<String> = describe_other_reader(judged, all).into_iter().chain(sentences).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// `Only if Windows or macOS must read it: exfat.`: the reason to take the less protected of two candidates.
+fn describe_other_reader(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
+    let trade = judged.verdict.trade.as_ref().filter(|trade| trade.takes_protected())?;
+    let read_by = |name: &String| {
+        all.iter().find(|guarantees| guarantees.candidate == *name).map(|guarantees| &guarantees.read_by)
+    };
+    let own = read_by(&trade.protected)?;
+    let readers: Vec<&str> =
+        read_by(&trade.other)?.iter().copied().filter(|reader| !own.contains(reader)).collect();
+    let readers = (!readers.is_empty()).then(|| join_names(&readers, MOST_NAMES, "or"))?;
+    Some(format!("Only if {readers} must read it: {}.", trade.other))
 }
 
 fn of_one(judged: &Judgement<'_>, own: &Guarantees, all: &[Guarantees]) -> String {

@@ -270,7 +270,7 @@ fn write_legend(report: &Report<'_>) -> String {
     };
     format!(
         "{sizes}Along a strip, equal steps are equal ratios. Rows are ordered by the goal: {goal}, as a multiple of the \
-         leader's. ? open: not enough data to place it; ≤ not better: at most {} better, perhaps worse.",
+         leader's. ? open: not enough data to place it; ≤ not more than {} better; how much worse is not certain.",
         percent(report.judged.plan.protocol.tie)
     )
 }

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use crate::Report;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
+use crate::topics::safety::audience_of_losses;
 use crate::topics::topic::{ReportTopic, address_tables, list_data};
 use crate::wording::number::{percent_of_cases, plain_number};
 use crate::wording::text::{TextTable, one_line};
@@ -16,9 +17,9 @@ use fsverdict_judgement::verdict::Judgement;
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     data: |report| list_data("power_cuts", report.judged.run.power_cuts.as_slice()),
     build_tables: |report| {
-        let text = address_tables(Media::TEXT, build_tables(&report.judged));
+        let outcomes = address_tables(audience_of_losses(report), build_tables(&report.judged));
         let ages = build_age_table(&report.judged);
-        text.chain(address_tables(Media::DETAIL.and(Media::MARKDOWN), ages)).collect()
+        outcomes.chain(address_tables(Media::FULL_TEXT, ages)).collect()
     },
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),

@@ -8,7 +8,7 @@ use crate::wording::text::{TextTable, capitalize, count};
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, ProtectionCost};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
     build_section: |report| {
         let table = PageBlock::plain_table(build_table(&report.judged)?);
         Some(PageBlock::section("protection", "What protection costs", vec![table]))

@@ -9,14 +9,14 @@ use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
     build_section: |report| {
         let table = PageBlock::plain_table(build_table(&report.judged)?);
         Some(PageBlock::section("required", "What is required", vec![table]))
     },
     list_clauses: |judged| {
         let mut clauses = Clause::list(ClauseKind::RuledOut, describe_ruled_out(judged));
-        clauses.extend(Clause::list(ClauseKind::Note, describe_open(judged)));
+        clauses.extend(Clause::list(ClauseKind::Proviso, describe_open(judged)));
         clauses
     },
     ..ReportTopic::EMPTY
@@ -157,7 +157,7 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
 #[cfg(test)]
 mod tests {
     use crate::Format;
-    use crate::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use crate::fixtures::{DETAILED, PLAIN, Story, data_of, id, page_of};
     use fsverdict_judgement::journal::Unit;
     use fsverdict_judgement::plan::{Bound, Requirement};
 
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn who_misses_is_said_with_by_how_much_wherever_a_verdict_is() {
         let story = story(0.018, 0.010);
-        for format in [Format::Terminal(PLAIN), Format::Markdown, Format::Html, Format::Json] {
+        for format in [Format::Terminal(DETAILED), Format::Markdown, Format::Html, Format::Json] {
             let page = page(&story, format);
             for said in [
                 "Ruled out: ext4 misses commit.p99",
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn kept_by_all_rules_nobody_out_and_missed_by_all_is_said() {
-        let kept = page(&story(0.018, 0.100), Format::Terminal(PLAIN));
+        let kept = page(&story(0.018, 0.100), Format::Terminal(DETAILED));
         assert!(!kept.contains("Ruled out") && kept.contains("ext4 leads"), "{kept}");
         assert!(kept.contains("18 ms 0.1807 (0.1798 to 0.1817) kept"), "{kept}");
         let none = page(&story(0.018, 0.001), Format::Terminal(PLAIN));

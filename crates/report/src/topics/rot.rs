@@ -5,7 +5,8 @@ use maud::{Markup, html};
 
 use crate::Report;
 use crate::model::clause::{Clause, ClauseKind};
-use crate::page::{Media, PageBlock};
+use crate::page::PageBlock;
+use crate::topics::safety::audience_of_losses;
 use crate::topics::topic::{ReportTopic, address_tables, list_data};
 use crate::wording::number::percent_of_cases;
 use crate::wording::text::{TextTable, one_line};
@@ -16,7 +17,7 @@ use fsverdict_judgement::verdict::Judgement;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     data: |report| list_data("rot", report.judged.run.rotten.as_slice()),
-    build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
+    build_tables: |report| address_tables(audience_of_losses(report), build_tables(&report.judged)).collect(),
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),
 };

@@ -17,6 +17,11 @@ pub(super) static TOPIC: ReportTopic = ReportTopic {
     ..ReportTopic::EMPTY
 };
 
+/// The media of the tables of all losses: those that show everything, where the price of safety sums the losses up.
+pub(super) fn audience_of_losses(report: &Report<'_>) -> Media {
+    if build_table(&report.safety).is_some() { Media::FULL_TEXT } else { Media::TEXT }
+}
+
 /// Time and losses side by side; nothing where nothing was looked at, or one candidate alone.
 fn build_table(points: &[SafetyPoint]) -> Option<TextTable> {
     if points.len() < 2 {

@@ -12,7 +12,7 @@ use fsverdict_judgement::verdict::{
 };
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::TEXT, build_tables(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_tables(&report.judged)).collect(),
     build_section,
     ..ReportTopic::EMPTY
 };
@@ -133,12 +133,19 @@ fn explain_status(judged: &ThenAndNow) -> String {
     text
 }
 
-/// The findings as a folded part of a page of text; `None` where the plan repeats no study.
-pub(crate) fn build_folded_findings<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+/// The findings as a folded part of a page of text, shortly and in full; nothing where the plan repeats no study.
+pub(crate) fn build_folded_findings<'a>(report: &Report<'_>) -> Vec<(Media, PageBlock<'a>)> {
     let findings = list_findings(&report.judged);
+    if findings.is_empty() {
+        return Vec::new();
+    }
+    let fold = |blocks| PageBlock::fold(None, "Then and now", blocks);
     let basis = PageBlock::Paragraph(Text::foreign(&describe_basis(&report.judged)));
-    let blocks = || vec![basis, PageBlock::Findings(findings)];
-    (!report.judged.findings.is_empty()).then(|| PageBlock::fold(None, "Then and now", blocks()))
+    let brief = findings.iter().map(Finding::without_reasons).collect();
+    vec![
+        (Media::BRIEF, fold(vec![PageBlock::Findings(brief)])),
+        (Media::FULL_TEXT, fold(vec![basis, PageBlock::Findings(findings)])),
+    ]
 }
 
 /// The section; `None` where the plan repeats no study.

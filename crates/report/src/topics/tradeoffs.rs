@@ -9,9 +9,7 @@ use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{COSTS, Cost, Judgement, Tradeoff, WeightTurn};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| {
-        address_tables(Media::DETAIL.and(Media::MARKDOWN), build_tables(&report.judged)).collect()
-    },
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_tables(&report.judged)).collect(),
     ..ReportTopic::EMPTY
 };
 

@@ -100,7 +100,7 @@ mod tests {
     fn who_does_not_flush_is_named_first_among_the_limits() {
         use Operation::{DirectorySave, TreeWrite};
         let told = shown(DirectorySave, true, 1.0, 802.0);
-        let limit = "Keep in mind: jfs hardly ever flushes the device's cache where the others do for every fsync, in save (1 against 802): data that it reports as durable";
+        let limit = "Cautions · jfs hardly ever flushes the device's cache where the others do for every fsync, in save (1 against 802): data that it reports as durable";
         assert!(told.contains(limit), "{told}");
         for (operation, modelled, own, others) in [
             (DirectorySave, false, 1.0, 802.0),

@@ -75,11 +75,25 @@ pub(crate) fn compare_with_leader(judged: &Judgement<'_>, candidate: &str, ratio
     match total {
         Some(total) => format!("{} {total} ({})", cost_verb(judged), describe_difference(judged, ratio)),
         None if is_duration(judged) => format!("takes {} times as long", bounded_times(ratio)),
-        None if judged.objective.weights.len() > 1 => {
-            format!("scores worse by a factor of {}", bounded_times(ratio))
+        None => {
+            let verb = if judged.objective.weights.len() > 1 { "scores" } else { "is" };
+            match invert_if_ahead(ratio) {
+                Some(ahead) => format!("{verb} better by a factor of {}", bounded_times(&ahead)),
+                None => format!("{verb} worse by a factor of {}", bounded_times(ratio)),
+            }
         }
-        None => format!("is worse by a factor of {}", bounded_times(ratio)),
     }
+}
+
+/// How many times better a candidate is that is ahead of the leader by the estimate; `None` of one that is not.
+fn invert_if_ahead(ratio: &Estimate) -> Option<Estimate> {
+    let invert = |value: f64| 1.0 / value;
+    (ratio.point < 1.0).then(|| Estimate {
+        point: invert(ratio.point),
+        low: ratio.high.map(invert),
+        high: ratio.low.map(invert),
+        n: ratio.n,
+    })
 }
 
 /// The words of [`compare_with_leader`] without the verb, for later entries of a list.
@@ -147,5 +161,19 @@ pub(crate) fn name_cost(cost: Cost) -> &'static str {
         Cost::Space => "space",
         Cost::Lost => "lost space",
         Cost::Written => "device writes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::invert_if_ahead;
+    use fsverdict_judgement::verdict::Estimate;
+
+    #[test]
+    fn a_candidate_that_is_ahead_is_better_and_not_worse_by_less_than_one() {
+        let ahead =
+            invert_if_ahead(&Estimate { point: 0.8, low: Some(0.5), high: Some(1.25), n: 3 }).unwrap();
+        assert_eq!((ahead.point, ahead.low, ahead.high), (1.25, Some(0.8), Some(2.0)));
+        assert!(invert_if_ahead(&Estimate::without_interval(1.0, 3)).is_none());
     }
 }

@@ -42,6 +42,17 @@ pub(crate) fn shorten(text: &str, columns: usize, mark: &str) -> String {
     short + mark
 }
 
+/// The clauses of a sentence, from its first, that fit into so many columns; the first one is cut if it is longer.
+pub(crate) fn shorten_to_clauses(sentence: &str, columns: usize) -> String {
+    let is_outside =
+        |at: &usize| sentence[..*at].matches('(').count() == sentence[..*at].matches(')').count();
+    let ends = [", ", "; "].iter().flat_map(|end| sentence.match_indices(end)).map(|(at, _)| at);
+    let ends: BTreeSet<usize> = ends.filter(is_outside).chain([sentence.len()]).collect();
+    let ends = ends.into_iter();
+    let fitting = ends.map(|end| &sentence[..end]).take_while(|start| display_width(start) <= columns).last();
+    fitting.map_or_else(|| shorten(sentence, columns, "…"), str::to_owned)
+}
+
 /// The text in lines of at most `columns`, broken at spaces, and within a word only where it is longer than a line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let options = Options::new(columns.max(8))

@@ -97,6 +97,11 @@ impl Limit {
         )
     }
 
+    /// Whether it might lead a reader to another decision; the rest holds for every run of this kind.
+    pub fn may_change_decision(&self) -> bool {
+        !matches!(self, Self::FreshlyMade | Self::AgedAtOnce | Self::FilledAtOnce | Self::Held { .. })
+    }
+
     /// The sentence about blocks that were set aside.
     fn write_set_aside(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::SetAside { candidate, against, aside, of, all, aside_ratio, modelled } = self else {

@@ -46,6 +46,12 @@ mod tests {
     /// Three blocks of two candidates, of which `b` takes 5 % longer. Both read onwards for nine tenths of the time, or `b`
     /// flushes instead.
     fn limit(b_reads: bool, read_error: f64) -> Option<Limit> {
+        let behind = Estimate { point: 1.05, low: Some(1.04), high: Some(1.06), n: 3 };
+        limit_of(b_reads, read_error, behind)
+    }
+
+    /// The same, where `b` is found to be so far behind.
+    fn limit_of(b_reads: bool, read_error: f64, behind: Estimate) -> Option<Limit> {
         let plan = made::plan(&json!({
             "candidates": [
                 { "name": "a", "filesystem": "ext4", "encryption": "none" },
@@ -89,9 +95,26 @@ mod tests {
         let free = FreeComputation::default();
         let evidence =
             VerdictEvidence { plan: &plan, run: &run, objective: &objective, trials: &trials, free: &free };
-        let behind = Estimate { point: 1.05, low: Some(1.04), high: Some(1.06), n: 3 };
         let rank = |candidate: &str, behind| Rank { candidate: candidate.to_owned(), behind, total: None };
         reversed_by_models(&evidence, &[rank("a", None), rank("b", Some(behind))])
+    }
+
+    /// Whatever the interval and the error, a rival that the widened interval lets win is named, and so is a closer one.
+    #[test]
+    fn the_closer_a_rival_is_the_more_surely_it_is_named() {
+        for read_error in [0.02, 0.1, 0.3] {
+            for half_width in [0.001, 0.02, 0.2] {
+                let is_named = |times: f64| {
+                    let (low, high) = (times * (1.0 - half_width), times * (1.0 + half_width));
+                    let behind = Estimate { point: times, low: Some(low), high: Some(high), n: 3 };
+                    let named = limit_of(false, read_error, behind).is_some();
+                    assert!(named || low > 1.0, "{times}: {half_width}, {read_error}");
+                    named
+                };
+                let named = [0.97, 1.0, 1.01, 1.05, 1.1, 1.3, 1.6, 3.0].map(is_named);
+                assert!(named[1] && named.windows(2).all(|pair| pair[0] || !pair[1]), "{named:?}");
+            }
+        }
     }
 
     #[test]

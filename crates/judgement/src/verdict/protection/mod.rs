@@ -4,6 +4,7 @@ mod cost;
 mod evaluation;
 mod required;
 mod safety;
+mod trade;
 
 pub use cost::ProtectionCost;
 pub(crate) use cost::protection_costs;
@@ -12,6 +13,7 @@ pub use evaluation::{MissingEvaluation, Unevaluated};
 pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
 pub(crate) use required::{is_ruled_out, requirement_standings};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
+pub use trade::LevelTrade;
 
 use serde::Serialize;
 
@@ -37,6 +39,12 @@ impl GroupVerdict {
         GroupVerdict { title, protection, candidates, verdict: slice.judge().verdict }
     }
 
+    /// The recommended candidate, or the one that leads; `None` where none has a score.
+    pub fn first_choice(&self) -> Option<&str> {
+        let leader = self.verdict.ranking.first().map(|rank| rank.candidate.as_str());
+        self.verdict.recommended.as_deref().or(leader)
+    }
+
     /// The candidate that is the only one with a score: there is nothing that it could be ranked against.
     pub fn sole_candidate(&self) -> Option<&Rank> {
         match self.verdict.ranking.as_slice() {
@@ -47,10 +55,24 @@ impl GroupVerdict {
 }
 
 impl Verdict {
-    /// The recommended candidates, one for each protection level that has a recommendation.
+    /// The recommended candidates: one for each protection level that has a recommendation, or the one that is taken where
+    /// there is a [trade](LevelTrade).
     pub fn recommended_names(&self) -> Vec<&str> {
+        if self.trade.is_some() {
+            return self.recommended.as_deref().into_iter().collect();
+        }
         let levels = self.by_protection_level().into_iter();
         levels.filter_map(|(_, level)| level.recommended.as_deref()).collect()
+    }
+
+    /// The recommended candidate, or the only one that has a result, if it is not shown to miss anything.
+    pub fn choice(&self) -> Option<&str> {
+        let is_met = || self.required.iter().all(|standing| standing.relation == RequirementRelation::Kept);
+        let only = match self.ranking.as_slice() {
+            [only] if self.groups.is_empty() && self.refused.is_none() && is_met() => Some(&only.candidate),
+            _ => None,
+        };
+        self.recommended.as_ref().or(only).map(String::as_str)
     }
 
     /// The place of a candidate in the ranking of its protection level; 0 for a leader.
@@ -86,7 +108,12 @@ impl Verdict {
     }
 
     /// Replaces the ranking of all candidates against each other by those of the groups, one after the other.
-    pub(crate) fn split_by_group(&mut self, groups: Vec<GroupVerdict>, costs: Vec<ProtectionCost>) {
+    pub(crate) fn split_by_group(
+        &mut self,
+        groups: Vec<GroupVerdict>,
+        costs: Vec<ProtectionCost>,
+        trade: Option<LevelTrade>,
+    ) {
         if self.refused.is_some() {
             return;
         }
@@ -140,6 +167,22 @@ impl Verdict {
         self.limits = limits;
         self.groups = groups;
         self.protection_costs = costs;
+        self.trade = trade;
+        self.conclude_from_trade();
+    }
+
+    /// Recommends the candidate that the trade takes, if its level has a recommendation or nothing else, and there are
+    /// enough blocks for an interval.
+    fn conclude_from_trade(&mut self) {
+        let Some(trade) = &self.trade else { return };
+        let level = self.groups.iter().find(|level| level.candidates.contains(&trade.taken));
+        let is_told = trade.ratio.is_none_or(|ratio| ratio.low.is_some());
+        self.outcome = match level {
+            Some(level) if level.verdict.is_contest() => level.verdict.outcome,
+            Some(_) if is_told => Outcome::Recommended,
+            _ => Outcome::Undecided,
+        };
+        self.recommended = (self.outcome != Outcome::Undecided).then(|| trade.taken.clone());
     }
 }
 

@@ -20,8 +20,9 @@ use fsverdict_text::{display_width, wrap_command};
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
-/// A reason is shown in this many columns; all of it is in the journal.
+/// A reason is shown in this many columns, and in fewer without `--all`; all of it is in the journal.
 const LONGEST_REASON: usize = 400;
+const LONGEST_BRIEF_REASON: usize = 280;
 /// Width of the words on findings.
 const FINDING: usize = 21;
 
@@ -63,6 +64,10 @@ impl Sheet {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(String::new());
         }
+    }
+
+    fn longest_reason(&self) -> usize {
+        if self.look.detail { LONGEST_REASON } else { LONGEST_BRIEF_REASON }
     }
 
     fn plain(&mut self, text: &str) {
@@ -180,7 +185,7 @@ impl Sheet {
             let mut text = (*status).to_owned();
             if !reason.is_empty() {
                 text.push_str(": ");
-                text.push_str(&shorten(&one_line(reason), LONGEST_REASON, self.signs.more));
+                text.push_str(&shorten(&one_line(reason), self.longest_reason(), self.signs.more));
             }
             if !hint.is_empty() {
                 text.push_str("; ");
@@ -222,7 +227,7 @@ impl Sheet {
         let mut last = "";
         for Remark { label, text, tone, is_cut } in all {
             let shown = if *label == last { "" } else { label };
-            let at_most = if *is_cut { LONGEST_REASON } else { usize::MAX };
+            let at_most = if *is_cut { self.longest_reason() } else { usize::MAX };
             let text = shorten(&one_line(text), at_most, self.signs.more);
             self.write_labelled(&format!("{shown:LABEL$}{}", self.signs.bullet), LABEL + 2, *tone, &text);
             last = label;

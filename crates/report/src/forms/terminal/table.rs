@@ -7,7 +7,7 @@ use crate::forms::terminal::paint::toned;
 use crate::model::matrix::{CellSpread, Matrix, MatrixCell, MatrixRow};
 use crate::page::Tone;
 use crate::wording::number::{fixed, times};
-use crate::wording::text::{TextTable, one_line, shorten};
+use crate::wording::text::{TextTable, count, one_line, shorten};
 use fsverdict_judgement::verdict::ContrastOutcome;
 use fsverdict_text::{display_width, wrap_hanging};
 
@@ -72,7 +72,7 @@ pub(crate) fn shown_name(name: &str, signs: Signs) -> String {
 }
 
 /// The matrix as lines. `names` is the minimum width of the first column; `ranked` adds the goal's column to the first
-/// table.
+/// table, which without `--all` is the only one.
 pub(crate) fn lines(
     matrix: &Matrix,
     names: usize,
@@ -89,20 +89,32 @@ pub(crate) fn lines(
             .collect(),
         right: false,
     };
-    let phases = || (0..matrix.columns.len()).map(|at| phase_column(matrix, at, signs));
-    let room = look.columns.saturating_sub(first.width());
-    let taken: usize = phases().map(|column| GAP + column.width()).sum();
     let goal = |bar: usize| if ranked { goal_columns(&matrix.rows, bar, signs) } else { Vec::new() };
-    let fits =
-        |bar: &usize| taken + goal(*bar).iter().map(|column| GAP + column.width()).sum::<usize>() <= room;
-    let bar = BARS.iter().copied().find(fits).unwrap_or(BARS[0]);
-    let groups = groups(&first, goal(bar).into_iter().chain(phases()), look.columns);
+    let phases = |bar: usize, only_weighted: bool| {
+        let shown =
+            (0..matrix.columns.len()).filter(move |at| !only_weighted || matrix.columns[*at].is_weighted);
+        goal(bar).into_iter().chain(shown.map(|at| phase_column(matrix, at, signs)))
+    };
+    let is_one_table = ranked && !look.detail;
+    let fitting = BARS.iter().find_map(|bar| {
+        let groups = groups(&first, phases(*bar, false), look.columns);
+        (groups.len() == 1).then_some(groups)
+    });
+    let mut groups = fitting.unwrap_or_else(|| groups(&first, phases(BARS[0], is_one_table), look.columns));
+    if is_one_table {
+        groups.truncate(1);
+    }
     let mut lines = Vec::new();
+    let shown: usize = groups.iter().map(Vec::len).sum();
     for group in groups {
         if !lines.is_empty() {
             lines.push(String::new());
         }
         lines.extend(laid_out(&first, &group, signs));
+    }
+    let left_out = phases(BARS[0], false).count() - shown;
+    if left_out > 0 {
+        lines.push(toned(Tone::Faint, &format!("{} with --all", count(left_out, "more phase"))));
     }
     lines
 }

@@ -1,0 +1,70 @@
+//! Chooses between two protection levels, of which one keeps all that the other keeps, and more.
+
+use serde::Serialize;
+
+use super::GroupVerdict;
+use crate::plan::{Protection, ProtectionFeature, Safeguards};
+use crate::statistics::Estimate;
+use crate::verdict::ContrastOutcome;
+
+/// A candidate of each of two protection levels, and the gain and cost of the better protected one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelTrade {
+    pub protected: String,
+    pub other: String,
+    /// The features that only the protected one keeps.
+    pub keeps: Vec<ProtectionFeature>,
+    /// How many times as much the protected one takes for the goal, paired within blocks; `None` where it is not told.
+    pub ratio: Option<Estimate>,
+    /// The one to take: never the less protected one of two that tie. Data are not put at risk for time.
+    pub taken: String,
+}
+
+impl LevelTrade {
+    /// The choice between these levels; `None` where they are not two, neither keeps all of the other, or one has no
+    /// candidate with a result. `ratio` compares two candidates by the goal.
+    pub(crate) fn from_levels(
+        levels: &[GroupVerdict],
+        tie: f64,
+        ratio: impl Fn(&str, &str) -> Option<Estimate>,
+    ) -> Option<Self> {
+        let (protected, other, keeps) = order_levels(levels)?;
+        let other = other.first_choice()?;
+        let beside_other = |name: &str| Some((name.to_owned(), ratio(name, other)?));
+        let is = |outcome, ratio: &Estimate| ContrastOutcome::from_interval(ratio, tie) == outcome;
+        let first = protected.first_choice()?;
+        let own = beside_other(first);
+        // One that ties with the other is taken before one that takes longer.
+        let is_longer = own.as_ref().is_some_and(|(_, ratio)| is(ContrastOutcome::Behind, ratio));
+        let ranked = protected.verdict.ranking.iter().filter_map(|rank| beside_other(&rank.candidate));
+        let tied = || ranked.clone().find(|(_, ratio)| is(ContrastOutcome::Tied, ratio));
+        let (own, is_longer) = match is_longer.then(tied).flatten() {
+            Some(tied) => (Some(tied), false),
+            None => (own, is_longer),
+        };
+        let (protected, ratio) = own.map_or((first.to_owned(), None), |(name, ratio)| (name, Some(ratio)));
+        let risks_data = keeps.iter().any(|feature| feature.is_weaker());
+        let takes_protected = risks_data || ratio.is_some() && !is_longer;
+        let taken = if takes_protected { protected.clone() } else { other.to_owned() };
+        Some(LevelTrade { protected, other: other.to_owned(), keeps, ratio, taken })
+    }
+
+    /// Whether the better protected candidate is to be taken.
+    pub fn takes_protected(&self) -> bool {
+        self.taken == self.protected
+    }
+}
+
+/// The level that keeps more, the other one, and the features that only the first keeps.
+fn order_levels(levels: &[GroupVerdict]) -> Option<(&GroupVerdict, &GroupVerdict, Vec<ProtectionFeature>)> {
+    let [one, other] = levels else { return None };
+    let of = |has: &Protection| Safeguards { has: has.clone(), ..Safeguards::default() };
+    let keeps = |level: &GroupVerdict, beside: &GroupVerdict| {
+        of(&level.protection).advantages_over(&of(&beside.protection))
+    };
+    match (keeps(one, other), keeps(other, one)) {
+        (more, less) if less.is_empty() => Some((one, other, more)),
+        (less, more) if less.is_empty() => Some((other, one, more)),
+        _ => None,
+    }
+}
