@@ -11,6 +11,7 @@ use fsverdict_judgement::journal::{Caution, Event, OpenJournal, Run};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_lab::lab::{Attachments, LabError, choose_lab};
 use fsverdict_linux::guard::LeftDevice;
+use fsverdict_text::Reason;
 
 use super::error::RunnerError;
 use super::faults::{FaultExamination, FaultNews};
@@ -24,6 +25,8 @@ pub struct Session {
     journal: OpenJournal,
     /// The event with which a resumed run continues; `None` for a run that begins.
     resumed: Option<Event>,
+    /// The candidates whose options are refused, each with the reason.
+    refused: Vec<(String, Reason)>,
     /// When this session began, before its preparation.
     began: Instant,
 }
@@ -44,12 +47,19 @@ impl Session {
         let RunRequest { plan, folder, jobs, erase, needs_rivals, .. } = request;
         let choice = choose_lab(&plan, plan.lab).map_err(RunnerError::Lab)?;
         let choice = choice.with_jobs(jobs).map_err(RunnerError::Jobs)?;
+        let began = Instant::now();
+        let permission = Permission { erase: &erase, ask: &|_| None };
+        let mut prospect = Prospect::from_plan(&plan, choice.lab.as_ref(), &permission);
         if needs_rivals {
-            let permission = Permission { erase: &erase, ask: &|_| None };
-            check_rivals(&plan, &Prospect::from_plan(&plan, choice.lab.as_ref(), &permission))?;
+            check_rivals(&plan, &prospect)?;
+        }
+        // Other errors that keep the run from beginning come first.
+        let may_begin = prospect.refusals().next().is_none();
+        let refused = if may_begin { prospect.try_options(&plan, choice.lab.as_ref()) } else { Vec::new() };
+        if !refused.is_empty() {
+            check_rivals(&plan, &prospect)?;
         }
         let begin = || -> Result<Self, SessionError> {
-            let began = Instant::now();
             let permission = Permission { erase: &erase, ask: &|refusal| view.ask_identity(refusal) };
             let prepared = PreparedTrials::new(plan, choice, &permission, None)?;
             let folder = RunFolder::create_requested(&folder, &prepared.plan)?;
@@ -57,7 +67,7 @@ impl Session {
             let seed = Some(draw_order_seed(&prepared.plan));
             let start = prepared.start_event(&folder, prepared.facts(), seed);
             let journal = prepared.begin_journal(&folder.journal(), start)?;
-            Ok(Session { folder, prepared, journal, resumed: None, began })
+            Ok(Session { folder, prepared, journal, resumed: None, refused, began })
         };
         begin().map_err(RunnerError::NotBegun)
     }
@@ -105,7 +115,8 @@ impl Session {
             journal.append(None, Event::Caution(Caution::new(text)))?;
         }
         let resumed = Some(Event::RunResumed { more });
-        Ok(Resumed::Session(Box::new(Session { folder, prepared, journal, resumed, began })))
+        let session = Session { folder, prepared, journal, resumed, refused: Vec::new(), began };
+        Ok(Resumed::Session(Box::new(session)))
     }
 
     /// Checks that the run's devices are as an earlier session of this process left them. That session had the same
@@ -140,15 +151,13 @@ impl Session {
 
     /// Conducts the trials, then closes the journal.
     fn conduct_trials(self, view: &dyn RunView) -> Result<(), SessionError> {
-        let Session { folder, prepared, mut journal, resumed, began } = self;
+        let Session { folder, prepared, mut journal, resumed, refused, began } = self;
         let is_extended = matches!(resumed, Some(Event::RunResumed { more: Some(_) }));
         let budget = TimeBudget::from_run(&prepared.plan, journal.run()?).filter(|_| !is_extended);
         let mut observer = view.observe_trials(&folder, &prepared.plan);
         let mut study = prepared.study(journal, observer.as_mut());
         study.deadline = budget.and_then(|budget| budget.trial_deadline(began));
-        if resumed.is_none() {
-            study.refused = prepared.refused_candidates();
-        }
+        study.refused = refused;
         study.conduct(resumed)
     }
 }
@@ -182,7 +191,8 @@ fn check_rivals(plan: &Plan, prospect: &Prospect) -> Result<(), RunnerError> {
         .map(|candidate| candidate.name.as_str())
         .filter(|name| prospect.reason_to_skip(name).is_none())
         .collect();
-    let ([only], Some((name, reason))) = (able.as_slice(), prospect.skipped.first()) else { return Ok(()) };
+    // Options that were refused are the last, and the user's to correct.
+    let ([only], Some((name, reason))) = (able.as_slice(), prospect.skipped.last()) else { return Ok(()) };
     let reason = reason.clone().after(format!(
         "only {only} can be tried here, so that there is nothing to compare it with: {name}: "
     ));

@@ -50,10 +50,11 @@ impl Prospect {
     }
 
     /// Tries those options in the lab on scratch images, as a run does before its first trial. A candidate is skipped
-    /// if its options are refused.
-    pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) {
+    /// if its options are refused; these are returned, each with the reason.
+    pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) -> Vec<(String, Reason)> {
         let refused = find_refused_options(plan, lab, self.size, self.candidates_with_untried_options(plan));
-        self.skipped.extend(refused);
+        self.skipped.extend(refused.iter().cloned());
+        refused
     }
 
     /// Checks this plan on a device of this many bytes that may be used.

@@ -100,19 +100,41 @@ fn try_on_image(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) ->
     let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
     let bare_spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let spec = TrialSpec { devices: plan.device.count(), ..bare_spec };
-    let mut last = String::new();
-    let mut watch = |event| {
-        if let Event::StepStarted { step } = event
-            && step != fsverdict_judgement::journal::TEAR_DOWN
-        {
-            last = step;
+    let (mut last, mut mounted) = (String::new(), String::new());
+    let mut watch = |event| match event {
+        Event::StepStarted { step } if step != fsverdict_judgement::journal::TEAR_DOWN => last = step,
+        Event::Facts { facts, .. } => {
+            mounted.extend(facts.get("mount.filesystem_options").cloned());
         }
+        _ => {}
     };
     let image = || Attachment::Image { folder: folder.clone(), size, room: ROOM };
     let further = (1..plan.device.count()).map(|_| image()).collect();
     let end = lab.run_trial(&spec, &Attachments::new(image(), further), 0, &mut watch).ok()?;
     let refused = end.status == Status::Failed && !end.killed && ["mkfs", "mount"].contains(&last.as_str());
-    refused.then(|| (last, without_device(&end.reason)))
+    match refused {
+        true => Some((last, without_device(&end.reason))),
+        false => {
+            find_replaced_value(&spec.candidate.mount, &mounted).map(|message| ("mount".to_owned(), message))
+        }
+    }
+}
+
+/// A number out of range that the kernel replaced without an error: `compress=zstd:99` becomes `compress=zstd:15`.
+fn find_replaced_value(wanted: &[String], mounted: &str) -> Option<String> {
+    let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+    let wanted = wanted.iter().flat_map(|options| options.split(','));
+    wanted.filter_map(|option| option.rsplit_once(['=', ':']).map(|parts| (option, parts))).find_map(
+        |(option, (name, value))| {
+            let with_name = mounted.split(',').find_map(|found| {
+                let (own, other) = found.rsplit_once(['=', ':'])?;
+                (own == name).then_some((found, other))
+            });
+            let (found, other) = with_name?;
+            let is_replaced = number(value)? != number(other)?;
+            is_replaced.then(|| format!("the kernel takes `{found}` instead of `{option}`"))
+        },
+    )
 }
 
 /// The message with the device named as in a dry run, because its name differs each time.
@@ -127,4 +149,29 @@ fn without_device(message: &str) -> String {
         None => word.to_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_replaced_value;
+
+    #[test]
+    fn a_number_that_the_kernel_replaced_is_found_and_a_default_or_a_unit_is_none() {
+        let mounted = "rw,compress=zstd:15,commit=30,logbsize=256k,max_inline=2048,data=ordered";
+        for (wanted, found) in [
+            ("compress=zstd:99", Some("the kernel takes `compress=zstd:15` instead of `compress=zstd:99`")),
+            (
+                "noatime,max_inline=90000",
+                Some("the kernel takes `max_inline=2048` instead of `max_inline=90000`"),
+            ),
+            ("compress=zstd:15", None),
+            ("compress=zstd", None),
+            ("commit=0", None),
+            ("logbsize=262144", None),
+            ("data=ordered", None),
+            ("nodatacow", None),
+        ] {
+            assert_eq!(find_replaced_value(&[wanted.to_owned()], mounted).as_deref(), found, "{wanted}");
+        }
+    }
 }

@@ -46,6 +46,32 @@ candidate    = [
     )
 }
 
+/// Options that nobody knows, and numbers out of range: the filesystem, its options, and a word of the error.
+const REFUSED: [(&str, &str, &str); 5] = [
+    ("ext4", "mkfs = \"-O nosuchfeature\"", "nosuchfeature"),
+    ("ext4", "mount = \"nosuchoption\"", "nosuchoption"),
+    ("ext4", "mount = \"data=nosuchmode\"", "nosuchmode"),
+    ("btrfs", "mount = \"compress=zstd:99\"", "zstd:99"),
+    ("xfs", "mkfs = \"-m nosuchkey=1\"", "nosuchkey"),
+];
+
+/// A run that refused options leave a single candidate does not begin.
+pub fn refused_options_end_a_comparison_of_two(lab: &str, device: &str) {
+    for (filesystem, options, word) in REFUSED {
+        let place = Place::new();
+        let two = format!(
+            "title = \"Two\"\nlab = \"{lab}\"\ndevice = {{ {device} }}\n\
+             dataset.tree = {{ profile = \"mixed\", files = 20, size = \"256KiB\" }}\n\
+             phase = [{{ name = \"write\", operation = \"tree.write\", dataset = \"tree\" }}]\n\
+             candidate = [{{ filesystem = \"ext2\" }}, {{ filesystem = \"{filesystem}\", {options} }}]\n"
+        );
+        let plan = place.plan("plan", &two);
+        place.fsverdict(&["run", &plan, "--out", "run"]).exits(1).says(&["only ext2", word, "hint: correct"]);
+        assert!(!place.path().join("run").exists(), "{options}");
+        place.is_left_clean();
+    }
+}
+
 pub fn options_are_tried_before_the_first_trial(lab: &str, device: &str) {
     let place = Place::new();
     let plan = place.plan("plan", &choosy(lab, device));
