@@ -138,7 +138,7 @@ impl FaultExamination<'_> {
         Ok(self.plan.candidates.iter().filter(is_wanted).collect())
     }
 
-    /// Sorts candidates by their chance to be recommended after what was examined so far: the leader of each protection
+    /// Sorts candidates by their chance to be recommended, as examined so far: the leader of each protection
     /// level before any other, and last those that are shown to be worse than their leader.
     fn sort_by_chance(&self, wanted: &mut [&Candidate]) -> Result<(), JournalError> {
         if wanted.len() < 2 {

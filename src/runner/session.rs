@@ -25,7 +25,7 @@ pub struct Session {
     journal: OpenJournal,
     /// The event with which a resumed run continues; `None` for a run that begins.
     resumed: Option<Event>,
-    /// The candidates whose options are refused, each with the reason.
+    /// The candidates with refused options, each with the reason.
     refused: Vec<(String, Reason)>,
     /// When this session began, before its preparation.
     began: Instant,

@@ -51,7 +51,7 @@ fn tried(work: &str, device: Option<&str>, must: &[&str]) -> Vec<String> {
     asked.plan.candidates.into_iter().map(|candidate| candidate.name).collect()
 }
 
-/// What is said of a question that cannot be asked, and the hint.
+/// The message about a question that cannot be asked, and the hint.
 fn refused(work: &str, device: Option<&str>, must: &[&str]) -> String {
     let error = asked(work, device, must).map(|asked| asked.plan.title).unwrap_err();
     format!("{error}\n{}", error.hint().unwrap_or_default())

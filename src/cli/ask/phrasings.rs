@@ -26,7 +26,7 @@ fn listed<T>(name: &str, all: impl IntoIterator<Item = T>, word: impl Fn(T) -> S
     (!words.is_empty()).then(|| format!("{name} {}", words.join(", ")))
 }
 
-/// What was understood, as a line of the file says it; nothing that was not said.
+/// The understood words, as a line of the file says them; nothing that was not said.
 fn line_of(Understood { question, time }: &Understood) -> String {
     let Question { work, device, must, candidates, limits, tolerance, .. } = question;
     let work = match work {

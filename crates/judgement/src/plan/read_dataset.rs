@@ -35,7 +35,7 @@ pub(super) fn dataset_keys() -> Vec<&'static str> {
 
 /// Places of a distribution that a plan may give.
 const SIZES: usize = 1001;
-/// Files for each directory of a tree whose plan does not say how many there are, as in sources of programs.
+/// Files for each directory of a tree without `directories` in its plan, as in sources of programs.
 const FILES_IN_DIRECTORY: u64 = 12;
 /// Weights at most: of depths; of lengths of names by tens, up to 255 bytes; of names of a file; of lengths of targets, up to 4095.
 const DEPTHS: usize = 200;
