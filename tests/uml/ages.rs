@@ -24,9 +24,9 @@ fn uml_an_aged_tree_is_held_against_its_fresh_copy() {
     let all = ["ext4", "btrfs", "nilfs2", "jfs"];
     let filesystems = members(all, |name| (*name).to_owned(), ["nilfs2", "jfs"]);
     place
-        .run(&format!("{AGED}matrix.filesystem = {filesystems:?}\n"), &[])
+        .run(&format!("{AGED}matrix.filesystem = {filesystems:?}\n"), &["--all"])
         .exits(0)
-        .shows(&["aged in one go"]);
+        .shows_broken(&["aged in one go"]);
     let journal = place.journal();
     for name in filesystems {
         let measured = |phase: &str, metric: &str| {

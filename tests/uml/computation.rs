@@ -70,8 +70,12 @@ fn seconds(place: &Place, block: u64, candidate: &str, metric: &str) -> f64 {
 #[test]
 fn uml_simulated_computation_with_a_price_takes_time_and_luks_costs_something() {
     let place = Place::new();
-    let seen = place.run(PLAN, &[]).exits(0);
-    seen.shows(&["arm-board (4 processors without AES instructions", "estimated", "free for the other"]);
+    let seen = place.run(PLAN, &["--all"]).exits(0);
+    seen.shows_broken(&[
+        "arm-board (4 processors without AES instructions",
+        "estimated",
+        "free for the other",
+    ]);
     for block in [1, 2] {
         let durable = |candidate: &str| seconds(&place, block, candidate, "durable");
         let charged = |candidate: &str| seconds(&place, block, candidate, "charged");
@@ -164,9 +168,9 @@ cold    = true
 fn uml_simulated_computation_has_a_price_unless_the_plan_says_that_it_is_free() {
     let [default, named, free] = [(), (), ()].map(|()| Place::new());
     let plan = PLAN.replace("cpu        = [\"free\", \"arm-board\"]\n", "");
-    let once = ["--blocks", "1", "--fs", "ext4"];
+    let once = ["--blocks", "1", "--fs", "ext4", "--all"];
     let seen = default.run(&plan, &once).exits(0);
-    seen.shows(&["epyc-vm (2 processors", "measured"]);
+    seen.shows_broken(&["epyc-vm (2 processors", "measured"]);
     named.run(&plan, &[&once[..], &["--set", "cpu=epyc-vm"]].concat()).exits(0);
     free.run(&plan, &[&once[..], &["--set", "cpu=free"]].concat()).exits(0).shows(&["CPU taken as free"]);
     assert_eq!(traces(&default), traces(&named));

@@ -124,7 +124,7 @@ protocol     = { blocks = 1, timeout = "60s" }
 candidate    = [{ filesystem = "nilfs2" }, { filesystem = "nilfs2", mount = "gc" }]
 phase        = [{ name = "look", command = "sleep 1" }, { name = "look-again", command = "sleep 0.1", cold = true }]
 "#;
-    let seen = place.run(plan, &[]).exits(0);
+    let seen = place.run(plan, &["--all"]).exits(0);
     for state in ["was running beside the phases (1 of 2", "was not running"] {
         assert!(seen.stdout.replace("\n            ", " ").contains(state), "{state}: {}", seen.stdout);
     }
@@ -202,7 +202,7 @@ fn uml_a_run_can_be_reported_in_every_format() {
     let place = Place::new();
     let plan =
         one_command("uml", "true").replace("One command", "A | title").replace("\"do\"", "\"nothing\"");
-    place.run(&plan, &[]).exits(0).shows(&["A | title", "ext4", "Fidelity", "sandbox"]);
+    place.run(&plan, &["--all"]).exits(0).shows(&["A | title", "ext4", "Fidelity", "sandbox"]);
     let report = |format: &str| place.fsverdict(&["report", "run", "--format", format]).exits(0).stdout;
     assert!(report("terminal").contains("nothing"));
     assert!(report("markdown").contains("| ext4 |"), "{}", report("markdown"));

@@ -364,13 +364,19 @@ fn find(place: &Place, name: &str) -> Option<u32> {
     found.filter(|process| name == STUB || processes.iter().any(|(own, _)| own == process))
 }
 
-/// The youngest stub that is there for longer than a `sleep 0.2` of the held phase: that of its shell. Those of a program
-/// that is being started or that ends by itself are gone before anybody misses them.
+/// The stub of the held phase's shell: the youngest that is there for much longer than a `sleep 0.2`, once the phase has had
+/// time to start. Nobody misses those of a program that is being started or that ends by itself, and those of programs that
+/// wait for another one take no signal before that ends.
 fn lasting_stub(kernel: u32) -> Option<u32> {
-    let before = children_of(kernel);
-    std::thread::sleep(Duration::from_millis(400));
-    let now = children_of(kernel);
-    before.into_iter().skip(1).rfind(|stub| now.contains(stub))
+    std::thread::sleep(Duration::from_secs(1));
+    let looks: Vec<Vec<u32>> = (0..3)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(400));
+            children_of(kernel)
+        })
+        .collect();
+    let lasts = |stub: &u32| looks.iter().all(|look| look.contains(stub));
+    looks.first()?.iter().copied().skip(1).rfind(lasts)
 }
 
 /// The children of a process, the oldest first.

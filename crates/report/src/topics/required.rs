@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::FULL_TEXT, build_table(&report.judged)).collect(),
+    build_tables: |report| address_tables(Media::TEXT, build_table(&report.judged)).collect(),
     build_section: |report| {
         let table = PageBlock::plain_table(build_table(&report.judged)?);
         Some(PageBlock::section("required", "What is required", vec![table]))
