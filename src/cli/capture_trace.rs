@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use fsverdict_judgement::plan::DEFAULT_CPU;
+use fsverdict_judgement::plan::{DEFAULT_CPU, MOST_REPETITIONS};
 use fsverdict_judgement::verdict::TooLittle;
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
@@ -20,8 +20,6 @@ use super::{CliError, Exit};
 
 /// Reasons that an error shows.
 const SHOWN_REASONS: usize = 4;
-/// The most repetitions of a phase in a plan.
-const MOST_REPETITIONS: i64 = 1000;
 /// The modelled device that a plan's comment names.
 const MODEL: &str = "sata-ssd";
 /// The bytes of an image beyond the files of a trace, which filesystems need for themselves.
@@ -43,7 +41,7 @@ pub(super) struct TraceCapture {
     #[arg(long, value_name = "DEVICE", requires = "trace")]
     device: Option<String>,
     /// Replay the recording so many times in each trial, each time on files written again
-    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS))]
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS as i64))]
     repeat: Option<u32>,
     /// Print a plan even if more than 20 % of the record's bytes or syncs are lost
     #[arg(long, requires = "trace")]
@@ -142,7 +140,7 @@ fn warning(account: &Account) -> Option<String> {
 fn describe_short_work(found: &CapturedCalls, repeat: u32) -> Option<String> {
     let once = Some(found.in_calls.as_secs_f64()).filter(|seconds| *seconds > 0.0)?;
     let why = TooLittle::from_seconds(once * f64::from(repeat))?;
-    let enough = (1.0 / once).ceil();
+    let enough = (TooLittle::LEAST_SECONDS / once).ceil();
     let remedy = match enough <= MOST_REPETITIONS as f64 {
         true => format!("--repeat {enough} makes it last"),
         false => "record more of it".to_owned(),

@@ -55,11 +55,9 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
 /// Parses a device; one of a class that is named without a size has the size of the class.
 pub(super) fn parse_device(text: &str) -> Result<DeviceSource, Reason> {
     let unsized_model = text.strip_prefix("model:").filter(|name| !name.is_empty() && !name.contains('@'));
-    match unsized_model {
-        Some(name) => match fsverdict_disk::device::can_be_had(name, None)? {
-            Some(size) => Ok(DeviceSource::Model { name: name.to_owned(), size }),
-            None => text.parse(),
-        },
+    let size_of = |name| fsverdict_disk::device::can_be_had(name, None);
+    match unsized_model.zip(unsized_model.map_or(Ok(None), size_of)?) {
+        Some((name, size)) => Ok(DeviceSource::Model { name: name.to_owned(), size }),
         None => text.parse(),
     }
 }

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use crate::study::{
     Changes, FaultTime, Permission, PreparedTrials, Prospect, RunFolder, SessionError, TimeBudget,
-    draw_order_seed, still_in,
+    draw_order_seed, has_options, still_in,
 };
 use fsverdict_judgement::journal::{Caution, Event, OpenJournal, Run};
 use fsverdict_judgement::plan::{DeviceSource, Plan};
-use fsverdict_lab::lab::{Attachments, LabError, choose_lab};
+use fsverdict_lab::lab::{Attachments, Lab, LabError, choose_lab};
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_text::Reason;
 
@@ -48,17 +48,7 @@ impl Session {
         let choice = choose_lab(&plan, plan.lab).map_err(RunnerError::Lab)?;
         let choice = choice.with_jobs(jobs).map_err(RunnerError::Jobs)?;
         let began = Instant::now();
-        let permission = Permission { erase: &erase, ask: &|_| None };
-        let mut prospect = Prospect::from_plan(&plan, choice.lab.as_ref(), &permission);
-        if needs_rivals {
-            check_rivals(&plan, &prospect)?;
-        }
-        // Other errors that keep the run from beginning come first.
-        let may_begin = prospect.refusals().next().is_none();
-        let refused = if may_begin { prospect.try_options(&plan, choice.lab.as_ref()) } else { Vec::new() };
-        if !refused.is_empty() {
-            check_rivals(&plan, &prospect)?;
-        }
+        let refused = find_refused_candidates(&plan, choice.lab.as_ref(), &erase, needs_rivals)?;
         let begin = || -> Result<Self, SessionError> {
             let permission = Permission { erase: &erase, ask: &|refusal| view.ask_identity(refusal) };
             let prepared = PreparedTrials::new(plan, choice, &permission, None)?;
@@ -181,6 +171,32 @@ pub(super) fn examine_faults(
     FaultExamination { folder, plan, time, only: None, again: false, tell: &tell }
         .examine()
         .map_err(|source| RunnerError::Faults { run: folder.path().to_owned(), source: source.into() })
+}
+
+/// The candidates with refused options, each with the reason; an error if these leave a single one, or, where rivals are
+/// needed, anything else does. The devices are not looked at where neither is in question.
+fn find_refused_candidates(
+    plan: &Plan,
+    lab: &dyn Lab,
+    erase: &[String],
+    needs_rivals: bool,
+) -> Result<Vec<(String, Reason)>, RunnerError> {
+    if !needs_rivals && !plan.candidates.iter().any(has_options) {
+        return Ok(Vec::new());
+    }
+    let mut prospect = Prospect::from_plan(plan, lab, &Permission { erase, ask: &|_| None });
+    if needs_rivals {
+        check_rivals(plan, &prospect)?;
+    }
+    // Other errors that keep the run from beginning come first.
+    if prospect.refusals().next().is_some() {
+        return Ok(Vec::new());
+    }
+    let refused = prospect.try_options(plan, lab);
+    if !refused.is_empty() {
+        check_rivals(plan, &prospect)?;
+    }
+    Ok(refused)
 }
 
 /// Checks that at least two of the candidates can be tried here, if the plan has so many.

@@ -40,6 +40,7 @@ pub use folder::{
 };
 pub use preparation::PreparedTrials;
 pub use prospect::Prospect;
+pub use rehearsal::has_options;
 pub use schedule::{draw_order, draw_order_seed};
 pub use time::{FaultTime, Leader, Outlook, TimeBudget, ToCome, TrialTimeEstimate, TrialsToCome};
 pub use watcher::{MachineWatcher, UnwatchedMachine, Watcher};

@@ -26,7 +26,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// kernel.
 type StackOptions<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
 
-pub(super) fn has_options(candidate: &Candidate) -> bool {
+/// Whether the candidate has options of mkfs or mount, which can be tried on an image.
+pub fn has_options(candidate: &Candidate) -> bool {
     candidate.path.is_none() && !(candidate.mkfs.is_empty() && candidate.mount.is_empty())
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use fsverdict_judgement::journal::{
-    Event, Facts, Journal, Measurement, Observation, Record, SCHEMA, Status, TrialId, Unit,
+    Event, Facts, Fold, Journal, Measurement, Observation, Record, Run, SCHEMA, Status, TrialId, Unit,
 };
 use fsverdict_judgement::plan::Plan;
 
@@ -85,4 +85,11 @@ pub fn journal(events: impl IntoIterator<Item = ToldEvent>) -> Journal {
         |((trial, event), second)| Record { at: jiff::Timestamp::new(second, 0).unwrap(), trial, event };
     let records = events.into_iter().zip(1_795_000_000..).map(record).collect();
     Journal { path: "j".into(), records, torn: false }
+}
+
+/// The run of such a journal.
+pub fn run(plan: &Plan, events: impl IntoIterator<Item = ToldEvent>) -> Run {
+    let mut fold = Fold::new(plan);
+    journal(events).records.into_iter().for_each(|record| fold.add_record(record));
+    fold.into_run().unwrap()
 }

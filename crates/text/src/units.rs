@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::fmt::friendly::SpanParser;
-use jiff::{SpanRelativeTo, Unit};
+use jiff::{SignedDuration, SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::limits;
@@ -135,14 +135,13 @@ pub fn parse_time(text: &str) -> Result<Duration, Reason> {
 pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
     let problem = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
     let wrong = || Reason::new(format!("\"{text}\" {problem}"), TIME_HELP);
-    let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
-    if span.is_negative() {
+    let exact = parse_exactly(text).ok_or_else(wrong)?;
+    if exact.is_negative() {
         return Err(Reason::new(
             format!("\"{text}\" is negative, and a length of time must be positive"),
             TIME_HELP,
         ));
     }
-    let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
     Duration::try_from(rounded).map_err(|_| wrong())
 }
@@ -154,10 +153,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
 pub fn parse_short_time(text: &str, most: Duration) -> Result<Duration, Reason> {
     let help = || format!("as in \"35us\"; {} at most", short_time_text(most));
     let wrong = || Reason::new(format!("\"{text}\" is not a short time"), help());
-    let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
-    let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
-    let time = Duration::try_from(exact).map_err(|_| wrong())?;
-    if time.is_zero() || time > most { Err(wrong()) } else { Ok(time) }
+    let time = parse_exactly(text).and_then(|exact| Duration::try_from(exact).ok());
+    time.filter(|time| !time.is_zero() && *time <= most).ok_or_else(wrong)
+}
+
+/// The length of time that a text states, to the nanosecond; `None` for months and years, whose lengths vary.
+fn parse_exactly(text: &str) -> Option<SignedDuration> {
+    let span = SpanParser::new().parse_span(text.trim()).ok()?;
+    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
 }
 
 /// Formats a length of time to the nanosecond so that [`parse_short_time`] reads it back: `35us`.

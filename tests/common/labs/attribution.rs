@@ -365,8 +365,8 @@ fn find(place: &Place, name: &str) -> Option<u32> {
 }
 
 /// The stub of the held phase's shell: the youngest that is there for much longer than a `sleep 0.2`, once the phase has had
-/// time to start. Nobody misses those of a program that is being started or that ends by itself, and those of programs that
-/// wait for another one take no signal before that ends.
+/// time to start. The kernel does not need the stub of a program that is being started or that ends by itself, and the stub
+/// of a program that waits for another one takes no signal before that other one ends.
 fn lasting_stub(kernel: u32) -> Option<u32> {
     std::thread::sleep(Duration::from_secs(1));
     let looks: Vec<Vec<u32>> = (0..3)

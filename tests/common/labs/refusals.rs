@@ -46,7 +46,7 @@ candidate    = [
     )
 }
 
-/// Options that nobody knows, and numbers out of range: the filesystem, its options, and a word of the error.
+/// Unknown options, and numbers out of range: the filesystem, its options, and a word of the error.
 const REFUSED: [(&str, &str, &str); 5] = [
     ("ext4", "mkfs = \"-O nosuchfeature\"", "nosuchfeature"),
     ("ext4", "mount = \"nosuchoption\"", "nosuchoption"),

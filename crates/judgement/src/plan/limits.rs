@@ -27,7 +27,7 @@ pub(super) const BLOCKS: u64 = 10_000;
 /// Metrics that a phase reads from the output of its program.
 pub(super) const OWN_METRICS: usize = 50;
 /// Repetitions of a phase within a trial.
-pub(super) const REPETITIONS: u64 = 1000;
+pub const REPETITIONS: u64 = 1000;
 /// Threads that share a phase.
 pub(super) const THREADS: u64 = 64;
 /// Calls in flight at once, which is the size of the io_uring ring.

@@ -62,6 +62,7 @@ pub use environment::PlannedModel;
 pub use faults::Faults;
 pub use lab::LabChoice;
 pub use layers::{Layers, split_layer};
+pub use limits::REPETITIONS as MOST_REPETITIONS;
 pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{group_by_key, once_each};
 pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};

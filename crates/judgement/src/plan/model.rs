@@ -247,8 +247,8 @@ pub struct Vocabulary<'a> {
     pub adds_up: fn(&str) -> bool,
     /// The smallest device in bytes that a candidate needs, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
-    /// Checks that a device model of this name exists and, if a size is given, supports this size. The check opens none
-    /// of the user's files.
+    /// Checks that a device model of this name exists and, if a size is given, supports this size; returns that size, or
+    /// else that of the class. The check opens none of the user's files, so that the class' size of a file is unknown.
     pub model: fn(&str, Option<Bytes>) -> Result<Option<Bytes>, Reason>,
     /// Checks that a processor model of this name exists. The check opens none of the user's files.
     pub cpu: fn(&str) -> Result<(), Reason>,

@@ -116,8 +116,19 @@ impl CpuModel {
     /// The word of the kernel's command line that sets these prices.
     pub fn kernel_word(&self, prices: &[ClassPrice]) -> String {
         let each: Vec<String> = prices.iter().map(|price| price.picoseconds.to_string()).collect();
-        format!("cpu_price={}:{}", self.about.processors, each.join(","))
+        format!("{KERNEL_WORD}{}:{}", self.about.processors, each.join(","))
     }
+}
+
+/// The beginning of the kernel's word with the prices.
+const KERNEL_WORD: &str = "cpu_price=";
+
+/// Reads the prices from a kernel's command line, as [`CpuModel::kernel_word`] writes them; `None` if it has none.
+pub fn read_kernel_prices(command_line: &str) -> Option<Vec<ClassPrice>> {
+    let word = command_line.split_whitespace().find_map(|word| word.strip_prefix(KERNEL_WORD))?;
+    let (_, prices) = word.split_once(':')?;
+    let priced = CPU_CLASSES.iter().zip(prices.split(','));
+    priced.map(|(class, price)| Some(ClassPrice { class, picoseconds: price.parse().ok()? })).collect()
 }
 
 /// The price of one class of computation.

@@ -47,11 +47,8 @@ fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
 fn describe_costs(judged: &Judgement<'_>, trade: &LevelTrade) -> Option<String> {
     let is_pure = judged.verdict.protection_costs.iter().any(|cost| cost.same_otherwise);
     let costs = is_pure.then(|| protection_costs::describe_costs(judged).join(" "))?;
-    Some(if trade.takes_protected() {
-        format!("{} also {}. {costs}", trade.protected, list_kept(trade))
-    } else {
-        format!("{} instead {}. {costs}", trade.protected, list_kept(trade))
-    })
+    let adverb = if trade.takes_protected() { "also" } else { "instead" };
+    Some(format!("{} {adverb} {}. {costs}", trade.protected, list_kept(trade)))
 }
 
 /// The protection that only one candidate has, and how long that one takes beside the other.
@@ -60,9 +57,9 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     let kept = list_kept(trade);
     let outcome = trade.ratio.map(|ratio| ContrastOutcome::from_interval(&ratio, judged.plan.protocol.tie));
     let within = |ratio: &Estimate| difference::describe_difference(judged, ratio);
-    let (better, worse) = match difference::is_of_time(judged) {
-        true => ("faster", "slower"),
-        false => ("better", "worse"),
+    let (better, worse, as_good) = match difference::is_of_time(judged) {
+        true => ("faster", "slower", "fast"),
+        false => ("better", "worse", "good"),
     };
     match trade.ratio.as_ref().zip(outcome) {
         None => format!("{protected} {kept}; what that costs against {other} cannot be told."),
@@ -78,7 +75,7 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
             format!("{protected} {kept}, and is {worse} for that ({}).", within(ratio))
         }
         Some((ratio, ContrastOutcome::Tied)) => {
-            format!("{protected} also {kept}, and is as {} as {other} ({}).", as_good(better), within(ratio))
+            format!("{protected} also {kept}, and is as {as_good} as {other} ({}).", within(ratio))
         }
         Some((ratio, ContrastOutcome::Better)) => {
             format!("{protected} also {kept}, and is {better} than {other} ({}).", within(ratio))
@@ -89,10 +86,6 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
             within(ratio)
         ),
     }
-}
-
-fn as_good(better: &str) -> &'static str {
-    if better == "faster" { "fast" } else { "good" }
 }
 
 /// The protection that only one candidate has: `survives a power cut and is encrypted`.

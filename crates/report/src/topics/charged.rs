@@ -46,8 +46,10 @@ fn describe_shares(computation: &ChargedComputation) -> String {
 
 /// The phases of the goal with programs whose own computation takes no time, where that of the kernel does.
 fn describe_uncharged_programs(judged: &Judgement<'_>) -> Option<String> {
-    let levels = judged.verdict.by_protection_level().into_iter();
-    levels.map(|(_, verdict)| verdict).find(|verdict| verdict.charged.is_some())?;
+    let mut levels = judged.verdict.by_protection_level().into_iter();
+    if !levels.any(|(_, verdict)| verdict.charged.is_some()) {
+        return None;
+    }
     let goal_phases = judged.objective.phases();
     let is_uncharged = |phase: &&Phase| {
         let is_program = !matches!(phase.work, PhaseWork::Operation(_));

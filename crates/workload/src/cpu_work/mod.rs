@@ -15,7 +15,7 @@ pub use pieces::{CPU_PIECES, CpuPiece};
 pub const COMMAND: &str = "cpu-work";
 
 /// The file with the counts of a counting kernel (patch 0014).
-const COUNTS: &str = "/proc/cpu_price";
+pub const COUNTS: &str = "/proc/cpu_price";
 /// The file with the nanoseconds that the thread has run, as the first of three numbers.
 const OWN_TIME: &str = "/proc/thread-self/schedstat";
 /// The name of the number that is printed natively; in a guest, a number is printed for each class.

@@ -237,8 +237,8 @@ impl Model {
     }
 }
 
-/// Checks whether there is such a device, by its model's name and, if it is given, its size. A model in a file is not
-/// checked before the run opens it.
+/// Checks whether there is such a device, by its model's name and, if it is given, its size; returns its size. A model in
+/// a file is not checked before the run opens it, and has no size but the given one.
 pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<Option<Bytes>, Reason> {
     if is_file(name) {
         return Ok(size);

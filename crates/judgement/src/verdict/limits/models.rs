@@ -39,7 +39,7 @@ mod tests {
 
     use super::Limit;
     use super::reversed_by_models;
-    use crate::journal::{Beginning, Event, Fold, Measurement, ProcessorModel, Unit, made};
+    use crate::journal::{Beginning, Event, Measurement, ProcessorModel, Unit, made};
     use crate::statistics::Estimate;
     use crate::verdict::{ByBlock, FreeComputation, Objective, Rank, VerdictEvidence};
 
@@ -73,9 +73,7 @@ mod tests {
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
-        let mut fold = Fold::new(&plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        let mut run = fold.run().unwrap().clone();
+        let mut run = made::run(&plan, events);
         let processor = ProcessorModel {
             name: "p".to_owned(),
             source: "s".to_owned(),

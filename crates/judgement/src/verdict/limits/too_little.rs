@@ -8,8 +8,6 @@ use crate::plan::{Better, Flow, Needs, Operation, PhaseWork, Plan};
 use crate::verdict::{Rank, VerdictEvidence, better_of};
 use fsverdict_text::join_names;
 
-/// The shortest work, in seconds, that allows conclusions about daily work.
-const LEAST_SECONDS: f64 = 1.0;
 /// The largest share of the goal that one of several phases may be.
 const LARGEST_SHARE: f64 = 0.8;
 /// The share of the goal from which it matters that phases read from memory.
@@ -34,9 +32,12 @@ pub enum TooLittle {
 }
 
 impl TooLittle {
+    /// The shortest work, in seconds, that allows conclusions about daily work.
+    pub const LEAST_SECONDS: f64 = 1.0;
+
     /// Whether work of so many seconds is too short.
     pub fn from_seconds(seconds: f64) -> Option<Self> {
-        (seconds < LEAST_SECONDS).then_some(Self::Short(seconds))
+        (seconds < Self::LEAST_SECONDS).then_some(Self::Short(seconds))
     }
 }
 
@@ -93,8 +94,8 @@ pub(crate) fn list_too_little(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         return Vec::new();
     }
     let work = GoalWork { evidence, ranking };
-    let short = work.mean(|trial| work.seconds(trial)).and_then(TooLittle::from_seconds);
-    short.into_iter().chain(work.phases_in_memory()).chain(work.one_phase()).collect()
+    let short = work.mean_of_trials(|trial| work.seconds_of(trial)).and_then(TooLittle::from_seconds);
+    short.into_iter().chain(work.find_phases_in_memory()).chain(work.find_one_phase()).collect()
 }
 
 /// The work of the goal, as the ranked candidates did it.
@@ -104,22 +105,22 @@ struct GoalWork<'a> {
 }
 
 impl GoalWork<'_> {
-    fn trials(&self) -> impl Iterator<Item = &Trial> {
+    fn list_trials(&self) -> impl Iterator<Item = &Trial> {
         self.ranking.iter().flat_map(|rank| self.evidence.trials.trials_of(&rank.candidate))
     }
 
-    fn mean(&self, number: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
-        let values: Vec<f64> = self.trials().filter_map(number).collect();
+    fn mean_of_trials(&self, number: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.list_trials().filter_map(number).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    fn observations<'t>(&'t self, phase: &'t str) -> impl Iterator<Item = &'t Observation> {
+    fn observations_of<'t>(&'t self, phase: &'t str) -> impl Iterator<Item = &'t Observation> {
         let own = move |trial: &'t Trial| trial.observations.iter().find(|found| found.phase == phase);
-        self.trials().filter_map(own)
+        self.list_trials().filter_map(own)
     }
 
     /// The seconds that a trial worked on the goal's phases; `None` if the time of one is unknown.
-    fn seconds(&self, trial: &Trial) -> Option<f64> {
+    fn seconds_of(&self, trial: &Trial) -> Option<f64> {
         let of_phase = |phase: &String| {
             let found = trial.observations.iter().find(|found| found.phase == *phase)?;
             let once = found.value("durable").or_else(|| found.value("returned"))?;
@@ -129,33 +130,33 @@ impl GoalWork<'_> {
     }
 
     /// The share of the goal that a phase is: of its total, or of the weights of its ratios.
-    fn share(&self, phase: &str) -> Option<f64> {
+    fn share_of(&self, phase: &str) -> Option<f64> {
         let objective = self.evidence.objective;
         let weight = objective.weights.get(phase)?;
         if !objective.is_total() {
             return Some(weight / objective.weights.values().sum::<f64>());
         }
-        self.mean(|trial| {
+        self.mean_of_trials(|trial| {
             let total = libm::exp(objective.log_score(trial)?);
             Some(weight * objective.phase_cost(phase, trial)? / total)
         })
     }
 
     /// The phase that most of a total comes from. The weights of ratios are the choice of the plan's author.
-    fn one_phase(&self) -> Option<TooLittle> {
+    fn find_one_phase(&self) -> Option<TooLittle> {
         let objective = self.evidence.objective;
         let phases = objective.weights.keys().filter(|_| objective.is_total() && objective.weights.len() > 1);
-        let shares = phases.filter_map(|phase| Some((phase, self.share(phase)?)));
+        let shares = phases.filter_map(|phase| Some((phase, self.share_of(phase)?)));
         let (phase, share) = shares.max_by(|one, other| one.1.total_cmp(&other.1))?;
         (share > LARGEST_SHARE).then(|| TooLittle::OnePhase { phase: phase.clone(), share })
     }
 
-    fn phases_in_memory(&self) -> Option<TooLittle> {
+    fn find_phases_in_memory(&self) -> Option<TooLittle> {
         let plan = self.evidence.plan;
         let phases = self.evidence.objective.weights.keys().filter(|phase| self.is_from_memory(phase));
         let mut phases: Vec<String> = phases.cloned().collect();
         phases.sort_by_key(|name| plan.phases.iter().position(|phase| phase.name == *name));
-        let share: f64 = phases.iter().filter_map(|phase| self.share(phase)).sum();
+        let share: f64 = phases.iter().filter_map(|phase| self.share_of(phase)).sum();
         (share >= NOTICEABLE_SHARE).then_some(TooLittle::FromMemory { phases })
     }
 
@@ -163,7 +164,7 @@ impl GoalWork<'_> {
     fn is_from_memory(&self, phase: &str) -> bool {
         let is_reading = reads_files(self.evidence.plan, phase);
         let (mut moved, mut asked) = (0.0, 0.0);
-        for found in self.observations(phase) {
+        for found in self.observations_of(phase) {
             let is_warm = is_reading && found.cache != "cold";
             let bytes = found.value("logical_bytes").filter(|_| is_warm).or_else(|| bytes_at_rate(found));
             let Some(bytes) = bytes else { return false };
@@ -197,7 +198,7 @@ fn reads_files(plan: &Plan, phase: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{TooLittle, list_too_little};
-    use crate::journal::{Event, Fold, Measurement, Observation, Unit, made};
+    use crate::journal::{Event, Measurement, Observation, Unit, made};
     use crate::plan::Plan;
     use crate::verdict::{ByBlock, FreeComputation, Objective, Rank, VerdictEvidence};
     use serde_json::{Value, json};
@@ -225,9 +226,7 @@ mod tests {
             events.push((id, made::ended(None, 1.0)));
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        let run = fold.run().unwrap();
+        let run = &made::run(plan, events);
         let objective = Objective::from_run(plan, run);
         let trials = ByBlock::of_run(run, &run.trials);
         let free = FreeComputation::default();

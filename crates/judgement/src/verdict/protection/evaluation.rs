@@ -83,7 +83,7 @@ fn open_requirements<'a>(
 #[cfg(test)]
 mod tests {
     use super::{MissingEvaluation, unevaluated};
-    use crate::journal::{Event, Fold, PowerCuts, made};
+    use crate::journal::{Event, PowerCuts, made};
     use serde_json::json;
 
     #[test]
@@ -99,10 +99,8 @@ mod tests {
             "candidate": "a", "states": 100, "outcomes": {}, "broken": {}, "first": [], "back_s": [0.0, 0.0], "trace": "",
         }))
         .unwrap();
-        let mut fold = Fold::new(&plan);
         let events = vec![(None, made::started()), (None, Event::PowerCut(cuts))];
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        let run = fold.run().unwrap();
+        let run = &made::run(&plan, events);
         let found = unevaluated(&plan, run, &[], "a", &["b".to_owned()]);
         assert_eq!(found[0].lacks, [MissingEvaluation::Rot]);
         assert_eq!(found[1].lacks, [MissingEvaluation::PowerCuts, MissingEvaluation::Rot]);

@@ -66,7 +66,7 @@ impl Verdict {
     }
 
     /// The recommended candidate, or the only one that has a result, if it is not shown to miss anything.
-    pub fn choice(&self) -> Option<&str> {
+    pub fn candidate_to_take(&self) -> Option<&str> {
         let is_met = || self.required.iter().all(|standing| standing.relation == RequirementRelation::Kept);
         let only = match self.ranking.as_slice() {
             [only] if self.groups.is_empty() && self.refused.is_none() && is_met() => Some(&only.candidate),
@@ -188,7 +188,7 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::journal::{Event, Fold, Run, made};
+    use crate::journal::{Event, Run, made};
     use crate::plan::{Plan, ProtectionFeature};
     use crate::verdict::{ContrastOutcome, Judgement, Limit, Outcome};
     use serde_json::{Value, json};
@@ -221,9 +221,7 @@ mod tests {
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
-        let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        fold.into_run().unwrap()
+        made::run(plan, events)
     }
 
     fn goal(more: &Value) -> Value {

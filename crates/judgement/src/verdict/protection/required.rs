@@ -138,7 +138,7 @@ fn relation(requirement: &Requirement, times: Option<Estimate>) -> RequirementRe
 #[cfg(test)]
 mod tests {
     use super::{RequirementRelation, is_ruled_out, mean_ratio, requirement_standings, worst_ratio};
-    use crate::journal::{Event, Fold, Run, Unit, made};
+    use crate::journal::{Event, Run, Unit, made};
     use crate::plan::Plan;
     use crate::verdict::{Deliberation, Judgement, Outcome};
 
@@ -188,9 +188,7 @@ mod tests {
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
-        let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        fold.into_run().unwrap()
+        made::run(plan, events)
     }
 
     #[test]

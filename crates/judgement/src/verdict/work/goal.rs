@@ -155,7 +155,7 @@ pub(crate) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
 #[cfg(test)]
 mod tests {
     use super::Objective;
-    use crate::journal::{Event, Fold, Observation, Unit, made};
+    use crate::journal::{Event, Observation, Unit, made};
     use crate::plan::Plan;
     use serde_json::json;
 
@@ -180,9 +180,7 @@ mod tests {
             events.push((id, made::ended(None, 1.0)));
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        let run = fold.run().unwrap();
+        let run = &made::run(plan, events);
         let objective = Objective::from_run(plan, run);
         let scores = run.trials.iter().map(|trial| objective.log_score(trial).map(libm::exp)).collect();
         (objective, scores)
@@ -212,9 +210,7 @@ mod tests {
             events.push((id, made::ended(None, 1.0)));
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let mut fold = Fold::new(plan);
-        made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-        Objective::from_run(plan, fold.run().unwrap())
+        Objective::from_run(plan, &made::run(plan, events))
     }
 
     #[test]

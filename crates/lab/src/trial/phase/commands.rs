@@ -14,7 +14,7 @@ use fsverdict_workload::workload::{
     CommandContext, FOLDER, LOG, Printed, PromiseListener, adapter_by_name, command_program, read_own_metric,
 };
 
-use super::computing::OwnComputing;
+use super::computing::RaisedPrice;
 use super::{SAVES, SCRATCH, clock_work, may_be_quiet};
 use crate::trial::act::{CacheState, Timed};
 use crate::trial::adapter_log::{empty_logs, read_logs};
@@ -147,13 +147,11 @@ impl Agent<'_> {
         cache: CacheState,
     ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare_start()?;
-        let computing = match self.assignment.bench.counts_computation {
-            true => OwnComputing::begin(phase)?,
-            false => None,
-        };
+        let counts = self.assignment.bench.counts_computation;
+        let raised = if counts { RaisedPrice::for_phase(phase)? } else { None };
         let work = |_: &mut Stack<'_>| {
             let ran = ready.run(&phase.name)?;
-            computing.map_or(Ok(()), OwnComputing::end)?;
+            raised.map_or(Ok(()), RaisedPrice::restore)?;
             Ok::<_, TrialError>(ran)
         };
         let ran = clock_work(self.meter.as_ref(), stack, Timed::Phase(phase), cache, work)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{EqualsDecision, choose_among_equals, count_options, is_shown_worse};
-use crate::journal::{Event, Fold, Run, made};
+use crate::journal::{Event, Run, made};
 use crate::plan::{Plan, ProtectionFeature, Safeguards};
 use crate::statistics::Estimate;
 use crate::statistics::test_noise::Noise;
@@ -138,7 +138,6 @@ fn of_equals_with_the_same_protection_none_has_fewer_options() {
 
 /// A run of two candidates, of which `b` has an option and takes so many times as long as `a`, with noise.
 fn judge_pair(plan: &Plan, times: f64, noise: &mut Noise) -> Run {
-    let mut fold = Fold::new(plan);
     let mut events = vec![(None, made::started())];
     for block in 1..=8 {
         events.push((None, made::block_started(block, 1, &["a", "b"])));
@@ -150,8 +149,7 @@ fn judge_pair(plan: &Plan, times: f64, noise: &mut Noise) -> Run {
         }
         events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
     }
-    made::journal(events).records.into_iter().for_each(|record| fold.add_record(record));
-    fold.run().unwrap().clone()
+    made::run(plan, events)
 }
 
 #[test]
