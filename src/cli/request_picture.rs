@@ -49,7 +49,7 @@ fn summarise_requests(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Re
             && record.sectors > 0
             && (from_ns..to_ns).contains(&record.submitted_ns)
     };
-    let inside: Vec<&Traced> = records.iter().filter(moves).collect();
+    let mut inside: Vec<&Traced> = records.iter().filter(moves).collect();
     let lowest = inside.iter().map(|record| record.sector).min()?;
     let highest = inside.iter().map(|record| record.end()).max()?;
     let (width, height) = ((to_ns - from_ns).max(1), (highest - lowest).max(1));
@@ -59,23 +59,31 @@ fn summarise_requests(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Re
     let mut cells = [Vec::new(), Vec::new()];
     let mut rates = [vec![0.0; usize::from(COLUMNS)], vec![0.0; usize::from(COLUMNS)]];
     let mut depth = vec![0.0; usize::from(COLUMNS)];
-    for record in &inside {
-        let kind = usize::from(record.operation == Action::Write);
-        let at = column(record.submitted_ns);
-        cells[kind].extend((row(record.sector)..=row(record.end() - 1)).map(|row| (at, row)));
-        let done_ns = record.completed_ns.unwrap_or(to_ns).min(to_ns).max(record.submitted_ns);
-        let last = column(done_ns);
-        if let Some(rate) = rates[kind].get_mut(usize::from(last)) {
-            *rate += f64::from(record.sectors) * 512.0 / seconds;
-        }
-        for column in at..=last {
+    // Adds `amount` for each nanosecond between two moments to the columns in which they lie.
+    let spread = |values: &mut [f64], (begin_ns, end_ns): (u64, u64), amount: f64| {
+        for column in column(begin_ns)..=column(end_ns) {
             let starts = from_ns + u64::from(column) * width / u64::from(COLUMNS);
             let ends = from_ns + (u64::from(column) + 1) * width / u64::from(COLUMNS);
-            let within = done_ns.min(ends).saturating_sub(record.submitted_ns.max(starts));
-            if let Some(depth) = depth.get_mut(usize::from(column)) {
-                *depth += within as f64 * 1e-9 / seconds;
+            let within = end_ns.min(ends).saturating_sub(begin_ns.max(starts));
+            if let Some(value) = values.get_mut(usize::from(column)) {
+                *value += within as f64 * amount;
             }
         }
+    };
+    let completed_ns =
+        |record: &Traced| record.completed_ns.unwrap_or(to_ns).min(to_ns).max(record.submitted_ns);
+    inside.sort_by_key(|record| completed_ns(record));
+    let mut link_free_ns = [from_ns; 2];
+    for record in &inside {
+        let kind = usize::from(record.operation == Action::Write);
+        let (at, done_ns) = (column(record.submitted_ns), completed_ns(record));
+        cells[kind].extend((row(record.sector)..=row(record.end() - 1)).map(|row| (at, row)));
+        // Its bytes move after those of the request that was completed before, never faster than the link.
+        let moving = (record.submitted_ns.max(link_free_ns[kind]).min(done_ns.saturating_sub(1)), done_ns);
+        let per_ns = f64::from(record.sectors) * 512.0 / (moving.1 - moving.0).max(1) as f64;
+        spread(&mut rates[kind], moving, per_ns / seconds);
+        spread(&mut depth, (record.submitted_ns, done_ns), 1e-9 / seconds);
+        link_free_ns[kind] = done_ns;
     }
     for cells in &mut cells {
         cells.sort_unstable_by_key(|(column, row)| (*row, *column));
@@ -139,5 +147,20 @@ mod tests {
         let busy: f64 = found.depth.iter().sum::<f64>() * seconds;
         assert!((busy - 1.001).abs() < 1e-6, "{busy}");
         assert_eq!(summarise_requests(&records, 2_000_000_000, 3_000_000_000), None);
+    }
+
+    #[test]
+    fn requests_that_wait_for_a_link_are_not_drawn_faster_than_it() {
+        // Sixteen at a time, each of 1 MiB and 2 ms on the link.
+        let megabyte = |number: u64| {
+            let submitted_ns = number / 16 * 32_000_000;
+            let completed_ns = Some(submitted_ns + (number % 16 + 1) * 2_000_000);
+            Traced { submitted_ns, completed_ns, sectors: 2048, ..record(0, Action::Write, number * 2048) }
+        };
+        let records: Vec<Traced> = (0..64).map(megabyte).collect();
+        let found = summarise_requests(&records, 0, 128_000_000).unwrap();
+        let link = f64::from(1 << 20) / 0.002;
+        let peak = found.rates[1].iter().copied().fold(0.0, f64::max);
+        assert!(peak < link * 1.001 && peak > link * 0.999, "{peak} beside {link}");
     }
 }

@@ -7,15 +7,21 @@ use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, RunNoise};
 /// A run that shows differences from this share on only shows none that anybody asks for.
 const HOPELESS: f64 = 9.0;
 
-/// Which differences so many blocks show: a share, a factor where that is more than twofold.
+/// The difference that so many blocks would find in four runs of five (`RunNoise::detectable`): a share, or a factor where
+/// that is more than twofold. A run that decides at less has met blocks that agreed better than such blocks usually do.
 fn describe_detectable(noise: &RunNoise) -> String {
     let blocks = count(noise.blocks, "block");
     match noise.detectable {
-        share if share < 1.0 => format!("{blocks} show differences of {} and more", fine_percent(share)),
-        share if share < HOPELESS => {
-            format!("{blocks} show only differences of a factor of {} and more", plain_number(1.0 + share))
+        share if share < 1.0 => {
+            format!("{blocks} find a difference of {} in four runs of five", fine_percent(share))
         }
-        _ => format!("{blocks} show no difference below a factor of ten"),
+        share if share < HOPELESS => {
+            format!(
+                "{blocks} find a difference of a factor of {} in four runs of five",
+                plain_number(1.0 + share)
+            )
+        }
+        _ => format!("{blocks} would not find a difference of a factor of ten in four runs of five"),
     }
 }
 
@@ -87,7 +93,7 @@ mod tests {
                 others_rested: false,
             })
         };
-        assert_eq!(said(0.056), "3 blocks show differences of 5.6% and more");
+        assert_eq!(said(0.056), "3 blocks find a difference of 5.6% in four runs of five");
         assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");
         assert_eq!(said(110.0), "3 blocks show no difference below a factor of ten");
     }

@@ -99,7 +99,7 @@ fn method(report: &Report<'_>) -> Markup {
             li { b { "Fresh." } " Every trial begins with discard and mkfs; cold phases begin after unmounting, dropping caches and mounting again." }
             li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours no candidate. A block is thrown out only by a rule fixed in advance, never by its result." }
             li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
-            li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on." }
+            li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on. They are computed at 99%, because a run stops when they are narrow enough: about 95 of 100 hold." }
             li { b { "Ties." } " Differences below " (percent(report.judged.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
         }
         p { "Where the method comes from:" }

@@ -83,7 +83,7 @@ fn build_section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     .plain(" or ")
     .with(Span::Marked("writes", "written".to_owned()))
     .plain(
-        ". Below it bytes per second, and requests inside the device. Long lines are sequential work, \
+        ". Below it bytes per second, and requests inside the device, from zero to the number beside them. Long lines are sequential work, \
          clouds are seeks; a device that moves an arm is slow in clouds.",
     );
     let blocks = vec![PageBlock::Lead(lead), PageBlock::picture(move || draw_pictures(report))];
@@ -170,7 +170,12 @@ fn image(requests: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> Str
             marks(cells)
         );
     }
+    let mut label = |y: f64, text: &str| {
+        let _ = write!(image, "<text x=\"2\" y=\"{y:.0}\">{text}</text>");
+    };
     let top = MAP + GAP;
+    label(top + 9.0, &format!("up to {:.0} MB/s", scale.rate / 1e6));
+    label(top + STRIP + GAP + 9.0, &format!("up to {:.0} requests inside", scale.depth.ceil()));
     for (class, rates) in ["reads", "writes"].into_iter().zip(&requests.rates) {
         let _ = write!(image, "<path class=\"line {class}\" d=\"{}\"/>", line(rates, scale.rate, top));
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::journal::Trial;
 use crate::statistics::{Estimate, Evidence};
+use crate::verdict::work::paired::side_by_side;
 use crate::verdict::{Rank, VerdictEvidence};
 
 /// The share of computation in the times of the ranked candidates.
@@ -21,7 +22,7 @@ pub struct ChargedComputation {
     pub candidates: Vec<ChargedCandidate>,
 }
 
-/// Charged computation in one phase: means over the candidate's trials.
+/// Charged computation in one phase, side by side with the leader within blocks, as in the tables of the phases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChargedPhase {
     pub candidate: String,
@@ -32,7 +33,7 @@ pub struct ChargedPhase {
     pub of: f64,
 }
 
-/// Charged computation of one candidate over the phases of the goal.
+/// Charged computation of one candidate over the phases of the goal, each counted as often as in the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChargedCandidate {
     pub candidate: String,
@@ -52,28 +53,42 @@ pub(crate) fn charged_computation(
     ranking: &[Rank],
 ) -> Option<ChargedComputation> {
     let leader = &ranking.first()?.candidate;
-    let goal_phases = evidence.objective.phases();
-    let in_phase = |candidate: &str, phase: &str| {
-        let mean = |metric: &str| {
-            let values: Vec<f64> =
-                evidence.trials.trials_of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        let (candidate, phase) = (candidate.to_owned(), phase.to_owned());
-        Some(ChargedPhase { seconds: mean("charged")?, of: mean("durable")?, candidate, phase })
+    let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
+    let beside = |number: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Option<f64>> {
+        let estimates = side_by_side(evidence.trials, Some(leader), &names, number).into_iter();
+        estimates.map(|estimate| estimate.map(|estimate| estimate.point)).collect()
     };
+    let by_phase = evidence.objective.phases().into_iter().map(|phase| {
+        let [seconds, of] = ["charged", "durable"].map(|metric| beside(&|trial| trial.value(phase, metric)));
+        (phase, seconds, of)
+    });
+    let by_phase: Vec<_> = by_phase.collect();
     let of_ranking =
-        ranking.iter().flat_map(|rank| goal_phases.iter().map(move |phase| (&rank.candidate, phase)));
-    let phases: Vec<ChargedPhase> =
-        of_ranking.filter_map(|(candidate, phase)| in_phase(candidate, phase)).collect();
-    let of_candidate = |rank: &Rank| {
-        let phases_of_candidate = phases.iter().filter(|phase| phase.candidate == rank.candidate);
-        let (seconds, of) =
-            phases_of_candidate.fold((0.0, 0.0), |(seconds, of), one| (seconds + one.seconds, of + one.of));
-        (of > 0.0).then(|| charged_candidate(evidence, &rank.candidate, leader, [seconds, of]))
+        names.iter().enumerate().flat_map(|(at, name)| by_phase.iter().map(move |phase| (at, *name, phase)));
+    let in_phase = |(at, candidate, (phase, seconds, of)): (
+        usize,
+        &str,
+        &(&str, Vec<Option<f64>>, Vec<Option<f64>>),
+    )| {
+        let (candidate, phase) = (candidate.to_owned(), (*phase).to_owned());
+        Some(ChargedPhase { seconds: seconds[at]?, of: of[at]?, candidate, phase })
     };
-    let candidates: Vec<ChargedCandidate> = ranking.iter().filter_map(of_candidate).collect();
+    let phases: Vec<ChargedPhase> = of_ranking.filter_map(in_phase).collect();
+    let [seconds, of] =
+        ["charged", "durable"].map(|metric| beside(&|trial| sum_over_goal(evidence, trial, metric)));
+    let sums = names.iter().zip(seconds).zip(of);
+    let candidates: Vec<ChargedCandidate> = sums
+        .filter_map(|((name, seconds), of)| Some((name, seconds?, of.filter(|of| *of > 0.0)?)))
+        .map(|(name, seconds, of)| charged_candidate(evidence, name, leader, [seconds, of]))
+        .collect();
     (!candidates.is_empty()).then(|| ChargedComputation { leader: leader.clone(), phases, candidates })
+}
+
+/// The sum of a metric over the phases of the goal, each as often as the goal counts it where that is a total, else once.
+fn sum_over_goal(evidence: &VerdictEvidence<'_>, trial: &Trial, metric: &str) -> Option<f64> {
+    let objective = evidence.objective;
+    let times = |weight: f64| if objective.is_total() { weight } else { 1.0 };
+    objective.weights.iter().map(|(phase, weight)| Some(times(*weight) * trial.value(phase, metric)?)).sum()
 }
 
 fn charged_candidate(
