@@ -39,10 +39,14 @@ pub(crate) fn list_candidates<'a>(
     run: &'a Run,
     verdict: &Verdict,
     measured: &[&str],
+    ratio: impl Fn(&str, &str) -> Option<Estimate>,
 ) -> Vec<CandidateEntry<'a>> {
     let place = |name: &str| verdict.ranking.iter().position(|rank| rank.candidate == name);
     let behind = |name: &str| {
         let place = place(name)?;
+        if let Some(leader) = verdict.leader_beside(name) {
+            return ratio(name, leader);
+        }
         let leader = Estimate::without_interval(1.0, verdict.blocks);
         verdict.ranking[place].behind.or((verdict.place_in_ranking(name) == Some(0)).then_some(leader))
     };

@@ -92,9 +92,10 @@ pub struct Verdict {
     /// level with a recommendation, and the lists and orders are those of the levels, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupVerdict>,
-    /// The choice between the protection levels, where they are two and one keeps all of the other; `recommended` follows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trade: Option<LevelTrade>,
+    /// The choice between the recommended protection level and each of the others, where it can be compared with all of
+    /// them; `recommended` follows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trades: Vec<LevelTrade>,
     /// The cost of each protection, by pairs of candidates that differ in it alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection_costs: Vec<ProtectionCost>,

@@ -86,16 +86,16 @@ impl<'a> Judgement<'a> {
         let objective = Objective::from_run(plan, run);
         let free = FreeComputation::from_run(plan, run);
         let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
+        let ratio = |one: &str, other: &str| {
+            let is_told = !free.hides_difference(one, other);
+            is_told.then(|| blocks.ratio(one, other, |trial| objective.log_score(trial)))?
+        };
         let groups = slice_by_protection(plan, run);
         if !groups.is_empty() {
             let costs = protection_costs(plan, &objective, &blocks, &free);
             let groups: Vec<GroupVerdict> = groups.iter().map(GroupVerdict::from_slice).collect();
-            let ratio = |one: &str, other: &str| {
-                let is_told = !free.hides_difference(one, other);
-                is_told.then(|| blocks.ratio(one, other, |trial| objective.log_score(trial)))?
-            };
-            let trade = LevelTrade::from_levels(&groups, plan.protocol.tie, ratio);
-            verdict.split_by_group(groups, costs, trade);
+            let trades = LevelTrade::from_levels(&groups, plan.protocol.tie, ratio);
+            verdict.split_by_group(groups, costs, trades);
         }
         if plan.environments().len() > 1 {
             verdict = verdict.refuse(
@@ -108,7 +108,7 @@ impl<'a> Judgement<'a> {
         let leader = verdict.ranking.first().map(|rank| rank.candidate.as_str());
         let mut estimates = estimate_all(run, &trials, leader);
         estimates.retain(|found| !free.hides_metric(&found.candidate, &found.metric));
-        let candidates = list_candidates(plan, run, &verdict, &measured);
+        let candidates = list_candidates(plan, run, &verdict, &measured, ratio);
         let phases = phases(plan, &estimates);
         let ok = candidates.iter().filter(|entry| entry.status == CandidateStatus::Ok);
         let ok: Vec<&str> = ok.map(|entry| entry.name).collect();

@@ -94,7 +94,10 @@ mod tests {
             })
         };
         assert_eq!(said(0.056), "3 blocks find a difference of 5.6% in four runs of five");
-        assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");
-        assert_eq!(said(110.0), "3 blocks show no difference below a factor of ten");
+        assert_eq!(said(1.4), "3 blocks find a difference of a factor of 2.4 in four runs of five");
+        assert_eq!(
+            said(110.0),
+            "3 blocks would not find a difference of a factor of ten in four runs of five"
+        );
     }
 }

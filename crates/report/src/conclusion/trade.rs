@@ -1,4 +1,4 @@
-//! One answer for two protection levels: the candidate to take, and the gain and cost of the better protected one.
+//! One answer for several protection levels: the candidate to take, and the gain and cost of better protected ones.
 
 use crate::conclusion::{clauses, sentence};
 use crate::model::clause::ClauseKind;
@@ -11,8 +11,11 @@ use fsverdict_judgement::verdict::{
     ContrastOutcome, Estimate, Judgement, LevelTrade, Outcome, slice_by_protection,
 };
 
-/// The verdict of the level of the candidate to take, and then the trade with the other level.
-pub(super) fn describe_choice(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
+/// The verdict of the level of the candidate to take, and then the trade with each other level; `None` where levels
+/// cannot be compared.
+pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
+    let trades = judged.verdict.trades.as_slice();
+    let trade = trades.first()?;
     let (mut answer, mut ruled_out) = (String::new(), String::new());
     for (group, run) in judged.verdict.groups.iter().zip(&slice_by_protection(judged.plan, judged.run)) {
         let level = run.judge();
@@ -26,8 +29,19 @@ pub(super) fn describe_choice(judged: &Judgement<'_>, trade: &LevelTrade) -> Str
             answer = describe_alone(judged, trade);
         }
     }
-    let costs = describe_costs(judged, trade).unwrap_or_else(|| describe_price(judged, trade));
-    format!("{ruled_out}{answer} {costs}")
+    let is_pure = |trade: &LevelTrade| {
+        let costs = judged.verdict.protection_costs.iter().filter(|cost| cost.same_otherwise);
+        costs.map(|cost| cost.feature).any(|feature| trade.keeps == [feature])
+    };
+    let (told_by_pairs, others): (Vec<&LevelTrade>, Vec<&LevelTrade>) =
+        trades.iter().partition(|trade| is_pure(trade));
+    let mut sentences = vec![format!("{ruled_out}{answer}")];
+    sentences.extend(told_by_pairs.iter().map(|trade| describe_gain(trade)));
+    if !told_by_pairs.is_empty() {
+        sentences.extend(protection_costs::describe_costs(judged));
+    }
+    sentences.extend(others.iter().map(|trade| describe_price(judged, trade)));
+    Some(sentences.join(" "))
 }
 
 /// The answer for a candidate that has no rival of its level.
@@ -43,55 +57,68 @@ fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     }
 }
 
-/// The cost of the protection by pairs that differ in nothing else, where there are such.
-fn describe_costs(judged: &Judgement<'_>, trade: &LevelTrade) -> Option<String> {
-    let is_pure = judged.verdict.protection_costs.iter().any(|cost| cost.same_otherwise);
-    let costs = is_pure.then(|| protection_costs::describe_costs(judged).join(" "))?;
-    let adverb = if trade.takes_protected() { "also" } else { "instead" };
-    Some(format!("{} {adverb} {}. {costs}", trade.protected, list_kept(trade)))
+/// The protection that is had or left, where its cost is told by pairs that differ in nothing else.
+fn describe_gain(trade: &LevelTrade) -> String {
+    if trade.takes_protected() {
+        return format!("{} {}.", trade.protected, list_kept(trade));
+    }
+    format!("If the data must {}: {}.", list_required(trade), trade.protected)
 }
 
 /// The protection that only one candidate has, and how long that one takes beside the other.
 fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     let LevelTrade { protected, other, .. } = trade;
-    let kept = list_kept(trade);
-    let outcome = trade.ratio.map(|ratio| ContrastOutcome::from_interval(&ratio, judged.plan.protocol.tie));
+    let is_told = |ratio: &&Estimate| ratio.low.is_some() && difference::cannot_be_told(ratio).is_none();
+    let told = trade.ratio.as_ref().filter(is_told);
     let within = |ratio: &Estimate| difference::describe_difference(judged, ratio);
+    let untold = || {
+        let blocks = trade.ratio.map_or(String::new(), |ratio| format!(" from {}", count(ratio.n, "block")));
+        format!("what that costs against {other} cannot be told{blocks}")
+    };
+    if !trade.takes_protected() {
+        let price = told.map_or_else(|| format!("; {}", untold()), |ratio| format!(" ({})", within(ratio)));
+        return format!("If the data must {}: {protected}{price}.", list_required(trade));
+    }
+    let kept = list_kept(trade);
     let (better, worse, as_good) = match difference::is_of_time(judged) {
         true => ("faster", "slower", "fast"),
         false => ("better", "worse", "good"),
     };
-    match trade.ratio.as_ref().zip(outcome) {
-        None => format!("{protected} {kept}; what that costs against {other} cannot be told."),
-        Some((ratio, _)) if difference::cannot_be_told(ratio).is_some() || ratio.low.is_none() => format!(
-            "{protected} also {kept}; what that costs against {other} cannot be told from {}.",
-            count(ratio.n, "block")
-        ),
-        Some((ratio, ContrastOutcome::Behind)) if trade.takes_protected() => format!(
-            "{protected} also {kept}, and is {worse} than {other} for that ({}): {other} only if that matters more.",
-            within(ratio)
-        ),
-        Some((ratio, ContrastOutcome::Behind)) => {
-            format!("{protected} {kept}, and is {worse} for that ({}).", within(ratio))
+    let Some(ratio) = told else { return format!("{protected} {kept}; {}.", untold()) };
+    let compared = match ContrastOutcome::from_interval(ratio, judged.plan.protocol.tie) {
+        ContrastOutcome::Behind => {
+            return format!(
+                "{protected} {kept}, and is {worse} than {other} for that ({}): {other} only if that matters more.",
+                within(ratio)
+            );
         }
-        Some((ratio, ContrastOutcome::Tied)) => {
-            format!("{protected} also {kept}, and is as {as_good} as {other} ({}).", within(ratio))
+        ContrastOutcome::Tied => format!("is as {as_good} as {other}"),
+        ContrastOutcome::Better => format!("is {better} than {other}"),
+        ContrastOutcome::NotBetter | ContrastOutcome::Undecided => {
+            let tie = percent(judged.plan.protocol.tie);
+            format!("is not shown to be more than {tie} {worse} than {other}")
         }
-        Some((ratio, ContrastOutcome::Better)) => {
-            format!("{protected} also {kept}, and is {better} than {other} ({}).", within(ratio))
-        }
-        Some((ratio, _)) => format!(
-            "{protected} also {kept}, and is not shown to be more than {} {worse} than {other} ({}).",
-            percent(judged.plan.protocol.tie),
-            within(ratio)
-        ),
-    }
+    };
+    format!("{protected} {kept}, and {compared} ({}).", within(ratio))
 }
 
-/// The protection that only one candidate has: `survives a power cut and is encrypted`.
+/// The protection that only one candidate has: `is also encrypted and survives a power cut`.
 fn list_kept(trade: &LevelTrade) -> String {
-    let kept: Vec<String> = trade.keeps.iter().map(|feature| describe_kept(*feature)).collect();
+    let kept = trade.keeps.iter().enumerate().map(|(at, feature)| match (at, describe_kept(*feature)) {
+        (0, kept) => match kept.strip_prefix("is ") {
+            Some(state) => format!("is also {state}"),
+            None => format!("also {kept}"),
+        },
+        (_, kept) => kept,
+    });
+    let kept: Vec<String> = kept.collect();
     listing(&kept, kept.len())
+}
+
+/// The protection that only one candidate has, behind "must": `be encrypted`.
+fn list_required(trade: &LevelTrade) -> String {
+    let required: Vec<String> = trade.keeps.iter().map(|feature| describe_required(*feature)).collect();
+    listing(&required, required.len())
 }
 
 fn describe_kept(feature: ProtectionFeature) -> String {
@@ -100,6 +127,16 @@ fn describe_kept(feature: ProtectionFeature) -> String {
         ProtectionFeature::Encrypted => "is encrypted".to_owned(),
         ProtectionFeature::Redundant => "survives the loss of a device".to_owned(),
         other => format!("has {}", other.noun()),
+    }
+}
+
+/// The feature behind "must".
+fn describe_required(feature: ProtectionFeature) -> String {
+    match feature {
+        ProtectionFeature::NotCrashSafe => "survive a power cut".to_owned(),
+        ProtectionFeature::Encrypted => "be encrypted".to_owned(),
+        ProtectionFeature::Redundant => "survive the loss of a device".to_owned(),
+        other => format!("have {}", other.noun()),
     }
 }
 
@@ -135,7 +172,7 @@ mod tests {
                     let answers = ["Take ", "take ", "Undecided"];
                     let answers: usize = answers.iter().map(|word| sentence.matches(word).count()).sum();
                     assert_eq!(answers, 1, "{sentence}");
-                    let trade = report.judged.verdict.trade.as_ref().unwrap();
+                    let trade = report.judged.verdict.trades.first().unwrap();
                     assert!(trade.protected == kept || trade.protected == "c", "{trade:?}");
                     let tie = story.plan.protocol.tie;
                     let ties = trade.ratio.is_some_and(|ratio| ratio.within(1.0 / (1.0 + tie), 1.0 + tie));

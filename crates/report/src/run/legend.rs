@@ -30,7 +30,11 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix, is_brief: bool)
         text = text.plain(format!(" within {tie} of it."));
     }
     if report.judged.verdict.ranking.len() > 1 {
-        let leader = if is_grouped(report) { " the leader of its protection; " } else { " the leader; " };
+        let leader = match is_grouped(report) {
+            true if report.judged.verdict.trades.is_empty() => " the leader of its protection; ",
+            true => " the leader of the recommended protection; ",
+            false => " the leader; ",
+        };
         text = text.plain(" goal: ").sign(Sign::Times).plain(leader);
         text = text.said(&weighting(report, is_brief)).plain(".");
     }

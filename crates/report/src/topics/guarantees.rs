@@ -8,7 +8,7 @@ use crate::wording::difference;
 use crate::wording::text::{TextTable, capitalize, listing};
 
 use fsverdict_judgement::plan::{group_by_key, once_each};
-use fsverdict_judgement::verdict::Judgement;
+use fsverdict_judgement::verdict::{Judgement, LevelTrade};
 use fsverdict_text::join_names;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
@@ -61,13 +61,16 @@ pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> 
     let sentences = each
         .into_iter()
         .map(|(drawbacks, names)| format!("Drawbacks of {}: {}.", listing(&names, MOST_NAMES), drawbacks));
-    let sentences: Vec<String> = describe_other_reader(judged, all).into_iter().chain(sentences).collect();
+    let readers = judged.verdict.trades.iter().filter_map(|trade| describe_other_reader(trade, all));
+    let sentences: Vec<String> = readers.chain(sentences).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// `Only if Windows or macOS must read it: exfat.`: the reason to take the less protected of two candidates.
-fn describe_other_reader(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
-    let trade = judged.verdict.trade.as_ref().filter(|trade| trade.takes_protected())?;
+fn describe_other_reader(trade: &LevelTrade, all: &[Guarantees]) -> Option<String> {
+    if !trade.takes_protected() {
+        return None;
+    }
     let read_by = |name: &String| {
         all.iter().find(|guarantees| guarantees.candidate == *name).map(|guarantees| &guarantees.read_by)
     };

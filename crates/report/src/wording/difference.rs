@@ -126,12 +126,18 @@ pub(crate) fn describe_difference(judged: &Judgement<'_>, ratio: &Estimate) -> S
     if is_far(ratio.point) || is_far(low) || is_far(high) {
         return format!("{} times {as_much}, {} to {}", times(ratio.point), times(low), times(high));
     }
-    // The last digit is no finer than a tenth of half the interval.
-    let digits = match (high - low) / 2.0 {
+    // The last digit is no finer than a tenth of half the interval, and no share has more than two significant digits.
+    let by_interval: usize = match (high - low) / 2.0 {
         wide if wide >= 0.01 => 0,
         middle if middle >= 0.001 => 1,
         _ => 2,
     };
+    let by_size = match (ratio.point - 1.0).abs() {
+        large if large >= 0.1 => 0,
+        middle if middle >= 0.01 => 1,
+        _ => 2,
+    };
+    let digits = by_interval.min(by_size);
     let signed = |value: f64| signed_percent(value - 1.0, digits);
     match (signed(low), signed(high)) {
         (low, high) if low == high => low,

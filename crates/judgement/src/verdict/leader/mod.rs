@@ -167,7 +167,7 @@ pub fn judge(
         predictions,
         limits: list_limits(&evidence, &told),
         groups: Vec::new(),
-        trade: None,
+        trades: Vec::new(),
         protection_costs: Vec::new(),
         untold: free.list_untold(plan, run, measured),
         required,

@@ -58,7 +58,7 @@ impl Verdict {
     /// The recommended candidates: one for each protection level that has a recommendation, or the one that is taken where
     /// there is a [trade](LevelTrade).
     pub fn recommended_names(&self) -> Vec<&str> {
-        if self.trade.is_some() {
+        if !self.trades.is_empty() {
             return self.recommended.as_deref().into_iter().collect();
         }
         let levels = self.by_protection_level().into_iter();
@@ -79,6 +79,19 @@ impl Verdict {
     pub fn place_in_ranking(&self, candidate: &str) -> Option<usize> {
         let place = |level: &Verdict| level.ranking.iter().position(|rank| rank.candidate == candidate);
         self.by_protection_level().into_iter().find_map(|(_, level)| place(level))
+    }
+
+    /// The protection level that a candidate is of, where there are several.
+    fn level_of(&self, candidate: &str) -> Option<&GroupVerdict> {
+        self.groups.iter().find(|level| level.candidates.iter().any(|name| name == candidate))
+    }
+
+    /// The leader of the recommended protection level, for a candidate of another level: it is compared with that leader,
+    /// too. `None` where levels are not compared.
+    pub(crate) fn leader_beside(&self, candidate: &str) -> Option<&str> {
+        let recommended = self.level_of(&self.trades.first()?.taken)?;
+        let is_other = !recommended.candidates.iter().any(|name| name == candidate);
+        recommended.verdict.ranking.first().filter(|_| is_other).map(|rank| rank.candidate.as_str())
     }
 
     /// Whether a candidate is shown to be worse than the leader of its protection level: it cannot be recommended as long as
@@ -112,7 +125,7 @@ impl Verdict {
         &mut self,
         groups: Vec<GroupVerdict>,
         costs: Vec<ProtectionCost>,
-        trade: Option<LevelTrade>,
+        trades: Vec<LevelTrade>,
     ) {
         if self.refused.is_some() {
             return;
@@ -167,16 +180,16 @@ impl Verdict {
         self.limits = limits;
         self.groups = groups;
         self.protection_costs = costs;
-        self.trade = trade;
-        self.conclude_from_trade();
+        self.trades = trades;
+        self.conclude_from_trades();
     }
 
-    /// Recommends the candidate that the trade takes, if its level has a recommendation or nothing else, and there are
+    /// Recommends the candidate that the trades take, if its level has a recommendation or nothing else, and there are
     /// enough blocks for an interval.
-    fn conclude_from_trade(&mut self) {
-        let Some(trade) = &self.trade else { return };
-        let level = self.groups.iter().find(|level| level.candidates.contains(&trade.taken));
-        let is_told = trade.ratio.is_none_or(|ratio| ratio.low.is_some());
+    fn conclude_from_trades(&mut self) {
+        let Some(trade) = self.trades.first() else { return };
+        let level = self.level_of(&trade.taken);
+        let is_told = self.trades.iter().all(|trade| trade.ratio.is_none_or(|ratio| ratio.low.is_some()));
         self.outcome = match level {
             Some(level) if level.verdict.is_contest() => level.verdict.outcome,
             Some(_) if is_told => Outcome::Recommended,
@@ -254,8 +267,12 @@ mod tests {
         assert!(!verdict.limits.iter().any(|limit| matches!(limit, Limit::FewBlocks(_))));
         assert_eq!(
             (verdict.recommended.as_deref(), verdict.recommended_names()),
-            (Some("ext4"), vec!["ext4", "xfs+luks2"])
+            (Some("ext4"), vec!["ext4"])
         );
+        // What is not crash-safe is no choice, however fast; encryption is one that has a price.
+        let trades = verdict.trades.iter().map(|trade| (trade.protected.as_str(), trade.other.as_str()));
+        assert_eq!(trades.collect::<Vec<_>>(), [("xfs+luks2", "ext4"), ("ext4", "ext2")]);
+        assert!(verdict.trades.iter().all(|trade| trade.taken == "ext4"));
         assert_ne!(verdict.outcome, Outcome::Undecided);
         assert_eq!(
             ["ext4", "xfs+luks2", "xfs"].map(|name| verdict.place_in_ranking(name)),

@@ -1,4 +1,4 @@
-//! Chooses between two protection levels, of which one keeps all that the other keeps, and more.
+//! Chooses between protection levels, of which one keeps all that another keeps, and more.
 
 use serde::Serialize;
 
@@ -21,10 +21,34 @@ pub struct LevelTrade {
 }
 
 impl LevelTrade {
-    /// The choice between these levels; `None` where they are not two, neither keeps all of the other, or one has no
-    /// candidate with a result. `ratio` compares two candidates by the goal.
+    /// The choice between the recommended level and each of the others. The recommended level is the least protected of
+    /// those that put no data at risk, or a better protected one that costs nothing beside the others. Empty where no
+    /// level can be compared with all others, or one of the two has no candidate with a result. `ratio` compares two
+    /// candidates by the goal.
     pub(crate) fn from_levels(
         levels: &[GroupVerdict],
+        tie: f64,
+        ratio: impl Fn(&str, &str) -> Option<Estimate>,
+    ) -> Vec<Self> {
+        let trades_of = |level: &GroupVerdict| -> Option<Vec<Self>> {
+            let others = levels.iter().filter(|other| other.title != level.title);
+            others.map(|other| Self::from_pair([level, other], tie, &ratio)).collect()
+        };
+        let is_first_choice = |trades: &Vec<Self>| {
+            let taken = trades.first().map(|trade| &trade.taken);
+            trades.iter().all(|trade| Some(&trade.taken) == taken)
+        };
+        let is_recommended = |level: &&GroupVerdict, trades: &Vec<Self>| {
+            is_first_choice(trades) && trades.iter().all(|trade| level.candidates.contains(&trade.taken))
+        };
+        let choices = levels.iter().filter_map(|level| Some((level, trades_of(level)?)));
+        let mut recommended = choices.filter(|(level, trades)| is_recommended(level, trades));
+        recommended.next().map(|(_, trades)| trades).unwrap_or_default()
+    }
+
+    /// The choice between two levels; `None` where neither keeps all of the other, or one has no candidate with a result.
+    fn from_pair(
+        levels: [&GroupVerdict; 2],
         tie: f64,
         ratio: impl Fn(&str, &str) -> Option<Estimate>,
     ) -> Option<Self> {
@@ -38,13 +62,13 @@ impl LevelTrade {
         let is_longer = own.as_ref().is_some_and(|(_, ratio)| is(ContrastOutcome::Behind, ratio));
         let ranked = protected.verdict.ranking.iter().filter_map(|rank| beside_other(&rank.candidate));
         let tied = || ranked.clone().find(|(_, ratio)| is(ContrastOutcome::Tied, ratio));
-        let (own, is_longer) = match is_longer.then(tied).flatten() {
-            Some(tied) => (Some(tied), false),
-            None => (own, is_longer),
-        };
+        let own = is_longer.then(tied).flatten().or(own);
         let (protected, ratio) = own.map_or((first.to_owned(), None), |(name, ratio)| (name, Some(ratio)));
         let risks_data = keeps.iter().any(|feature| feature.is_weaker());
-        let takes_protected = risks_data || ratio.is_some() && !is_longer;
+        // A protection that is a matter of need, such as encryption, is not taken unless it is shown to cost nothing.
+        let costs_nothing =
+            |ratio: &Estimate| is(ContrastOutcome::Tied, ratio) || is(ContrastOutcome::Better, ratio);
+        let takes_protected = risks_data || ratio.as_ref().is_some_and(costs_nothing);
         let taken = if takes_protected { protected.clone() } else { other.to_owned() };
         Some(LevelTrade { protected, other: other.to_owned(), keeps, ratio, taken })
     }
@@ -56,8 +80,9 @@ impl LevelTrade {
 }
 
 /// The level that keeps more, the other one, and the features that only the first keeps.
-fn order_levels(levels: &[GroupVerdict]) -> Option<(&GroupVerdict, &GroupVerdict, Vec<ProtectionFeature>)> {
-    let [one, other] = levels else { return None };
+fn order_levels(
+    [one, other]: [&GroupVerdict; 2],
+) -> Option<(&GroupVerdict, &GroupVerdict, Vec<ProtectionFeature>)> {
     let of = |has: &Protection| Safeguards { has: has.clone(), ..Safeguards::default() };
     let keeps = |level: &GroupVerdict, beside: &GroupVerdict| {
         of(&level.protection).advantages_over(&of(&beside.protection))
