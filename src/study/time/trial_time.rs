@@ -110,7 +110,8 @@ fn phase_seconds(plan: &Plan, phase: &Phase, rates: &TrialRates) -> f64 {
         Dataset::Trace { calls } => (calls.totals().most_bytes, calls.names().len() as u64),
     };
     let (bytes, files) = (bytes as f64, files as f64);
-    let each = phase.sync_every.map(f64::from);
+    // 0 is never.
+    let each = phase.sync_every.filter(|every| *every > 0).map(f64::from);
     let piece = phase.piece.map_or(4096.0, |piece| piece.0.max(1) as f64);
     let syncs = match &phase.work {
         PhaseWork::Operation(operation) => match (operation.syncs(), each) {
@@ -140,7 +141,7 @@ fn slowness() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{SIMULATED, phase_seconds, slowness};
-    use fsverdict_judgement::plan::{Overrides, Plan, preset, read_with};
+    use fsverdict_judgement::plan::{Overrides, Plan, preset, presets, read_with};
 
     use crate::cli::with_vocabulary;
 
@@ -156,6 +157,11 @@ mod tests {
         // 10 029 appended records that are synced, against 200 files that are saved.
         assert!(seconds("fsync-tail") > 10.0 * seconds("bit-rot"));
         assert!(seconds("build-farm") > 10.0 * seconds("games"));
+        // Cameras and logs never sync.
+        for preset in presets() {
+            let seconds = seconds(preset.name);
+            assert!(seconds < 86_400.0, "{}: {seconds} s a trial", preset.name);
+        }
         let factor = slowness();
         assert!((0.3..=6.0).contains(&factor));
     }

@@ -7,14 +7,16 @@ use crate::plan::{AXES, AxisLevel, AxisRole, Candidate, Plan, ProtectionFeature}
 use crate::verdict::options::added_option;
 use crate::verdict::{Contrast, ContrastOutcome};
 
-/// Why a candidate is recommended that is not the first by the estimates.
+/// Why a candidate is recommended and not an equal one: one that is first by the estimates, or one that differs from it by an
+/// option alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Preference {
-    /// The candidate that leads by the estimates.
+    /// The equal candidate that is not recommended.
     pub over: String,
-    /// The safeguards that the leader gives up and the recommended candidate keeps; empty where only the number of options decides.
+    /// The safeguards that the equal one gives up and the recommended candidate keeps; empty where only the number of options
+    /// decides.
     pub keeps: Vec<ProtectionFeature>,
-    /// The option that is all the difference between the two, such as `mkfs -m crc=0`, which the leader has.
+    /// The option that is all the difference between the two, such as `mkfs -m crc=0`, which the equal one has.
     pub option: Option<String>,
 }
 
@@ -85,8 +87,16 @@ pub(crate) fn choose_among_equals(
     if let Some((others, name)) = fitting.find(|(others, name)| better_protected(name, others).is_none()) {
         (taken, standings) = (name, others);
     }
+    let equal_with_option = || {
+        let equals = standings.iter().filter(|standing| standing.has_outcome(ContrastOutcome::Tied, tie));
+        let mut preferences = equals.map(|standing| explain_preference(plan, &taken, &standing.of));
+        preferences.find(|preference| preference.option.is_some())
+    };
     EqualsDecision {
-        preference: (taken != leader).then(|| explain_preference(plan, &taken, leader)),
+        preference: match taken == leader {
+            true => equal_with_option(),
+            false => Some(explain_preference(plan, &taken, leader)),
+        },
         sacrifice: find_sacrifice(plan, &taken, &standings),
         taken,
         standings,

@@ -46,7 +46,7 @@ impl fmt::Display for TooLittle {
         match self {
             Self::Short(seconds) => write!(
                 formatter,
-                "all of the work takes {}: too little to decide about a day's work",
+                "all of the work, done once, takes {}: too little to decide about a day's work",
                 in_short_units(*seconds)
             ),
             Self::FromMemory { phases } => write!(
@@ -245,7 +245,7 @@ mod tests {
             plan(&json!({ "metric": "durable", "by": "total", "weights": { "replay": 1.0 } }), &json!([]));
         assert_eq!(
             list_reasons(&plan, &[took("replay", 0.0053)]),
-            ["all of the work takes 5.3 ms: too little to decide about a day's work"]
+            ["all of the work, done once, takes 5.3 ms: too little to decide about a day's work"]
         );
         let repeated: Vec<Observation> =
             (0..200).map(|repetition| Observation { repetition, ..took("replay", 0.0053) }).collect();
