@@ -302,7 +302,10 @@ fdatasync 1
         let wanted = RecordRequest { below: Some("/srv/db".into()), at_most: 64 << 20, device: None };
         let found = read_record(STRACE.as_bytes(), &wanted).unwrap();
         let why = describe_short_work(&found, 1).unwrap();
-        assert!(why.starts_with("all of the work, done once, takes 3.") && why.contains(" ms: too little"), "{why}");
+        assert!(
+            why.starts_with("all of the work, done once, takes 3.") && why.contains(" ms: too little"),
+            "{why}"
+        );
         let enough: u32 = why.split_once("--repeat ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
         let text = as_plan(&found, "captured", 2);
         assert!(text.starts_with("# Warning: all of the work, done once, takes 6."), "{text}");

@@ -12,10 +12,38 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
         return with_untold_costs(judged, sentence::describe_outcome(judged));
     }
-    if let Some(choice) = trade::describe_choice(judged) {
-        return with_untold_costs(judged, choice);
+    let choice = trade::describe_choice(judged).or_else(|| describe_only_level(judged));
+    let Some(choice) = choice else {
+        return answer_by_group(judged, |group| Some(sentence::describe_outcome(group)));
+    };
+    let sentences = std::iter::once(choice).chain(describe_excluded_levels(judged));
+    with_untold_costs(judged, sentences.collect::<Vec<_>>().join(" "))
+}
+
+/// The outcome of the only protection level with a result; `None` if several have one.
+fn describe_only_level(judged: &Judgement<'_>) -> Option<String> {
+    let runs = slice_by_protection(judged.plan, judged.run);
+    let mut levels =
+        judged.verdict.groups.iter().zip(&runs).filter(|(group, _)| group.first_choice().is_some());
+    let (group, run) = levels.next()?;
+    if levels.next().is_some() {
+        return None;
     }
-    answer_by_group(judged, |group| Some(sentence::describe_outcome(group)))
+    let of_level = run.judge();
+    Some(match group.sole_candidate() {
+        Some(only) => format!("{} alone is left.", only.candidate),
+        None => sentence::describe_outcome(&of_level),
+    })
+}
+
+/// The candidates that are excluded in protection levels of which no candidate is left; `None` if there are none.
+fn describe_excluded_levels(judged: &Judgement<'_>) -> Option<String> {
+    let is_of_such_level = |name: &str| {
+        let mut levels = judged.verdict.groups.iter().filter(|level| level.first_choice().is_none());
+        levels.any(|level| level.candidates.iter().any(|candidate| candidate == name))
+    };
+    let excluded = no_verdict::describe_excluded_of(judged, is_of_such_level)?;
+    Some(format!("{}.", capitalize(&excluded)))
 }
 
 /// These sentences and the one on costs that cannot be told.

@@ -114,7 +114,16 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
 
 /// The candidates that failed, and are excluded for that; `None` if there are none.
 pub(crate) fn describe_excluded(judged: &Judgement<'_>) -> Option<String> {
-    let names: Vec<&str> = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name).collect();
+    describe_excluded_of(judged, |_| true)
+}
+
+/// Those that failed of the candidates that `is_meant` says.
+pub(crate) fn describe_excluded_of(
+    judged: &Judgement<'_>,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let failed = judged.with_status(CandidateStatus::Failed).map(|entry| entry.name);
+    let names: Vec<&str> = failed.filter(|name| is_meant(name)).collect();
     match names.as_slice() {
         [] => None,
         [only] => Some(format!("{only} is excluded (the reason is below)")),

@@ -30,10 +30,10 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix, is_brief: bool)
         text = text.plain(format!(" within {tie} of it."));
     }
     if report.judged.verdict.ranking.len() > 1 {
-        let leader = match is_grouped(report) {
-            true if report.judged.verdict.trades.is_empty() => " the leader of its protection; ",
-            true => " the leader of the recommended protection; ",
-            false => " the leader; ",
+        let leader = match &report.judged.verdict {
+            verdict if verdict.has_separate_levels() => " the leader of its protection; ",
+            verdict if !verdict.groups.is_empty() => " the leader of the recommended protection; ",
+            _ => " the leader; ",
         };
         text = text.plain(" goal: ").sign(Sign::Times).plain(leader);
         text = text.said(&weighting(report, is_brief)).plain(".");
@@ -66,9 +66,9 @@ fn untold(report: &Report<'_>) -> String {
     format!("wider than a factor of {WIDEST_INTERVAL}, which {trials} do not tell")
 }
 
-/// Whether candidates are ranked within protection levels.
+/// Whether candidates are compared within protection levels alone.
 fn is_grouped(report: &Report<'_>) -> bool {
-    !report.judged.verdict.groups.is_empty()
+    report.judged.verdict.has_separate_levels()
 }
 
 fn of_spread(matrix: &Matrix) -> &'static str {

@@ -13,7 +13,7 @@ pub struct Field<'a> {
     /// The best of them; `None` where no best may be named: the run ranks nothing, the metric has no better direction,
     /// or there is no rival.
     pub best: Option<(usize, &'a PhaseEstimate)>,
-    /// The best of each protection level that has rivals; empty where there is only one level.
+    /// The best of each protection level that has rivals; empty where levels are not apart.
     of_groups: Vec<(&'a GroupVerdict, (usize, &'a PhaseEstimate))>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Field<'a> {
         let all: Vec<(usize, &PhaseEstimate)> = all.collect();
         let contesting = || all.iter().copied().filter(|(_, found)| can_be_best(judged, found));
         let best = best_of(judged, contesting());
-        let groups = judged.verdict.groups.iter();
+        let groups = judged.verdict.groups.iter().filter(|_| judged.verdict.has_separate_levels());
         let best_of_group = |group: &'a GroupVerdict| {
             Some((
                 group,
@@ -37,13 +37,13 @@ impl<'a> Field<'a> {
         Self { judged, best, of_groups: groups.filter_map(best_of_group).collect(), all }
     }
 
-    /// The best of those that it is ranked against: where there are several protection levels, those of its own; `None`
-    /// where its place beside that one is not told.
+    /// The best of those that it is compared with: where protection levels are apart, those of its own; `None` where its place
+    /// beside that one is not told.
     fn best_beside(&self, own: &PhaseEstimate) -> Option<(usize, &'a PhaseEstimate)> {
         let is_own = |(group, _): &&(&GroupVerdict, _)| group.candidates.contains(&own.candidate);
-        let best = match self.judged.verdict.groups.is_empty() {
-            true => self.best,
-            false => self.of_groups.iter().find(is_own).map(|(_, best)| *best),
+        let best = match self.judged.verdict.has_separate_levels() {
+            true => self.of_groups.iter().find(is_own).map(|(_, best)| *best),
+            false => self.best,
         };
         best.filter(|(_, best)| !hides_order(self.judged, own, best))
     }

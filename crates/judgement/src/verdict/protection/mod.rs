@@ -81,6 +81,11 @@ impl Verdict {
         self.by_protection_level().into_iter().find_map(|(_, level)| place(level))
     }
 
+    /// Whether candidates of several protection levels stand side by side that are not compared with each other.
+    pub fn has_separate_levels(&self) -> bool {
+        !self.groups.is_empty() && self.trades.is_empty()
+    }
+
     /// The protection level that a candidate is of, where there are several.
     fn level_of(&self, candidate: &str) -> Option<&GroupVerdict> {
         self.groups.iter().find(|level| level.candidates.iter().any(|name| name == candidate))

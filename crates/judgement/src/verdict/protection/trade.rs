@@ -22,14 +22,16 @@ pub struct LevelTrade {
 
 impl LevelTrade {
     /// The choice between the recommended level and each of the others. The recommended level is the least protected of
-    /// those that put no data at risk, or a better protected one that costs nothing beside the others. Empty where no
-    /// level can be compared with all others, or one of the two has no candidate with a result. `ratio` compares two
-    /// candidates by the goal.
+    /// those that put no data at risk, or a better protected one that costs nothing beside the others. Levels without a
+    /// result take no part; empty where no level can be compared with all others. `ratio` compares two candidates by the
+    /// goal.
     pub(crate) fn from_levels(
         levels: &[GroupVerdict],
         tie: f64,
         ratio: impl Fn(&str, &str) -> Option<Estimate>,
     ) -> Vec<Self> {
+        let levels: Vec<&GroupVerdict> =
+            levels.iter().filter(|level| level.first_choice().is_some()).collect();
         let trades_of = |level: &GroupVerdict| -> Option<Vec<Self>> {
             let others = levels.iter().filter(|other| other.title != level.title);
             others.map(|other| Self::from_pair([level, other], tie, &ratio)).collect()
@@ -41,7 +43,7 @@ impl LevelTrade {
         let is_recommended = |level: &&GroupVerdict, trades: &Vec<Self>| {
             is_first_choice(trades) && trades.iter().all(|trade| level.candidates.contains(&trade.taken))
         };
-        let choices = levels.iter().filter_map(|level| Some((level, trades_of(level)?)));
+        let choices = levels.iter().filter_map(|level| Some((*level, trades_of(level)?)));
         let mut recommended = choices.filter(|(level, trades)| is_recommended(level, trades));
         recommended.next().map(|(_, trades)| trades).unwrap_or_default()
     }
