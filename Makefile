@@ -1,6 +1,6 @@
 # Two commands start here: `make demo` and `make test`. Everything else about the build is cargo's business.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint picture figures install uninstall dist clean
+.PHONY: help setup build demo atlas test lint picture figures install uninstall dist clean
 SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
@@ -24,6 +24,9 @@ demo: ## compare four filesystems for daily backups on a modelled USB disk, with
 	@scripts/setup demo
 	@scripts/demo-takes
 	@binary=$$(scripts/binary --demo) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
+
+atlas: ## compute the atlas of answers and write it into docs/atlas: hours, and an interrupted one continues
+	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && "$$binary" atlas build --out docs/atlas --cells runs/atlas --for 20m
 
 test: ## run every test that can run here, and say which cannot and why; FULL=1 has long tests try every combination
 	@scripts/setup tests

@@ -2,6 +2,7 @@
 
 mod against;
 mod ask;
+mod atlas;
 mod block;
 mod bundle;
 mod calibrate;
@@ -113,6 +114,8 @@ enum Command {
     Report(report::ReportArguments),
     /// Show how far a run has come, while it goes on or afterwards: trials, leader, expected end
     Status(status::StatusArguments),
+    /// Compute the answers for many works on many kinds of devices, and write them as a static site
+    Atlas(atlas::AtlasArguments),
     /// Compare runs of the same plan: what became faster or slower
     Compare(compare::CompareArguments),
     /// Show or export the requests that a modelled device served in a trial
@@ -178,6 +181,7 @@ pub fn main() -> ExitCode {
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Atlas(arguments) => atlas::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),

@@ -43,7 +43,7 @@ pub(super) fn find_candidate<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candi
 /// Nothing has been done by then.
 pub(super) fn open_to_carry_out(folder: &Path, consent: Consent) -> Result<(RunFolder, Plan), CliError> {
     let opened = RunFolder::open_seen(folder).map_err(CliError::usage)?;
-    check(&opened.plan)?;
+    check_plan(&opened.plan)?;
     confirm_plan(&opened.plan, &PlanOrigin::of_run(&opened), consent)?;
     Ok((opened.folder, opened.plan))
 }
@@ -51,7 +51,7 @@ pub(super) fn open_to_carry_out(folder: &Path, consent: Consent) -> Result<(RunF
 /// Refuses a recorded plan that was changed after it was read and checked, for example to names that lead out of a
 /// folder or a line, or to a million devices. Written as TOML and read with all checks, it must give the same plan
 /// again.
-fn check(plan: &Plan) -> Result<(), CliError> {
+pub(super) fn check_plan(plan: &Plan) -> Result<(), CliError> {
     let refused = |why: String| {
         let what =
             format!("the plan of this run (plan.json) was changed and is no longer a valid plan: {why}");
@@ -78,13 +78,13 @@ fn check(plan: &Plan) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::check_plan;
     use fsverdict_judgement::plan::{Faults, Plan};
 
     fn changed(change: impl FnOnce(&mut Plan)) -> String {
         let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
         change(&mut plan);
-        check(&plan).map_or_else(|error| error.to_string(), |()| String::new())
+        check_plan(&plan).map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     #[test]

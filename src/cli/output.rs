@@ -79,7 +79,7 @@ pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> CliError {
 }
 
 /// A closed pipe is no failure of the report.
-pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
+pub(super) fn written<T>(result: Result<T, ReportError>) -> Result<T, CliError> {
     result.map_err(|error| match error {
         ReportError::Io(error) => CliError::Output(error),
         ReportError::Json(error) => CliError::failed(error),

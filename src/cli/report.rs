@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use fsverdict_folders::FolderFile;
-use fsverdict_report::Format;
+use fsverdict_judgement::journal::Run;
+use fsverdict_judgement::plan::Plan;
+use fsverdict_report::{Card, Format};
 use fsverdict_text::Reason;
 
+use super::atlas::compute_content;
 use super::open_run::open_run;
 use super::output::{ReportFormat, write_to, written};
 use super::pager::PagerArguments;
@@ -28,6 +31,9 @@ pub(super) struct ReportArguments {
     /// Write the HTML page (into the run's folder unless -o names a file) and open it in the browser
     #[arg(long)]
     open: bool,
+    /// Write the answer as a picture of 1200×630 pixels, for previews in forums
+    #[arg(long, value_name = "FILE.png", conflicts_with_all = ["format", "output", "open", "all"])]
+    card: Option<PathBuf>,
     /// Show every table: costs, rates and the steps around the phases
     #[arg(long)]
     all: bool,
@@ -37,6 +43,9 @@ pub(super) struct ReportArguments {
 
 pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
     let (folder, plan, run) = open_run(&arguments.run)?;
+    if let Some(card) = &arguments.card {
+        return write_card(card, arguments, &plan, &run);
+    }
     let format = match (arguments.format, arguments.open) {
         (None | Some(ReportFormat::Html), true) => ReportFormat::Html,
         (Some(_), true) => {
@@ -76,6 +85,14 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
         open_page(&file);
     }
     // The report was printed. Only `run` and `resume` end with a status for the outcome of the run.
+    Ok(Exit::Done)
+}
+
+/// Writes the answer of a run as a picture.
+fn write_card(file: &Path, arguments: &ReportArguments, plan: &Plan, run: &Run) -> Result<Exit, CliError> {
+    let cell = compute_content(plan, run);
+    let picture = written(Card { question: &run.header.title, cell: &cell }.render_png())?;
+    write_to(Some(file), &[arguments.run.as_path()], None, &mut |out| Ok(out.write_all(&picture)?))?;
     Ok(Exit::Done)
 }
 

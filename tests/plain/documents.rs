@@ -180,8 +180,11 @@ fn every_command_and_option_in_the_documents_is_known() {
         for line in command_lines(&text) {
             let line = line.split(" #").next().unwrap();
             let words: Vec<&str> = line.split_whitespace().skip(1).collect();
-            let depth =
-                if words.first().is_some_and(|first| ["kernel", "tools"].contains(first)) { 2 } else { 1 };
+            let depth = if words.first().is_some_and(|first| ["kernel", "tools", "atlas"].contains(first)) {
+                2
+            } else {
+                1
+            };
             let command: Vec<String> = words.iter().take(depth).map(|word| (*word).to_owned()).collect();
             if command.iter().any(|word| !word.bytes().all(|letter| letter.is_ascii_lowercase())) {
                 continue;

@@ -8,6 +8,7 @@ mod common;
 mod ages;
 mod amplification;
 mod asks;
+mod atlas;
 mod before_consent;
 mod browser;
 mod bundles;

@@ -22,6 +22,8 @@ mod compare;
 mod devices;
 mod sizes;
 
+mod atlas;
+
 #[cfg(test)]
 mod claims_tests;
 #[cfg(test)]
@@ -47,6 +49,10 @@ use crate::run::page_of_run;
 use erased_serde::Serialize;
 
 pub use crate::against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
+pub use crate::atlas::{
+    Atlas, AtlasCell, AtlasFilter, AtlasKind, AtlasStudy, AtlasWork, Card, Catalogue, CataloguedCandidate,
+    CataloguedStudy, ComputedCell, SiteFile, StrangersAnswer, base_name,
+};
 pub use crate::compare::{ComparisonReport, write_comparison};
 pub use crate::conclusion::notes::PageNote;
 pub use crate::devices::{DeviceReport, write_devices};

@@ -131,6 +131,11 @@ impl ProtectionFeature {
         FeatureWords { present, absent, noun }
     }
 
+    /// A candidate that has the feature, in a word or two, such as `encrypted`.
+    pub const fn adjective(self) -> &'static str {
+        self.feature_words().present
+    }
+
     /// The feature that a candidate with more protection has, such as `encryption`.
     pub const fn noun(self) -> &'static str {
         self.feature_words().noun

@@ -6,6 +6,7 @@
 //! depends on device, environment or site; `runs`, changes between runs, kernels and sizes; `published`, whether
 //! findings hold; `limits`, conclusions that may not be drawn.
 
+mod answer;
 mod candidates;
 mod conclusion;
 mod contrast;
@@ -22,6 +23,7 @@ mod runs;
 mod slice;
 mod work;
 
+pub use answer::{Answer, AnswerMark, RunnerUp, compare_all};
 pub use candidates::{CandidateEntry, Why};
 pub use conclusion::{Outcome, Verdict};
 pub use contrast::{ALPHA, Contrast, ContrastOutcome};
@@ -50,7 +52,7 @@ pub use runs::{
     KernelPhase, LeftOut, MEASURES, MetricChange, MovedRatio, RunComparison, SizeStep, SizeTable, TIME,
     compare_runs, judged_alone,
 };
-pub use slice::{Slice, slice_by_environment, slice_by_protection, slice_by_site};
+pub use slice::{Slice, slice_by_candidates, slice_by_environment, slice_by_protection, slice_by_site};
 pub use work::{
     Background, ByBlock, ChargedCandidate, ChargedComputation, ChargedPhase, CostColumn, Harness,
     LatencyCounts, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all, latencies,

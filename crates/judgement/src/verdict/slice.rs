@@ -31,6 +31,12 @@ impl<K> Slice<K> {
     }
 }
 
+/// The run as if there were only the candidates for which `keeps` holds, ranked among themselves.
+pub fn slice_by_candidates(plan: &Plan, run: &Run, keeps: impl Fn(&Candidate) -> bool) -> Slice<()> {
+    let (plan, run) = restrict_to(plan, run, keeps);
+    Slice { key: (), plan, run }
+}
+
 /// The environments of a run (device models, kernels, memory sizes) in the plan's order; empty where there is only one.
 /// A filesystem on one device is no alternative to another filesystem on another device.
 pub fn slice_by_environment(plan: &Plan, run: &Run) -> Vec<Slice<Environment>> {

@@ -50,7 +50,7 @@ pub(super) fn add_foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
 }
 
 /// `a week at a laptop; recorded from programs: SQLite 3.40, …`.
-pub(super) fn describe_source(work: &WorkSource) -> String {
+pub(crate) fn describe_source(work: &WorkSource) -> String {
     let kinds: Vec<&str> = work.kinds.iter().map(|kind| kind.describe()).collect();
     let job = work.job.as_ref().map_or(String::new(), |job| format!("{job}; "));
     format!("{job}{}: {}", listing(&kinds, kinds.len()), work.source)

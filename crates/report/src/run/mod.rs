@@ -10,6 +10,7 @@ use crate::model::index::Index;
 use crate::page::{
     CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_words,
 };
+pub(crate) use crate::run::foot::describe_source;
 use crate::run::opening::build_opening;
 use crate::topics::{SECTIONS, TOPICS, then_and_now};
 use crate::wording::candidates;

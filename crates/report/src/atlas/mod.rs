@@ -1,0 +1,191 @@
+//! An atlas: the answers of many runs, each of a work on a kind of device, as the pages of a static site.
+//!
+//! Pages need no script, no server and no network. The same cells give the same bytes: no page has a date but those that
+//! are recorded in the runs.
+
+mod answers;
+mod card;
+mod catalogue;
+mod cell_page;
+mod computed_cell;
+mod data;
+mod filesystem_page;
+mod kind_page;
+mod matrix_page;
+mod picture;
+mod questions;
+mod shell;
+mod studies;
+#[cfg(test)]
+mod tests;
+
+use crate::ReportError;
+use fsverdict_judgement::verdict::Answer;
+
+pub use card::Card;
+pub use catalogue::{AtlasKind, Catalogue, CataloguedCandidate, CataloguedStudy, base_name};
+pub use computed_cell::ComputedCell;
+pub use studies::AtlasStudy;
+
+/// Everything that the pages of an atlas show.
+pub struct Atlas {
+    pub works: Vec<AtlasWork>,
+    pub kinds: Vec<AtlasKind>,
+    /// The first has no requirement.
+    pub filters: Vec<AtlasFilter>,
+    /// In the order of works, and within a work of kinds.
+    pub cells: Vec<AtlasCell>,
+    pub studies: Vec<AtlasStudy>,
+    pub catalogue: Catalogue,
+}
+
+/// A work, about which people ask.
+pub struct AtlasWork {
+    /// The name in addresses.
+    pub slug: String,
+    /// Completes "Which filesystem for …".
+    pub about: String,
+    /// The work in a line.
+    pub summary: String,
+    /// Other words for it.
+    pub words: Vec<String>,
+}
+
+/// A requirement by which a reader chooses a page.
+pub struct AtlasFilter {
+    /// The name of the page, without its ending.
+    pub slug: &'static str,
+    /// A few words, for a list of pages.
+    pub title: &'static str,
+    /// The requirement in a sentence.
+    pub lead: &'static str,
+}
+
+/// A work on a kind of device.
+pub struct AtlasCell {
+    pub work: usize,
+    pub kind: usize,
+    /// The name in addresses.
+    pub slug: String,
+    /// The run, or why there is none.
+    pub content: Result<Box<ComputedCell>, String>,
+    /// Runs of others of the same work and class of device.
+    pub strangers: Vec<StrangersAnswer>,
+}
+
+/// The answer of a run that others made.
+#[derive(Debug, Clone)]
+pub struct StrangersAnswer {
+    /// The device, as that run names it.
+    pub device: String,
+    pub kernel: String,
+    pub answer: Answer,
+    /// Whether it recommends another filesystem than the cell.
+    pub disagrees: bool,
+}
+
+impl AtlasCell {
+    /// Adds the answer of a run of others, and whether it disagrees: it recommends another filesystem than this cell.
+    pub fn add_stranger(&mut self, stranger: StrangersAnswer) {
+        let own = self.content.as_ref().ok().and_then(|computed| computed.answer());
+        let is_meant =
+            |own: &Answer| own.first == stranger.answer.first || own.tied.contains(&stranger.answer.first);
+        let disagrees = own.is_some_and(|own| !is_meant(own));
+        self.strangers.push(StrangersAnswer { disagrees, ..stranger });
+    }
+}
+
+/// A file of the site: its path below the site's folder, with at most one folder, and its content.
+pub struct SiteFile {
+    pub folder: Option<&'static str>,
+    pub name: String,
+    pub content: Vec<u8>,
+}
+
+impl Atlas {
+    /// Every file of the site.
+    ///
+    /// # Errors
+    /// When the data cannot be written as JSON or CSV.
+    pub fn render(&self) -> Result<Vec<SiteFile>, ReportError> {
+        let mut files = data::data_files(self)?;
+        let mut page = |name: String, page: maud::Markup| {
+            files.push(SiteFile { folder: None, name, content: page.into_string().into_bytes() });
+        };
+        for at in 0..self.filters.len() {
+            page(self.filter_page(at), matrix_page::render(self, at));
+        }
+        for cell in &self.cells {
+            page(format!("{}.html", cell.slug), cell_page::render(self, cell));
+        }
+        for (at, work) in self.works.iter().enumerate() {
+            page(format!("for-{}.html", work.slug), questions::render_work(self, at));
+        }
+        for (at, kind) in self.kinds.iter().enumerate() {
+            page(kind_page::name(kind), kind_page::render(self, at));
+        }
+        for facts in &self.catalogue.filesystems {
+            page(filesystem_page::name(&facts.name), filesystem_page::render(self, facts));
+        }
+        page("kinds.html".to_owned(), kind_page::render_list(self));
+        page("filesystems.html".to_owned(), filesystem_page::render_list(self));
+        page("questions.html".to_owned(), questions::render(self));
+        page("studies.html".to_owned(), studies::render(self));
+        page("kernels.html".to_owned(), studies::render_kernels(self));
+        for cell in &self.cells {
+            if let Ok(computed) = &cell.content {
+                let content = computed.plan.clone().into_bytes();
+                files.push(SiteFile { folder: Some("plans"), name: format!("{}.toml", cell.slug), content });
+                let content = Card { question: &self.question(cell), cell: computed }.render_png()?;
+                files.push(SiteFile { folder: Some("cards"), name: format!("{}.png", cell.slug), content });
+            }
+        }
+        Ok(files)
+    }
+
+    /// The page of the matrix with this filter.
+    fn filter_page(&self, at: usize) -> String {
+        format!("{}.html", self.filters.get(at).map_or("index", |filter| filter.slug))
+    }
+
+    fn cell(&self, work: usize, kind: usize) -> Option<&AtlasCell> {
+        self.cells.iter().find(|cell| (cell.work, cell.kind) == (work, kind))
+    }
+
+    fn work_of(&self, cell: &AtlasCell) -> Option<&AtlasWork> {
+        self.works.get(cell.work)
+    }
+
+    fn kind_of(&self, cell: &AtlasCell) -> Option<&AtlasKind> {
+        self.kinds.get(cell.kind)
+    }
+
+    /// The question of a cell, as a reader would put it.
+    pub fn question(&self, cell: &AtlasCell) -> String {
+        let about = self.work_of(cell).map_or("", |work| &work.about);
+        let place = self.kind_of(cell).map_or("", |kind| &kind.place);
+        format!("Which filesystem for {about} {place}?")
+    }
+
+    /// The cells that were computed, each with its content.
+    fn computed(&self) -> impl Iterator<Item = (&AtlasCell, &ComputedCell)> {
+        self.cells.iter().filter_map(|cell| Some((cell, &**cell.content.as_ref().ok()?)))
+    }
+
+    /// The days and kernels of the cells: the origin of the atlas.
+    pub fn describe_origin(&self) -> String {
+        let days = || self.computed().map(|(_, cell)| cell.day);
+        let kernels =
+            fsverdict_judgement::plan::once_each(self.computed().map(|(_, cell)| cell.kernel.clone()));
+        let (Some(first), Some(last)) = (days().min(), days().max()) else {
+            return "nothing was computed yet".to_owned();
+        };
+        let when = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        format!(
+            "{} of {} cells computed {when} with Linux {}",
+            self.computed().count(),
+            self.cells.len(),
+            kernels.join(", ")
+        )
+    }
+}
