@@ -63,17 +63,13 @@ pub(crate) fn charged_computation(
         (phase, seconds, of)
     });
     let by_phase: Vec<_> = by_phase.collect();
-    let of_ranking =
-        names.iter().enumerate().flat_map(|(at, name)| by_phase.iter().map(move |phase| (at, *name, phase)));
-    let in_phase = |(at, candidate, (phase, seconds, of)): (
-        usize,
-        &str,
-        &(&str, Vec<Option<f64>>, Vec<Option<f64>>),
-    )| {
-        let (candidate, phase) = (candidate.to_owned(), (*phase).to_owned());
-        Some(ChargedPhase { seconds: seconds[at]?, of: of[at]?, candidate, phase })
-    };
-    let phases: Vec<ChargedPhase> = of_ranking.filter_map(in_phase).collect();
+    let in_phases = names.iter().enumerate().flat_map(|(at, candidate)| {
+        by_phase.iter().filter_map(move |(phase, seconds, of)| {
+            let (candidate, phase) = ((*candidate).to_owned(), (*phase).to_owned());
+            Some(ChargedPhase { seconds: seconds[at]?, of: of[at]?, candidate, phase })
+        })
+    });
+    let phases: Vec<ChargedPhase> = in_phases.collect();
     let [seconds, of] =
         ["charged", "durable"].map(|metric| beside(&|trial| sum_over_goal(evidence, trial, metric)));
     let sums = names.iter().zip(seconds).zip(of);
