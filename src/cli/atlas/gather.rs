@@ -1,7 +1,9 @@
 //! Reads the cells of an atlas from their runs: the answer with and without requirements, and the words for the pages.
 
 use fsverdict_judgement::journal::Run;
-use fsverdict_judgement::plan::{Candidate, Overrides, Plan, ProtectionFeature, RequiredProperty, preset};
+use fsverdict_judgement::plan::{
+    Candidate, Overrides, Plan, Preset, ProtectionFeature, RequiredProperty, preset,
+};
 use fsverdict_judgement::verdict::{Answer, slice_by_candidates};
 use fsverdict_report::{
     Atlas, AtlasCell, AtlasFilter, AtlasStudy, AtlasWork, Catalogue, ComputedCell, Report,
@@ -131,7 +133,7 @@ fn answer(plan: &Plan, run: &Run, filter: &Filter) -> Option<Answer> {
 }
 
 fn describe_work(work: &PlannedWork) -> AtlasWork {
-    let asked = work.preset_name().and_then(preset).map(|preset| preset.asked_by()).unwrap_or_default();
+    let asked = work.preset_name().and_then(preset).map(Preset::asked_by).unwrap_or_default();
     AtlasWork {
         slug: work.slug.clone(),
         about: work.about.clone(),

@@ -11,7 +11,7 @@ use crate::wording::difference::{describe_total, is_of_time, of_what};
 use crate::wording::number::{decimals, fixed};
 use crate::wording::text::{capitalize, one_line};
 use fsverdict_judgement::journal::{CandidateStatus, Run, metric};
-use fsverdict_judgement::plan::{Candidate, Plan, write};
+use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature, write};
 use fsverdict_judgement::verdict::{Answer, Estimate, RunnerUp, compare_all};
 
 /// A run as a cell of an atlas.
@@ -127,7 +127,7 @@ fn without_budget(plan: &Plan) -> fsverdict_judgement::plan::Protocol {
 fn bar(usual: &Report<'_>, plan: &Plan, one: RunnerUp) -> CandidateBar {
     let candidate = plan.candidates.iter().find(|candidate| candidate.name == one.name);
     let protection = plan.goal.protection_of(&one.name);
-    let features: Vec<&str> = protection.features().map(|feature| feature.adjective()).collect();
+    let features: Vec<&str> = protection.features().map(ProtectionFeature::adjective).collect();
     CandidateBar {
         total: describe_total(&usual.judged, &one.name),
         filesystem: candidate.map_or_else(String::new, |candidate| candidate.filesystem.clone()),

@@ -71,12 +71,16 @@ fn render_options(atlas: &Atlas, filesystem: &str) -> Markup {
     let all =
         atlas.computed().flat_map(|(cell, computed)| computed.options.iter().map(move |worth| (cell, worth)));
     let own = all.filter(|(_, worth)| worth.filesystem == filesystem);
-    let groups = group_by_key(own.map(|(cell, worth)| (worth.option.clone(), (cell, worth))));
+    let mut groups = group_by_key(own.map(|(cell, worth)| (worth.option.clone(), (cell, worth))));
+    for (_, tried) in &mut groups {
+        tried.sort_by(|one: &(&AtlasCell, &OptionWorth), other| {
+            one.1.times.point.total_cmp(&other.1.times.point)
+        });
+    }
     html! {
         @if groups.is_empty() { p { "None was tried in the cells that were computed." } }
-        @for (option, mut tried) in groups {
-            @let _sorted = tried.sort_by(|one: &(&AtlasCell, &OptionWorth), other| one.1.times.point.total_cmp(&other.1.times.point));
-            h3 { code { (one_line(&option)) } }
+        @for (option, tried) in &groups {
+            h3 { code { (one_line(option)) } }
             @if let (Some((least_cell, least)), Some((most_cell, most))) = (tried.first(), tried.last()) {
                 p { "In " (tried.len()) " cells it took between " b { (short_times(least.times.point)) } " times as much as without it ("
                     (link(&format!("{}.html", least_cell.slug), &atlas.question(least_cell))) ") and " b { (short_times(most.times.point)) } " times ("
