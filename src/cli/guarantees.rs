@@ -64,14 +64,23 @@ fn of_candidate(candidate: &Candidate, is_on_disk: bool) -> Option<Guarantees> {
 const CANNOT_REPAIR: &str =
     "it detects rot but cannot repair it, because it does not know of md's second copy";
 
+/// The drawback of a time without work that a real system has.
+const NO_CLEANER: &str = "it was measured without its garbage collector, which a real system starts, and without which space does not come back";
+
 /// The drawbacks of the candidate itself, independent of other candidates.
 fn list_drawbacks(candidate: &Candidate, filesystem: &Filesystem, is_on_disk: bool) -> Option<String> {
     let facts = &filesystem.facts;
     let is_on_copies = protection_of(candidate).has(ProtectionFeature::Redundant)
         && !keeps_copies(filesystem, &candidate.mkfs)
         && facts.data_checksums;
-    let all =
-        [(facts.status_drawback, true), (facts.drawback_on_disks, is_on_disk), (CANNOT_REPAIR, is_on_copies)];
+    let lacks_cleaner =
+        filesystem.cleaner.is_some() && filesystem.mount_options(&candidate.mount).cleaner.is_none();
+    let all = [
+        (NO_CLEANER, lacks_cleaner),
+        (facts.status_drawback, true),
+        (facts.drawback_on_disks, is_on_disk),
+        (CANNOT_REPAIR, is_on_copies),
+    ];
     let all: Vec<&str> = all
         .into_iter()
         .filter(|(words, holds)| *holds && !words.is_empty())
@@ -104,7 +113,9 @@ mod tests {
         assert!(thin.has.contains(&"snapshots") && !thin.lacks.contains(&"snapshots"), "{thin:?}");
         let nilfs2 = of("nilfs2", &["luks2"], "").unwrap();
         assert!(nilfs2.has.contains(&"snapshots") && nilfs2.has.contains(&"encryption"), "{nilfs2:?}");
-        assert!(nilfs2.lacks.contains(&"a checker") && nilfs2.drawback.is_none());
+        assert!(
+            nilfs2.lacks.contains(&"a checker") && nilfs2.drawback.unwrap().contains("garbage collector")
+        );
         let bold = of("ext4", &[], "nobarrier").unwrap();
         assert!(bold.lacks.contains(&"flushes of the device's cache"), "{bold:?}");
         assert_eq!(of("exfat", &[], "").unwrap().read_by, ["Windows", "macOS"]);

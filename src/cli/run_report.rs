@@ -9,7 +9,7 @@ use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
 use fsverdict_folders::FolderFile;
 use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
-use fsverdict_judgement::plan::Plan;
+use fsverdict_judgement::plan::{Plan, ProtectionFeature};
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
@@ -56,6 +56,9 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
     show_run(folder, plan, &read_run(folder, plan)?, all)
 }
 
+/// The note below commands that make no encrypted disk, where an encrypted candidate is offered, too.
+const UNENCRYPTED: &str = "What these commands make is not encrypted";
+
 /// The report with facts from outside of plan and journal; for a page, also the requests to modelled devices.
 pub(super) fn gather_report<'a>(
     folder: Option<&RunFolder>,
@@ -75,6 +78,15 @@ pub(super) fn gather_report<'a>(
     }
     report.guarantees = guarantees(plan);
     report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
+    let is_encryption_offered = report
+        .judged
+        .verdict
+        .trades
+        .iter()
+        .any(|trade| !trade.takes_protected() && trade.keeps.contains(&ProtectionFeature::Encrypted));
+    if let Some(to_use) = report.to_use.as_mut().filter(|_| is_encryption_offered) {
+        to_use.notes.push(UNENCRYPTED.to_owned());
+    }
     report
 }
 

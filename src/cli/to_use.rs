@@ -30,8 +30,9 @@ fn of_further(number: usize) -> String {
 
 /// Sets `$MOUNTED` to the folder as fstab(5) needs it: a space would end the field.
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
-const NOFAIL: &str = "`nofail`: boots without it";
+const NOFAIL: &str = "`nofail`: the system boots without it; let jobs ask `mountpoint -q FOLDER` first, or they fill the system's disk";
 const BY_ITSELF: &str = "ZFS mounts it at each boot by itself: it needs no entry in fstab";
+const OWNED_BY_ROOT: &str = "FOLDER belongs to root: `chown USER: FOLDER` after the mount";
 const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
 const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";
 const DEGRADED: &str = "With a dead disk it is not mounted at boot, but by hand: `mount -o degraded`";
@@ -147,6 +148,9 @@ impl<'a> SetUp<'a> {
             self.candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
         options.extend(self.add_apart_devices());
         let is_owned = options.iter().any(|option| option.starts_with("uid="));
+        if self.filesystem.facts.permissions {
+            self.to_use.notes.push(OWNED_BY_ROOT.to_owned());
+        }
         if !self.filesystem.facts.permissions && !is_owned {
             options.extend(OWNER.map(str::to_owned));
             self.to_use.notes.push(OWNED.to_owned());

@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
                 !phase.planned && (goal != "durable" || !judged.is_headline(phase))
             }),
             details: list_details(&judged),
-            safety: price_of_safety(run, &judged.objective),
+            safety: price_of_safety(plan, run, &judged.objective),
             sentence: clauses::with_too_little(
                 &judged,
                 across.as_ref().map_or(outcome, SideBySide::write_sentence),

@@ -94,7 +94,7 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
                 [] => {}
                 [next] => text.push_str(&format!("; {} {}", next.candidate, shown(next))),
                 [next, .., last] => text.push_str(&format!(
-                    "; {} {}, and {}, the last, {}",
+                    "; {} {}, and {} {}",
                     next.candidate,
                     shown(next),
                     last.candidate,

@@ -87,7 +87,31 @@ fn describe_reversal(judged: &Judgement<'_>) -> String {
         Limit::ModelsMayReverse { others, factor, .. } => Some((others, factor)),
         _ => None,
     });
-    reversed.map_or(String::new(), |(others, factor)| write_reversal(others, *factor))
+    let Some((others, factor)) = reversed else { return String::new() };
+    format!(
+        "{}{}",
+        write_reversal(others, *factor),
+        describe_better_protected(judged, others).unwrap_or_default()
+    )
+}
+
+/// Those of the candidates that a real device may put first that are also protected better than the recommended one.
+fn describe_better_protected(judged: &Judgement<'_>, others: &[(String, f64)]) -> Option<String> {
+    let goal = &judged.plan.goal;
+    let own = goal.safeguards_of(judged.verdict.recommended.as_deref()?);
+    let gains = others.iter().map(|(name, _)| (name, goal.safeguards_of(name)));
+    let gains = gains.filter(|(_, safeguards)| safeguards.exceeds(&own));
+    let gains: Vec<_> = gains.map(|(name, safeguards)| (safeguards.advantages_over(&own), name)).collect();
+    let (features, _) = gains.first()?;
+    let same = gains.iter().filter(|(others, _)| others == features);
+    let names: Vec<&str> = same.map(|(_, name)| name.as_str()).collect();
+    let nouns: Vec<&str> = features.iter().map(|feature| feature.noun()).collect();
+    let (verb, them) = if names.len() == 1 { ("has", "it") } else { ("have", "one of them") };
+    Some(format!(
+        " {} also {verb} {}: in doubt, take {them}.",
+        join_names(&names, 3, "and"),
+        join_names(&nouns, nouns.len(), "and")
+    ))
 }
 
 /// The sentence on candidates, each with how many times as long it took; the models may be wrong by this factor in its ratio.

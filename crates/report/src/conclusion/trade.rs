@@ -36,7 +36,7 @@ pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
     let (told_by_pairs, others): (Vec<&LevelTrade>, Vec<&LevelTrade>) =
         trades.iter().partition(|trade| is_pure(trade));
     let mut sentences = vec![format!("{ruled_out}{answer}")];
-    sentences.extend(told_by_pairs.iter().map(|trade| describe_gain(trade)));
+    sentences.extend(told_by_pairs.iter().map(|trade| describe_gain(judged, trade)));
     if !told_by_pairs.is_empty() {
         sentences.extend(protection_costs::describe_costs(judged));
     }
@@ -58,11 +58,22 @@ fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
 }
 
 /// The protection that is had or left, where its cost is told by pairs that differ in nothing else.
-fn describe_gain(trade: &LevelTrade) -> String {
+fn describe_gain(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     if trade.takes_protected() {
         return format!("{} {}.", trade.protected, list_kept(trade));
     }
-    format!("If the data must {}: {}.", list_required(trade), trade.protected)
+    format!("If the data must {}: {}.", list_required(trade), name_alternative(judged, trade))
+}
+
+/// The better protected candidate where it is not the one to take, and whether it had rivals.
+fn name_alternative(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
+    let protected = &trade.protected;
+    let mut levels = judged.verdict.groups.iter();
+    let level = levels.find(|level| level.candidates.contains(protected));
+    match level.is_some_and(|level| level.sole_candidate().is_some()) {
+        true => format!("{protected}, of which no rival has a result"),
+        false => protected.clone(),
+    }
 }
 
 /// The protection that only one candidate has, and how long that one takes beside the other.
@@ -77,7 +88,8 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     };
     if !trade.takes_protected() {
         let price = told.map_or_else(|| format!("; {}", untold()), |ratio| format!(" ({})", within(ratio)));
-        return format!("If the data must {}: {protected}{price}.", list_required(trade));
+        let alternative = name_alternative(judged, trade);
+        return format!("If the data must {}: {alternative}{price}.", list_required(trade));
     }
     let kept = list_kept(trade);
     let (better, worse, as_good) = match difference::is_of_time(judged) {

@@ -20,8 +20,9 @@ pub(crate) struct Matrix {
 pub(crate) struct MatrixColumn {
     pub(crate) phase: String,
     pub(crate) unit: &'static str,
-    /// Whether the phase has a weight in the goal.
-    pub(crate) is_weighted: bool,
+    /// How much the phase is of the goal: its weight times the mean over candidates, comparable within a matrix; 0 for a
+    /// phase that the goal does not count.
+    pub(crate) share: f64,
     /// The index of its best estimate in the report; `None` where no best may be named: the run ranks nothing, the
     /// metric has no better direction, or there is no rival.
     pub(crate) best: Option<usize>,
@@ -118,6 +119,7 @@ impl Matrix {
         let mut columns = Vec::new();
         for (phase, field) in &fields {
             let points = field.all.iter().map(|(_, found)| found.estimate.point);
+            let mean = points.clone().sum::<f64>() / field.all.len() as f64;
             let scale = NumberScale::suited(field.all.first()?.1.unit, points);
             let typical = typical_share(field.all.iter().map(|(_, found)| *found), spread);
             for row in &mut rows {
@@ -138,7 +140,7 @@ impl Matrix {
             columns.push(MatrixColumn {
                 phase: phase.name.clone(),
                 unit: scale.label,
-                is_weighted: judged.objective.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0),
+                share: judged.objective.weights.get(&phase.name).copied().unwrap_or(0.0).max(0.0) * mean,
                 best: field.best.map(|best| best.0),
             });
         }

@@ -86,7 +86,7 @@ impl ToUse {
 }
 
 /// The text above the commands.
-pub(crate) const LEAD: &str = "As root, and it erases the device: set DEVICE and FOLDER to yours first.";
+pub(crate) const LEAD: &str = "As root. It erases DEVICE: see `lsblk -f`, and set DEVICE and FOLDER first.";
 
 #[cfg(test)]
 mod tests {

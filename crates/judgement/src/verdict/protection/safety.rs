@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::journal::{BlockUse, RotTally, Run, Status, Trial, TrialStanding};
+use crate::plan::Plan;
 use crate::statistics::wilson_interval;
 
 use crate::verdict::ByBlock;
@@ -66,8 +67,9 @@ impl SafetyPoint {
     }
 }
 
-/// Every candidate that was measured and examined for losses, the fastest first; empty where none was examined.
-pub fn price_of_safety(run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
+/// Every candidate that was measured and examined for losses, the fastest first; empty where none was examined. None is beaten by
+/// one that is protected less.
+pub fn price_of_safety(plan: &Plan, run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
     let cuts = |name: &str| run.power_cuts.iter().find(|cuts| cuts.candidate == name);
     let rotten = |name: &str| run.rotten.iter().find(|rotten| rotten.candidate == name);
     let names: Vec<&str> = run.candidates.iter().map(|state| state.name.as_str()).collect();
@@ -113,9 +115,13 @@ pub fn price_of_safety(run: &Run, objective: &Objective) -> Vec<SafetyPoint> {
         });
     }
     points.sort_by(|one, other| one.time.point.total_cmp(&other.time.point));
+    let safeguards = |point: &SafetyPoint| plan.goal.safeguards_of(&point.candidate);
+    let beats = |other: &SafetyPoint, one: &SafetyPoint| {
+        other.dominates(one) && !safeguards(one).exceeds(&safeguards(other))
+    };
     let beaten: Vec<Option<String>> = points
         .iter()
-        .map(|one| points.iter().find(|other| other.dominates(one)).map(|other| other.candidate.clone()))
+        .map(|one| points.iter().find(|other| beats(other, one)).map(|other| other.candidate.clone()))
         .collect();
     for (one, by) in points.iter_mut().zip(beaten) {
         one.beaten_by = by;

@@ -90,17 +90,20 @@ pub(crate) fn lines(
         right: false,
     };
     let goal = |bar: usize| if ranked { goal_columns(&matrix.rows, bar, signs) } else { Vec::new() };
-    let phases = |bar: usize, only_weighted: bool| {
-        let shown =
-            (0..matrix.columns.len()).filter(move |at| !only_weighted || matrix.columns[*at].is_weighted);
-        goal(bar).into_iter().chain(shown.map(|at| phase_column(matrix, at, signs)))
+    let phases = |bar: usize, shown: &[usize]| -> Vec<TextColumn> {
+        goal(bar).into_iter().chain(shown.iter().map(|at| phase_column(matrix, *at, signs))).collect()
     };
     let is_one_table = ranked && !look.detail;
-    let fitting = BARS.iter().find_map(|bar| {
-        let groups = groups(&first, phases(*bar, false), look.columns);
+    let in_one_group = |bar: usize, shown: &[usize]| {
+        let groups = groups(&first, phases(bar, shown).into_iter(), look.columns);
         (groups.len() == 1).then_some(groups)
-    });
-    let mut groups = fitting.unwrap_or_else(|| groups(&first, phases(BARS[0], is_one_table), look.columns));
+    };
+    let all: Vec<usize> = (0..matrix.columns.len()).collect();
+    let fitting = BARS.iter().find_map(|bar| in_one_group(*bar, &all));
+    let largest = || largest_columns(matrix).into_iter().find_map(|shown| in_one_group(BARS[0], &shown));
+    let fitting = fitting.or_else(|| is_one_table.then(largest)?);
+    let mut groups =
+        fitting.unwrap_or_else(|| groups(&first, phases(BARS[0], &all).into_iter(), look.columns));
     if is_one_table {
         groups.truncate(1);
     }
@@ -112,11 +115,25 @@ pub(crate) fn lines(
         }
         lines.extend(laid_out(&first, &group, signs));
     }
-    let left_out = phases(BARS[0], false).count() - shown;
+    let left_out = phases(BARS[0], &all).len() - shown;
     if left_out > 0 {
         lines.push(toned(Tone::Faint, &format!("{} with --all", count(left_out, "more phase"))));
     }
     lines
+}
+
+/// Choices of columns that the goal counts, each in the order of the plan: all of them, then without the one that is least of
+/// the goal, and so on.
+fn largest_columns(matrix: &Matrix) -> Vec<Vec<usize>> {
+    let share = |at: usize| matrix.columns[at].share;
+    let mut counted: Vec<usize> = (0..matrix.columns.len()).filter(|at| share(*at) > 0.0).collect();
+    let mut choices = Vec::new();
+    while let Some(least) = counted.iter().copied().min_by(|one, other| share(*one).total_cmp(&share(*other)))
+    {
+        choices.push(counted.clone());
+        counted.retain(|at| *at != least);
+    }
+    choices
 }
 
 /// A small table with names and the columns listed in `words` aligned to the left, and values to the right. Where it is
