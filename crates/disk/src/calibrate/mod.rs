@@ -16,8 +16,9 @@ mod text;
 
 pub use against::fit_model as fit_to_trace;
 pub use against::{
-    Durability, Fitted, LineFault, Measured, RecordForm, ReplayError, RequestAccount, RequestRecord,
-    TraceFault, TraceScore, UnreadRequests, first_fifth, read_record, read_recording, replay_trace,
+    BLANK_LINES, Durability, Fitted, LineAccount, LineFault, LineOutcome, Measured, RecordForm, ReplayError,
+    RequestAccount, RequestRecord, TraceFault, TraceScore, UnreadRequests, first_fifth, read_record,
+    read_recording, replay_trace,
 };
 pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};

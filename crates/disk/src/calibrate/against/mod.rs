@@ -11,8 +11,8 @@ mod tests;
 
 pub use fit::{Fitted, first_fifth, fit_model};
 pub use foreign::{
-    LineFault, RecordForm, RequestAccount, RequestRecord, TraceFault, UnreadRequests, read_record,
-    read_recording,
+    BLANK_LINES, LineAccount, LineFault, LineOutcome, RecordForm, RequestAccount, RequestRecord, TraceFault,
+    UnreadRequests, read_record, read_recording,
 };
 pub use measured::{Durability, Measured};
 pub use replay::{ReplayError, replay_trace};

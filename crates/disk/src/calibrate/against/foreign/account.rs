@@ -25,6 +25,8 @@ pub struct UnreadRequests {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestAccount {
     pub seen: u64,
+    /// Requests of other devices than the one that is meant; they are not among those seen.
+    pub outside: u64,
     pub unread: BTreeMap<String, UnreadRequests>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads the output of biosnoop (bcc, libbpf-tools): `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`, a line
+//! Reads the output of biosnoop (bcc, libbpf-tools): `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms)`, a line
 //! for each completed request. Names of programs may have spaces, so that columns are counted from the right.
 
 use std::collections::BTreeMap;
@@ -6,17 +6,36 @@ use std::collections::BTreeMap;
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockLetters, BlockOperation};
+use super::line_account::{LineAccount, LineOutcome};
 use super::lines::{RequestShape, parse_seconds, parse_time, whole_number};
-use super::{LineFault, MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
+use super::{LineFault, LineForm, ReadLines, TraceFault, read_lines, whole_fault};
 use crate::device::Action;
 
+/// Characters of a program's name in the kernel.
+const LONGEST_NAME: usize = 16;
+/// The width of the columns BYTES and LAT(ms) in bcc's biosnoop, between which it prints no space.
+const COLUMN_WIDTH: usize = 7;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SnoopLine<'a> {
     done_ns: u64,
-    disk: &'a str,
+    /// `None` where the column is blank: a flush may be of no disk.
+    disk: Option<&'a str>,
     letters: &'a str,
     sector: u64,
     bytes: u64,
     took_ns: u64,
+}
+
+/// The columns of a line that options and versions change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct SnoopColumns {
+    /// Whether the time in the queue stands before the latency (-Q).
+    queue: bool,
+    /// Whether there is a column with a letter for the pattern (-P).
+    pattern: bool,
+    /// Digits behind the point of a latency; 0 where this is not known yet. A line with fewer is cut.
+    decimals: usize,
 }
 
 /// Whether a line is the heading of biosnoop's columns, with a sector among them.
@@ -27,101 +46,170 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 pub(super) fn is_line(line: &str) -> bool {
-    is_heading(line) || matches!(parse_line(line), Some(Ok(_)))
+    is_heading(line) || guess_columns(line).is_some()
 }
 
-/// `None` where a line is not of this form.
-fn parse_line(line: &str) -> Option<Result<SnoopLine<'_>, LineFault>> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let fraction = |word: &str| word.contains(['.', ',']) && parse_time(word, 1e6).is_ok();
-    let took = words.last().filter(|word| fraction(word))?;
-    // With -Q the time in the queue stands before the latency.
-    let queue = usize::from(words.len() >= 2 && fraction(words[words.len() - 2]));
-    let front = words.len().checked_sub(1 + queue)?;
-    let [done, .., disk, letters, sector, bytes] = words.get(..front)? else { return None };
-    if !done.contains(['.', ',']) || !letters.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        return None;
+impl SnoopColumns {
+    /// The columns of a heading.
+    fn from_heading(line: &str, decimals: usize) -> Result<Self, TraceFault> {
+        const KNOWN: [&str; 7] = ["TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"];
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let behind = words.strip_prefix(&KNOWN[..]).unwrap_or_default();
+        let (pattern, queue) = match behind {
+            ["LAT(ms)"] => (false, false),
+            ["QUE(ms)", "LAT(ms)"] => (false, true),
+            ["P", "LAT(ms)"] => (true, false),
+            ["P", "QUE(ms)", "LAT(ms)"] => (true, true),
+            _ => {
+                let what = format!("the columns of this biosnoop are not known: {}", words.join(" "));
+                return Err(whole_fault(
+                    &what,
+                    "record with the biosnoop of bcc or libbpf-tools: biosnoop-bpfcc > FILE",
+                ));
+            }
+        };
+        Ok(Self { queue, pattern, decimals })
     }
-    let read = || {
-        Ok(SnoopLine {
-            done_ns: parse_seconds(done)?,
-            disk,
-            letters,
-            sector: whole_number(sector)?,
-            bytes: whole_number(bytes)?,
-            took_ns: parse_time(took, 1e6)?,
-        })
+
+    /// The columns of a text without a heading at its beginning: those that most lines have.
+    fn guess_all(text: &str) -> Self {
+        let mut counts: BTreeMap<(bool, bool), usize> = BTreeMap::new();
+        let mut decimals = 0;
+        for columns in text.lines().filter_map(guess_columns) {
+            *counts.entry((columns.queue, columns.pattern)).or_default() += 1;
+            decimals = decimals.max(columns.decimals);
+        }
+        let most = counts.into_iter().max_by_key(|(_, lines)| *lines);
+        let (queue, pattern) = most.map_or((false, false), |(columns, _)| columns);
+        Self { queue, pattern, decimals }
+    }
+}
+
+/// The columns that a line seems to have; `None` where it is not of this form.
+fn guess_columns(line: &str) -> Option<SnoopColumns> {
+    let decimals = decimals_of(line.split_whitespace().next_back()?)?;
+    let choices = [(true, true), (true, false), (false, true), (false, false)];
+    choices
+        .into_iter()
+        .map(|(queue, pattern)| SnoopColumns { queue, pattern, decimals })
+        .find(|columns| parse_line(line, *columns).is_ok())
+}
+
+/// The digits behind the point of a number of milliseconds.
+fn decimals_of(word: &str) -> Option<usize> {
+    let (whole, fraction) = word.split_once(['.', ','])?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(whole.strip_prefix('-').unwrap_or(whole)) && is_number(fraction)).then_some(fraction.len())
+}
+
+fn parse_line(line: &str, columns: SnoopColumns) -> Result<SnoopLine<'_>, LineFault> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let mut take = || words.pop().ok_or(LineFault::NoColumns);
+    let check_decimals = |word: &str| match decimals_of(word) {
+        Some(decimals) if decimals == columns.decimals => Ok(()),
+        Some(_) => Err(LineFault::CutDecimals(word.to_owned())),
+        None => Err(LineFault::NoColumns),
     };
-    Some(read())
-}
-
-/// Whether the number of a process stands where the disk should be: a flush may be of no disk.
-fn has_no_disk(line: &SnoopLine<'_>) -> bool {
-    line.disk.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The lines that begin with a time and show no request: a large number touches the next one.
-fn lines_with_touching_columns(text: &str) -> impl Iterator<Item = usize> {
-    (1..).zip(text.lines()).filter_map(|(number, line)| {
-        let first = line.split_whitespace().next()?;
-        let is_timed = first.contains(['.', ',']) && parse_seconds(first).is_ok();
-        (is_timed && parse_line(line).is_none()).then_some(number)
+    let mut took = take()?;
+    check_decimals(took)?;
+    // Without -Q the number of bytes may touch the latency, and with it the time in the queue.
+    let mut touching = (!columns.queue).then_some(took);
+    if columns.queue {
+        let queued = take()?;
+        check_decimals(queued)?;
+        touching = Some(queued);
+    }
+    let mut bytes = take()?;
+    if columns.pattern {
+        touching = None;
+        // A large number of bytes touches the letter.
+        let digits = bytes.strip_suffix(['R', 'S', '?']).ok_or(LineFault::NoColumns)?;
+        bytes = if digits.is_empty() { take()? } else { digits };
+    }
+    let mut sector = take()?;
+    let mut letters = take()?;
+    if !is_operation(letters)
+        && is_operation(sector)
+        && let Some((first, second)) = touching.and_then(|word| split_touching(word, columns.decimals))
+    {
+        words.push(letters);
+        (letters, sector, bytes) = (sector, bytes, first);
+        took = if columns.queue { took } else { second };
+    }
+    if !is_operation(letters) {
+        return Err(LineFault::NoColumns);
+    }
+    let done = *words.first().ok_or(LineFault::NoColumns)?;
+    let is_process = |word: &str| word.strip_prefix('-').unwrap_or(word).parse::<u32>().is_ok();
+    let last = words.pop().filter(|_| !words.is_empty()).ok_or(LineFault::NoColumns)?;
+    let disk = Some(last).filter(|disk| !is_process(disk));
+    let process = if disk.is_some() { words.pop().filter(|_| !words.is_empty()) } else { Some(last) };
+    let name = words.get(1..).unwrap_or_default().join(" ");
+    if !process.is_some_and(is_process) || name.chars().count() > LONGEST_NAME || !done.contains(['.', ',']) {
+        return Err(LineFault::NoColumns);
+    }
+    Ok(SnoopLine {
+        done_ns: parse_seconds(done)?,
+        disk,
+        letters,
+        sector: whole_number(sector)?,
+        bytes: whole_number(bytes)?,
+        took_ns: parse_time(took, 1e6)?,
     })
 }
 
-pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
-    let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
-    for line in text.lines() {
-        if let Some(Ok(request)) = parse_line(line)
-            && !has_no_disk(&request)
-        {
-            *disks.entry(request.disk).or_default() += 1;
-        }
+/// Whether a word is the kernel's letters for an operation.
+fn is_operation(word: &str) -> bool {
+    word.len() <= 8 && word.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+/// Parts a number of bytes from the milliseconds that it touches: each fills its column at least, bytes are whole
+/// sectors, and neither begins with a needless 0. `None` where no place or several fit.
+fn split_touching(word: &str, decimals: usize) -> Option<(&str, &str)> {
+    let last = word.len().checked_sub(COLUMN_WIDTH)?;
+    let mut fitting = (COLUMN_WIDTH..=last).map(|at| word.split_at(at)).filter(|(bytes, time)| {
+        let is_whole = bytes.parse::<u64>().is_ok_and(|bytes| bytes % 512 == 0);
+        is_whole && !bytes.starts_with('0') && !time.starts_with('0') && decimals_of(time) == Some(decimals)
+    });
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// The lines of one disk.
+struct DiskLines<'a> {
+    disk: &'a str,
+    columns: SnoopColumns,
+    shift_ns: u64,
+    account: RequestAccount,
+    taken: Vec<Measured>,
+}
+
+impl DiskLines<'_> {
+    fn leave_out(&mut self, reason: &str, line: usize) -> LineOutcome {
+        self.account.seen += 1;
+        self.account.leave_out(reason, UnreadRequest { line, bytes: 0, is_flush: false });
+        LineOutcome::Read
     }
-    let names = disks.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ");
-    let disk = match (device, disks.len()) {
-        (Some(wanted), _) if disks.contains_key(wanted) => wanted,
-        (Some(wanted), _) => {
-            let what = format!("it has no request of the disk {wanted}: there are {names}");
-            return Err(whole_fault(&what, "name one of these"));
+}
+
+impl LineForm for DiskLines<'_> {
+    fn read_line(&mut self, number: usize, text: &str) -> Result<LineOutcome, LineFault> {
+        if is_heading(text) {
+            let columns = SnoopColumns::from_heading(text, self.columns.decimals);
+            self.columns = columns.unwrap_or(self.columns);
+            return Ok(LineOutcome::Noise("headings of biosnoop"));
         }
-        (None, 1) => disks.keys().next().copied().unwrap_or_default(),
-        (None, 0) => {
-            return Err(whole_fault("there is no request in it", "record for longer: biosnoop-bpfcc 60"));
-        }
-        (None, _) => {
-            let first = disks.keys().next().copied().unwrap_or_default();
-            let hint = format!("one disk at a time: capture --trace FILE --device {first}");
-            return Err(whole_fault(&format!("it is of several disks: {names}"), &hint));
-        }
-    };
-    let mut account = RequestAccount::default();
-    let mut taken: Vec<Measured> = Vec::new();
-    // The time is that of the end. The first may have begun before the clock of the recording.
-    let found = || text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, parse_line(line)?)));
-    let shift_ns = found().filter_map(|(_, line)| line.ok()).map(|line| line.took_ns).max().unwrap_or(0);
-    for number in lines_with_touching_columns(text) {
-        account.seen += 1;
-        let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
-        account.leave_out("lines whose columns touch", unread);
-    }
-    let mut strange = None;
-    for (number, line) in found() {
-        let line = match line {
-            Ok(line) if line.disk == disk => line,
-            Ok(line) if has_no_disk(&line) => {
-                account.seen += 1;
-                let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
-                account.leave_out("requests of which no disk is shown", unread);
-                continue;
+        let line = parse_line(text, self.columns)?;
+        match line.disk {
+            None => return Ok(self.leave_out("requests of which no disk is shown", number)),
+            Some(disk) if disk != self.disk => {
+                self.account.outside += 1;
+                return Ok(LineOutcome::Outside);
             }
-            Ok(_) => continue,
-            Err(fault) => {
-                strange.get_or_insert((number, fault));
-                continue;
-            }
-        };
-        account.seen += 1;
+            Some(_) => {}
+        }
+        if line.bytes % 512 != 0 {
+            return Ok(self.leave_out("requests of no whole sectors", number));
+        }
         let letters = BlockLetters::new(line.letters, line.bytes / 512);
         let operation = match letters.operation {
             // Some versions print W for a flush.
@@ -131,9 +219,7 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
             BlockOperation::Flush => Action::Flush,
             BlockOperation::Discard => Action::Discard,
             BlockOperation::Other => {
-                let unread = UnreadRequest { line: number, bytes: 0, is_flush: false };
-                account.leave_out("commands that neither read nor write", unread);
-                continue;
+                return Ok(self.leave_out("commands that neither read nor write", number));
             }
         };
         let is_flush = operation == Action::Flush;
@@ -141,17 +227,66 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
             operation,
             sector: if is_flush { 0 } else { line.sector },
             sectors: line.bytes / 512,
-            issued_ns: line.done_ns.saturating_add(shift_ns).saturating_sub(line.took_ns),
+            issued_ns: line.done_ns.saturating_add(self.shift_ns).saturating_sub(line.took_ns),
             took_ns: line.took_ns,
             line: number,
         };
-        taken.push(shape.validate_shape().map_err(|fault| TraceFault::Line { line: number, fault })?);
-        if taken.len() > MOST_REQUESTS {
-            return Err(too_many());
+        self.taken.push(shape.validate_shape()?);
+        self.account.seen += 1;
+        Ok(LineOutcome::Read)
+    }
+
+    fn taken_count(&self) -> usize {
+        self.taken.len()
+    }
+
+    fn into_lines(self) -> ReadLines {
+        ReadLines {
+            requests: self.taken,
+            account: self.account,
+            lines: LineAccount::default(),
+            notes: Vec::new(),
         }
     }
-    if let Some((line, fault)) = strange {
-        return Err(TraceFault::Line { line, fault });
+}
+
+pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLines, TraceFault> {
+    let first = SnoopColumns::guess_all(text);
+    let mut columns = first;
+    let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
+    // The time is that of the end. The first may have begun before the clock of the recording.
+    let mut shift_ns = 0;
+    for line in text.lines() {
+        if is_heading(line) {
+            columns = SnoopColumns::from_heading(line, first.decimals)?;
+        } else if let Ok(request) = parse_line(line, columns) {
+            shift_ns = shift_ns.max(request.took_ns);
+            if let Some(disk) = request.disk {
+                *disks.entry(disk).or_default() += 1;
+            }
+        }
     }
-    Ok(ReadLines { requests: taken, account, notes: Vec::new() })
+    let disk = choose_disk(&disks, device)?;
+    let (account, taken) = (RequestAccount::default(), Vec::new());
+    read_lines(text, DiskLines { disk, columns: first, shift_ns, account, taken })
+}
+
+fn choose_disk<'a>(disks: &BTreeMap<&'a str, u64>, wanted: Option<&str>) -> Result<&'a str, TraceFault> {
+    let names =
+        || disks.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ");
+    let mut all = disks.keys().copied();
+    match wanted {
+        Some(wanted) => all.find(|name| *name == wanted).ok_or_else(|| {
+            let what = format!("it has no request of the disk {wanted}: there are {}", names());
+            whole_fault(&what, "name one of these")
+        }),
+        None => match (all.next(), all.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(first), Some(_)) => {
+                let hint = format!("one disk at a time: capture --trace FILE --device {first}");
+                Err(whole_fault(&format!("it is of several disks: {}", names()), &hint))
+            }
+            _ => Err(whole_fault("there is no request in it", "record for longer: biosnoop-bpfcc 60")),
+        },
+    }
 }

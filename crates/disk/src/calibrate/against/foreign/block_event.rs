@@ -1,5 +1,7 @@
 //! Reads an event of the kernel's block layer, as blkparse and perf print it, and the letters in it.
 
+use super::line_account::LineOutcome;
+
 /// An event in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockEventKind {
@@ -24,6 +26,13 @@ pub(super) struct BlockEvent<'a> {
     pub(super) rwbs: &'a str,
     pub(super) sector: u64,
     pub(super) sectors: u64,
+}
+
+/// A line that was parsed: an event, or the outcome of a line without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BlockLine<'a> {
+    Event(BlockEvent<'a>),
+    Other(LineOutcome),
 }
 
 /// The operation of a request.

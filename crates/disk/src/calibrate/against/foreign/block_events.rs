@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::block_event::{BlockEvent, BlockEventKind};
+use super::block_event::{BlockEventKind, BlockLine};
+use super::line_account::LineOutcome;
 use super::tracker::{RequestTracker, follow_event};
-use super::{LineFault, MOST_REQUESTS, ReadLines, TraceFault, too_many, whole_fault};
+use super::{LineFault, LineForm, ReadLines, TraceFault, read_lines, whole_fault};
 
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
@@ -17,8 +18,44 @@ struct EventCounts {
     completed: u64,
 }
 
-/// Reads lines of one form: returns the event of a line, `None` if it has none, or the fault of the line.
-pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<Option<BlockEvent<'a>>, LineFault>;
+/// Reads lines of one form: returns the event of a line or the outcome of a line without one, or the fault of the line.
+pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<BlockLine<'a>, LineFault>;
+
+/// The events of one device.
+struct DeviceEvents<'a> {
+    parse: EventParser,
+    device: &'a str,
+    /// Whether bios are followed: the device issues no requests.
+    queued: bool,
+    tracker: RequestTracker,
+}
+
+impl LineForm for DeviceEvents<'_> {
+    fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault> {
+        let event = match (self.parse)(number, line)? {
+            BlockLine::Event(event) => event,
+            BlockLine::Other(outcome) => return Ok(outcome),
+        };
+        if event.device == self.device {
+            follow_event(&mut self.tracker, &event, self.queued);
+            return Ok(LineOutcome::Read);
+        }
+        self.tracker.account.outside += u64::from(match event.kind {
+            BlockEventKind::Queued => self.queued,
+            BlockEventKind::Issued => !self.queued,
+            _ => false,
+        });
+        Ok(LineOutcome::Outside)
+    }
+
+    fn taken_count(&self) -> usize {
+        self.tracker.taken_count()
+    }
+
+    fn into_lines(self) -> ReadLines {
+        self.tracker.into_lines()
+    }
+}
 
 /// Reads the requests of a device: the one that is asked for, or the only one.
 pub(super) fn read_block_events(
@@ -27,9 +64,8 @@ pub(super) fn read_block_events(
     device: Option<&str>,
 ) -> Result<ReadLines, TraceFault> {
     let mut devices: BTreeMap<&str, EventCounts> = BTreeMap::new();
-    let mut last = None;
     for (at, line) in text.lines().enumerate() {
-        if let Ok(Some(event)) = parse(at + 1, line) {
+        if let Ok(BlockLine::Event(event)) = parse(at + 1, line) {
             let counts = devices.entry(event.device).or_default();
             match event.kind {
                 BlockEventKind::Queued => counts.queued += 1,
@@ -38,7 +74,6 @@ pub(super) fn read_block_events(
                 BlockEventKind::Requeued => {}
             }
         }
-        last = Some(at + 1);
     }
     let (device, counts) = choose_device(&devices, device)?;
     if counts.issued + counts.completed == 0 || counts.completed == 0 {
@@ -52,36 +87,13 @@ pub(super) fn read_block_events(
         ));
     }
     let queued = counts.issued == 0;
-    let mut tracker = RequestTracker::default();
-    let mut notes = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        // Events end with a bracket. A recording that is cut off ends within a line.
-        if last == Some(at + 1) && !text.ends_with('\n') && !line.trim_end().ends_with(']') {
-            notes.push(format!("Line {} is the last one and torn; it is not read.", at + 1));
-            continue;
-        }
-        // `Skips: 3 forward (12 -   0.0%)` counts events that the kernel dropped.
-        if let Some(skips) = line.trim().strip_prefix("Skips: ").filter(|skips| !skips.starts_with("0 ")) {
-            notes.push(format!(
-                "The recording itself lacks events: blkparse says \"Skips: {}\".",
-                skips.chars().take(60).collect::<String>()
-            ));
-        }
-        let event = parse(at + 1, line).map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
-        let Some(event) = event.filter(|event| event.device == device) else { continue };
-        follow_event(&mut tracker, &event, queued)
-            .map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
-        if tracker.taken_count() > MOST_REQUESTS {
-            return Err(too_many());
-        }
-    }
-    let mut read = tracker.into_lines();
+    let events = DeviceEvents { parse, device, queued, tracker: RequestTracker::default() };
+    let mut read = read_lines(text, events)?;
     if queued {
-        notes.push(format!(
+        read.notes.insert(0, format!(
             "{device} issues no requests to a driver (no D); a request is from its arrival (Q) to its completion."
         ));
     }
-    notes.append(&mut read.notes);
     if read.requests.is_empty() {
         let what = format!(
             "no request of {device} was both begun and completed: {}",
@@ -89,7 +101,7 @@ pub(super) fn read_block_events(
         );
         return Err(whole_fault(&what, "record for longer"));
     }
-    Ok(ReadLines { notes, ..read })
+    Ok(read)
 }
 
 fn choose_device<'a>(

@@ -41,8 +41,16 @@ pub enum LineFault {
     NumberCount(usize),
     #[error("there is no direction {}", quote_start(.0))]
     UnknownDirection(String),
-    #[error("a line of fio's log has 6 or 7 columns, not {0}")]
-    ColumnCount(usize),
+    #[error("it has {0} columns, and most lines have {1}")]
+    ColumnCount(usize, usize),
+    #[error("it has no columns of biosnoop's, or two of them touch")]
+    NoColumns,
+    #[error("its latency {0} has other decimals than those of most lines")]
+    CutDecimals(String),
+    #[error("it is no event of the block layer, and no other line that is known")]
+    NoEvent,
+    #[error("it does not end as an event does: it is cut, or several lines are joined")]
+    CutEvent,
     #[error("offset and length must be multiples of a sector, 512 bytes")]
     PartOfSector,
     #[error("the event does not say where: sector + sectors")]

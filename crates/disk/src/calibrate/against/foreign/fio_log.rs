@@ -4,19 +4,46 @@
 //! Without `log_offset` there is no offset, and the fifth column is the priority. With `log_avg_msec` a line is an average of many
 //! requests, and its size and offset are 0.
 
+use std::collections::BTreeMap;
+
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
+use super::line_account::{LineAccount, LineOutcome};
 use super::lines::{RequestShape, parse_time, whole_number};
 use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
 
+/// The largest number of a direction (sync_file_range).
+const LARGEST_DIRECTION: u64 = 5;
 /// A priority is a number of 16 bits.
 const LARGEST_PRIORITY: u64 = 0xffff;
 
-#[derive(Default)]
 pub(super) struct FioLog {
     taken: Vec<Measured>,
     account: RequestAccount,
+    /// The columns that most lines have: another number is that of a line that is cut, or of several that are joined.
+    columns: usize,
+    /// Whether a line has a number in the place of the direction that is none: there are two values before it.
+    has_two_values: bool,
+}
+
+impl FioLog {
+    pub(super) fn new(text: &str) -> Self {
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        let log_lines = || text.lines().filter(|line| is_line(line));
+        log_lines().for_each(|line| *counts.entry(line.split(',').count()).or_default() += 1);
+        let columns = counts.into_iter().max_by_key(|(_, lines)| *lines).map_or(0, |(columns, _)| columns);
+        let is_no_direction = |word: &str| word.parse::<u64>().is_ok_and(|number| number > LARGEST_DIRECTION);
+        let of_two_values = |line: &str| {
+            let words: Vec<&str> = line.split(',').map(str::trim).collect();
+            words.len() == columns
+                && (6..=8).contains(&columns)
+                && is_no_direction(words[2])
+                && !is_no_direction(words[3])
+        };
+        let has_two_values = log_lines().any(of_two_values);
+        Self { taken: Vec::new(), account: RequestAccount::default(), columns, has_two_values }
+    }
 }
 
 /// Whether a line has the columns of such a log: four or more numbers between commas. An iolog of version 1 has three.
@@ -31,15 +58,18 @@ fn is_number(word: &str) -> bool {
 }
 
 impl LineForm for FioLog {
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault> {
+    fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault> {
         let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        if columns.len() != self.columns {
+            return Err(LineFault::ColumnCount(columns.len(), self.columns));
+        }
+        if self.has_two_values {
+            return Err(LineFault::NoSingleRequests(
+                "two averages of many requests in each line: run it without log_window_value and log_avg_msec",
+            ));
+        }
         let (done, took, direction, bytes, offset, issued) = match columns.as_slice() {
             [done, took, direction, bytes, offset, _] => (done, took, direction, bytes, offset, None),
-            [_, _, latency, "0" | "1" | "2", ..] if columns.len() == 7 && latency.len() > 1 => {
-                return Err(LineFault::NoSingleRequests(
-                    "two averages of many requests in each line: run it without log_window_value and log_avg_msec",
-                ));
-            }
             [done, took, direction, bytes, offset, _, issued] => {
                 (done, took, direction, bytes, offset, Some(*issued))
             }
@@ -63,7 +93,7 @@ impl LineForm for FioLog {
                     "a log of fio's without offsets: run it with --log_offset=1",
                 ));
             }
-            columns => return Err(LineFault::ColumnCount(columns.len())),
+            columns => return Err(LineFault::ColumnCount(columns.len(), self.columns)),
         };
         let operation = match *direction {
             "0" => Action::Read,
@@ -76,7 +106,7 @@ impl LineForm for FioLog {
                 self.account.seen += 1;
                 let unread = UnreadRequest { line: number, bytes: 0, is_flush: true };
                 self.account.leave_out("calls of sync_file_range", unread);
-                return Ok(());
+                return Ok(LineOutcome::Read);
             }
             other => return Err(LineFault::UnknownDirection(other.to_owned())),
         };
@@ -102,9 +132,9 @@ impl LineForm for FioLog {
             took_ns,
             line: number,
         };
-        self.account.seen += 1;
         self.taken.push(shape.validate_shape()?);
-        Ok(())
+        self.account.seen += 1;
+        Ok(LineOutcome::Read)
     }
 
     fn taken_count(&self) -> usize {
@@ -112,6 +142,11 @@ impl LineForm for FioLog {
     }
 
     fn into_lines(self) -> ReadLines {
-        ReadLines { requests: self.taken, account: self.account, notes: Vec::new() }
+        ReadLines {
+            requests: self.taken,
+            account: self.account,
+            notes: Vec::new(),
+            lines: LineAccount::default(),
+        }
     }
 }

@@ -8,6 +8,7 @@ mod block_event;
 mod block_events;
 mod fault;
 mod fio_log;
+mod line_account;
 mod lines;
 mod perf;
 mod serial;
@@ -20,6 +21,8 @@ use crate::device::trace::{TraceReader, Traced};
 
 pub use account::{RequestAccount, UnreadRequests};
 pub use fault::{LineFault, TraceFault};
+use line_account::lost_events;
+pub use line_account::{BLANK_LINES, LineAccount, LineOutcome};
 
 /// The most requests that a trace may have; a longer one would take minutes and memory for nothing.
 const MOST_REQUESTS: usize = 4_000_000;
@@ -65,6 +68,8 @@ pub struct RequestRecord {
     /// In the order of their issue, each with its time.
     pub requests: Vec<Measured>,
     pub account: RequestAccount,
+    /// Every line of its text by outcome.
+    pub lines: LineAccount,
     /// Sentences for people.
     pub notes: Vec<String>,
 }
@@ -73,6 +78,7 @@ pub struct RequestRecord {
 struct ReadLines {
     requests: Vec<Measured>,
     account: RequestAccount,
+    lines: LineAccount,
     notes: Vec<String>,
 }
 
@@ -95,12 +101,24 @@ const BINARY: [(&[u8], &str, &str); 8] = [
     (b"BZh", "compressed by bzip2", "unpack it first: bunzip2 FILE"),
 ];
 
-/// Reads a trace: returns the requests in the order of their issue, each with its time.
+/// Reads a trace: returns the requests in the order of their issue, each with its time. Refuses one with a line that is not
+/// read: a model that is held against it would be judged by a part.
 ///
 /// # Errors
 /// With the line that is wrong, or why the whole is no trace.
 pub fn read_recording(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
-    read_record(bytes, None).map(|record| record.requests)
+    let record = read_record(bytes, None)?;
+    if let Some((line, reason)) = record.lines.first_unread {
+        return Err(whole_fault(
+            &format!("line {line}: {reason}"),
+            "take out the lines that are no requests",
+        ));
+    }
+    if record.lines.lost_events > 0 {
+        let what = format!("it says itself that {} of its events were lost", record.lines.lost_events);
+        return Err(whole_fault(&what, "record again with larger buffers"));
+    }
+    Ok(record.requests)
 }
 
 /// Reads a recording of requests: those of one device, where it has several.
@@ -116,7 +134,7 @@ pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, 
         _ => (RecordForm::Own, read_own_trace(bytes)?),
     };
     read.requests.sort_by_key(|request| request.record.submitted_ns);
-    let ReadLines { requests, account, notes } = read;
+    let ReadLines { requests, account, lines, notes } = read;
     let Some(first) = requests.first() else {
         return Err(whole_fault("there is no request in it that was done", FORMS));
     };
@@ -131,7 +149,7 @@ pub fn read_record(bytes: &[u8], device: Option<&str>) -> Result<RequestRecord, 
             "its times are in another unit than its form says",
         ));
     }
-    Ok(RequestRecord { form, requests, account, notes })
+    Ok(RequestRecord { form, requests, account, lines, notes })
 }
 
 fn whole_fault(what: &str, hint: &str) -> TraceFault {
@@ -167,7 +185,7 @@ fn read_own_trace(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
             account.leave_out(UNDERWAY, account::UnreadRequest::of_record(at + 1, &record));
         }
     }
-    Ok(ReadLines { requests, account, notes: Vec::new() })
+    Ok(ReadLines { requests, account, lines: LineAccount::default(), notes: Vec::new() })
 }
 
 /// Tells the form of a line from its structure.
@@ -213,52 +231,66 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
         let hint = "use the biosnoop of bcc or libbpf-tools, which prints the place of each request";
         return Err(whole_fault("it is output of a biosnoop that prints no sectors", hint));
     }
-    if heading.contains(&"LAT(ms)") && heading.contains(&"P") {
-        let hint = "record again without -P: biosnoop-bpfcc > FILE";
-        return Err(whole_fault("this output of biosnoop has a column of patterns (-P)", hint));
-    }
     let form = form_of(text).ok_or_else(|| whole_fault("its format is unknown", FORMS))?;
-    let mut read = match form {
-        RecordForm::Serial => lines(text, serial::Serial::default())?,
-        RecordForm::FioLog => lines(text, fio_log::FioLog::default())?,
+    let read = match form {
+        RecordForm::Serial => read_lines(text, serial::Serial::default())?,
+        RecordForm::FioLog => read_lines(text, fio_log::FioLog::new(text))?,
         RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse_event, device)?,
         RecordForm::Perf => block_events::read_block_events(text, perf::parse_event, device)?,
         RecordForm::Biosnoop => biosnoop::read_biosnoop(text, device)?,
         RecordForm::Own => return Err(whole_fault("it is text, and no trace of fsverdict's", FORMS)),
     };
-    read.notes.extend(lost_events(text));
     Ok((form, read))
 }
 
-/// Says how many events the kernel dropped while it recorded: `CPU:2 [LOST 131 EVENTS]`.
-fn lost_events(text: &str) -> Option<String> {
-    let count_in = |line: &str| -> Option<u64> {
-        line.split_once("[LOST ")?.1.split_once(" EVENTS]")?.0.trim().parse().ok()
-    };
-    let lost = text.lines().filter_map(count_in).fold(0, u64::saturating_add);
-    (lost > 0).then(|| format!("Warning: {lost} events were lost while it was recorded; use larger buffers."))
-}
-
-/// One form of lines, each of which is about one request.
+/// One form of lines.
 trait LineForm {
-    /// Takes in the line of this number. Fails if the line is no request of this form.
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault>;
+    /// Takes in the line of this number, and returns what it is: the type leaves no line without an outcome. A fault is
+    /// that of a line that fits no rule.
+    fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault>;
 
     fn taken_count(&self) -> usize;
 
     fn into_lines(self) -> ReadLines;
 }
 
-fn lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        form.take_line(at + 1, line).map_err(|fault| TraceFault::Line { line: at + 1, fault })?;
+/// Reads every line of a text, and accounts for each.
+fn read_lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFault> {
+    let mut account = LineAccount::default();
+    let mut first_fault = None;
+    let mut lines = (1..).zip(text.lines()).peekable();
+    while let Some((number, line)) = lines.next() {
+        let trimmed = line.trim();
+        let outcome = if trimmed.is_empty() {
+            LineOutcome::Noise(BLANK_LINES)
+        } else if trimmed.starts_with('#') {
+            lost_events(trimmed).map_or(LineOutcome::Noise("comments"), LineOutcome::Lost)
+        } else {
+            match form.read_line(number, line) {
+                Ok(outcome) => outcome,
+                Err(fault @ LineFault::NoSingleRequests(_)) => {
+                    return Err(TraceFault::Line { line: number, fault });
+                }
+                Err(fault) => {
+                    let is_torn = lines.peek().is_none() && !text.ends_with('\n');
+                    let reason =
+                        if is_torn { "it is the last one and torn".to_owned() } else { fault.to_string() };
+                    let lost = lost_events(trimmed);
+                    if lost.is_none() {
+                        first_fault.get_or_insert(TraceFault::Line { line: number, fault });
+                    }
+                    lost.map_or(LineOutcome::Unread(reason), LineOutcome::Lost)
+                }
+            }
+        };
+        account.count_line(number as u64, outcome);
         if form.taken_count() > MOST_REQUESTS {
             return Err(too_many());
         }
     }
-    Ok(form.into_lines())
+    let read = form.into_lines();
+    match first_fault {
+        Some(fault) if read.requests.is_empty() => Err(fault),
+        _ => Ok(ReadLines { lines: account, ..read }),
+    }
 }

@@ -1,8 +1,9 @@
 //! Block events as `perf script` and trace-cmd print them: `name 42 [001] 12.345678: block:block_rq_issue: 8,0 WS 4096 () 2048 + 8 [name]`.
 
 use super::LineFault;
-use super::blkparse::is_device;
-use super::block_event::{BlockEvent, BlockEventKind};
+use super::blkparse::{check_end, completion_error, is_device};
+use super::block_event::{BlockEvent, BlockEventKind, BlockLine};
+use super::line_account::LineOutcome;
 use super::lines::{parse_seconds, whole_number};
 
 /// The kernel's names of the events that are read.
@@ -34,14 +35,57 @@ fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     name.ends_with(':').then_some((time, name, details))
 }
 
-pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent<'_>>, LineFault> {
-    let Some((at, name, details)) = split_line(line) else { return Ok(None) };
-    let Some((_, kind)) = EVENTS.iter().find(|(known, _)| *known == name) else { return Ok(None) };
-    let words: Vec<&str> = details.split_whitespace().collect();
-    let [device, rwbs, rest @ ..] = words.as_slice() else { return Ok(None) };
-    if !is_device(device) {
-        return Ok(None);
+/// Other events of the block layer, and the beginnings of those of other subsystems.
+const OTHER_BLOCK_EVENTS: [&str; 17] = [
+    "block_plug:",
+    "block_unplug:",
+    "block_getrq:",
+    "block_sleeprq:",
+    "block_split:",
+    "block_rq_insert:",
+    "block_rq_merge:",
+    "block_rq_remap:",
+    "block_rq_error:",
+    "block_bio_remap:",
+    "block_bio_backmerge:",
+    "block_bio_frontmerge:",
+    "block_bio_bounce:",
+    "block_touch_buffer:",
+    "block_dirty_buffer:",
+    "block_io_start:",
+    "block_io_done:",
+];
+const OTHER_SUBSYSTEMS: [&str; 14] = [
+    "sched",
+    "sys",
+    "raw_sys",
+    "ext4",
+    "xfs",
+    "btrfs",
+    "f2fs",
+    "jbd2",
+    "writeback",
+    "nvme",
+    "scsi",
+    "mm_",
+    "irq",
+    "workqueue",
+];
+
+pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, LineFault> {
+    let Some((at, name, details)) = split_line(line) else { return parse_other_line(line) };
+    if OTHER_BLOCK_EVENTS.contains(&name) {
+        return Ok(BlockLine::Other(LineOutcome::Noise("other events of the block layer")));
     }
+    let Some((_, kind)) = EVENTS.iter().find(|(known, _)| *known == name) else {
+        return Err(LineFault::NoEvent);
+    };
+    let words: Vec<&str> = details.split_whitespace().collect();
+    let [device, rwbs, rest @ ..] = words.as_slice() else { return Err(LineFault::CutEvent) };
+    if !is_device(device) {
+        return Err(LineFault::CutEvent);
+    }
+    check_end(rest)?;
     let plus = rest.iter().position(|word| *word == "+");
     let place = plus.and_then(|at| Some((rest.get(at.checked_sub(1)?)?, rest.get(at + 1)?)));
     let (sector, sectors) = match place {
@@ -51,11 +95,34 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<Option<BlockEvent
     // A flush has the place -1, which is printed without a sign.
     let (sector, sectors) = if sectors == 0 { (0, 0) } else { (sector, sectors) };
     let kind = match kind {
-        BlockEventKind::Completed { .. } => {
-            let error = rest.last().and_then(|word| word.strip_prefix('[')?.strip_suffix(']')?.parse().ok());
-            BlockEventKind::Completed { error: error.unwrap_or(0) }
-        }
+        BlockEventKind::Completed { .. } => BlockEventKind::Completed { error: completion_error(rest)? },
         other => *other,
     };
-    Ok(Some(BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors }))
+    let event = BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors };
+    Ok(BlockLine::Event(event))
+}
+
+/// An event of another subsystem, a stack trace, or what trace-cmd and perf say of themselves.
+fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        let time = word.strip_suffix(':');
+        !time.is_some_and(|time| time.contains('.') && parse_seconds(time).is_ok())
+    });
+    let event = words.nth(1).and_then(|word| word.strip_suffix(':')).unwrap_or_default();
+    let is_of_other =
+        !event.contains("lock_") && OTHER_SUBSYSTEMS.iter().any(|begin| event.starts_with(begin));
+    let trimmed = line.trim();
+    let first = trimmed.split(' ').next().unwrap_or_default();
+    let is_frame = line.starts_with(char::is_whitespace)
+        && first.len() >= 6
+        && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_heading = trimmed.strip_prefix("cpus=").is_some_and(|count| count.parse::<u32>().is_ok());
+    let rules = [
+        (is_of_other, "events of other subsystems"),
+        (is_frame, "stack traces (perf)"),
+        (is_heading, "the number of processors (trace-cmd)"),
+        (trimmed.starts_with("[ perf record: "), "messages of perf"),
+    ];
+    let rule = rules.iter().find(|(holds, _)| *holds).ok_or(LineFault::NoEvent)?;
+    Ok(BlockLine::Other(LineOutcome::Noise(rule.1)))
 }

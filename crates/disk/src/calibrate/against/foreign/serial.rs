@@ -3,6 +3,7 @@
 
 use super::super::measured::Measured;
 use super::account::RequestAccount;
+use super::line_account::{LineAccount, LineOutcome};
 use super::lines::{LATEST_NS, RequestShape, parse_time, whole_number};
 use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
@@ -19,12 +20,12 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 impl LineForm for Serial {
-    fn take_line(&mut self, number: usize, line: &str) -> Result<(), LineFault> {
+    fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
             [kind, word, rest @ ..] if word.parse::<f64>().is_err() => (*kind, word.to_lowercase(), rest),
             [kind, rest @ ..] => (*kind, String::new(), rest),
-            [] => return Ok(()),
+            [] => return Err(LineFault::NumberCount(0)),
         };
         let operation = match kind {
             "R" => Action::Read,
@@ -38,9 +39,9 @@ impl LineForm for Serial {
         let (took_ns, think_ns) = (parse_time(took, 1e3)?, parse_time(think, 1e3)?);
         let shape =
             RequestShape { operation, sector, sectors, issued_ns: self.now_ns, took_ns, line: number };
-        self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
         self.taken.push(Measured { word, ..shape.validate_shape()? });
-        Ok(())
+        self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
+        Ok(LineOutcome::Read)
     }
 
     fn taken_count(&self) -> usize {
@@ -49,6 +50,6 @@ impl LineForm for Serial {
 
     fn into_lines(self) -> ReadLines {
         let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
-        ReadLines { requests: self.taken, account, notes: Vec::new() }
+        ReadLines { requests: self.taken, account, notes: Vec::new(), lines: LineAccount::default() }
     }
 }

@@ -43,6 +43,9 @@ fn check(members: &[RecordingMember], form: RecordForm) {
             assert_eq!(found.map(|(_, count)| *count), Some(*count), "{name}: {counts:?}");
         }
         assert!(account.unread.values().all(|counted| counted.first_line > 0), "{name}: {account:?}");
+        let lines = &record.lines;
+        assert_eq!(lines.total, text.lines().count() as u64, "{name}: {lines:?}");
+        assert_eq!(lines.unread, u64::from(name.contains("torn")), "{name}: {lines:?}");
     }
 }
 
@@ -322,6 +325,9 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         ("0, 173, 0, 4096, 1048576\n", fifth),
         ("0, 173689, 0, 4096\n", "line 1: a log of fio's without offsets: run it with --log_offset=1"),
         ("500, 76844, 0, 0, 0, 0\n", "log_avg_msec"),
+        ("500, 18230, 99120, 0, 0, 0, 0\n", "log_window_value"),
+        ("500, 18230, 99120, 1, 0, 0\n", "log_window_value"),
+        ("500, 18230, 99120, 1, 0, 0, 0x0000, 77\n", "log_window_value"),
         ("500, 76844, 1, 4096, 0, 0\n501, 76844, 1, 0, 0, 0\n", "line 2: a request of 0 bytes"),
         ("1, 0, 4096, 1, 2, 3, 4, 5, 6, 7\n", "histogram"),
         (
@@ -340,7 +346,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         ),
         (
             "8,0 0 1 0.001 9 D R 0 + 99999999 [x]\n8,0 0 1 0.001 9 C R 0 + 99999999 [0]\n",
-            "line 2: no request is of 99999999 sectors",
+            "1 of more sectors, or further on, than any request (line 1)",
         ),
     ] {
         let fault = read_record(text.as_bytes(), None).unwrap_err();
@@ -359,24 +365,87 @@ fn what_cannot_be_used_is_told_with_its_cause() {
     }
 }
 
-/// Output that options change is refused by the option, and lines that show no whole request are counted.
+/// Columns that touch are parted where one place fits, and counted as unread where none or several do.
 #[test]
-fn options_of_biosnoop_and_fio_are_named_and_touching_columns_counted() {
+fn columns_of_biosnoop_that_touch_are_parted_or_counted() {
     let heading = "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n";
-    let request = "0.000000    cp             501     sdb       W 2048       1310720  12.40\n";
-    let touching = "1.900000    cp             501     sdb       W 7168       13107201830.25\n";
-    let flush = "2.375276    ?              0              R 0          8         2.88\n";
-    let record = read_record(format!("{heading}{request}{touching}{flush}").as_bytes(), None).unwrap();
-    assert_eq!((record.requests.len(), record.account.seen), (1, 3));
-    assert_eq!(record.account.unread.values().map(|unread| unread.count).sum::<u64>(), 2);
-    for (text, option) in [
-        (format!("{}{request}", heading.replace("LAT", "P LAT")), "-P"),
-        ("500, 18230, 99120, 0, 0, 0, 0\n".to_owned(), "log_window_value"),
+    let request = "0.500000    tar            88      sdc       W 2048       524288   9.75\n";
+    let queue = heading.replace("LAT", "QUE(ms) LAT");
+    let pattern = heading.replace("LAT", "P LAT");
+    for (name, text, read, unread) in [
+        (
+            "one place",
+            format!("{heading}{request}2.0 tar 88 sdc W 4096 10490881204.50\n"),
+            Some((1_049_088, 1_204_500)),
+            0,
+        ),
+        ("no whole sectors", format!("{heading}{request}2.0 tar 88 sdc W 4096 10490001204.50\n"), None, 1),
+        ("two places", format!("{heading}{request}2.0 tar 88 sdc W 4096 10240005121200.25\n"), None, 1),
+        ("too short", format!("{heading}{request}2.0 tar 88 sdc W 4096 5242889.75\n"), None, 1),
+        ("a cut latency", format!("{heading}{request}2.0 tar 88 sdc W 4096 524288 19.7\n"), None, 1),
+        (
+            "two lines in one",
+            format!("{heading}{request}2.0 tar 88 sdc W 4096 524288 19.752.1 tar 88 sdc W 8 512 1.00\n"),
+            None,
+            1,
+        ),
+        (
+            "without a latency",
+            format!("{queue}1.0 tar 88 sdc W 4096 4096 0.01 0.02\n2.0 tar 88 sdc W 4096 524288 19.75\n"),
+            None,
+            1,
+        ),
+        (
+            "with the queue",
+            format!(
+                "{queue}1.0 tar 88 sdc W 4096 4096 0.01 0.02\n2.0 tar 88 sdc W 4096 10490881204.50 1300.25\n"
+            ),
+            Some((1_049_088, 1_300_250)),
+            0,
+        ),
+        (
+            "a pattern",
+            format!("{pattern}1.0 tar 88 sdc W 4096 4096 R 0.02\n2.0 tar 88 sdc W 4096 1049088S 3.25\n"),
+            Some((1_049_088, 3250)),
+            0,
+        ),
+        ("no disk", format!("{heading}{request}2.0 ? 0 R 0 8 2.88\n{request}"), Some((524_288, 9750)), 0),
+        (
+            "a second heading",
+            format!("{heading}{request}{queue}2.0 a b 8 sdc W 4096 512 0.01 0.02\n"),
+            Some((512, 20)),
+            0,
+        ),
     ] {
-        let fault = read_record(text.as_bytes(), None).unwrap_err().to_string();
-        assert!(fault.contains(option), "{text}: {fault}");
+        let record = read_record(text.as_bytes(), None).unwrap();
+        assert_eq!(
+            (record.lines.unread, record.lines.total),
+            (unread, text.lines().count() as u64),
+            "{name}"
+        );
+        let found = shapes(&record);
+        let mut found = found.iter().map(|(_, _, sectors, took_us)| (u64::from(*sectors) * 512, *took_us));
+        assert!(read.is_none_or(|read| found.any(|found| found == read)), "{name}: {record:?}");
     }
-    let event = "fio-9 [001] d..2. 1.000000: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [fio]\nfio-9 [001] d..2. 1.100000: block_rq_complete: 8,0 R () 2048 + 8 none,0,0 [0]\n";
-    let record = read_record(format!("{event}CPU:2 [LOST 131 EVENTS]\n").as_bytes(), None).unwrap();
-    assert!(record.notes.concat().contains("131 events were lost"), "{:?}", record.notes);
+    let fault = read_record(heading.replace("LAT", "FLAGS LAT").as_bytes(), None).unwrap_err().to_string();
+    assert!(fault.contains("are not known: TIME(s)") && fault.contains("FLAGS"), "{fault}");
+}
+
+#[test]
+fn marks_of_lost_events_and_joined_events_are_counted() {
+    let event = "fio-9 [001] d..2. 1.000000: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [fio]\n";
+    let done = "fio-9 [001] d..2. 1.100000: block_rq_complete: 8,0 R () 2048 + 8 none,0,0 [0]\n";
+    let record = read_record(format!("{event}{done}CPU:2 [LOST 131 EVENTS]\n").as_bytes(), None).unwrap();
+    assert_eq!((record.lines.lost_events, record.lines.unread), (131, 0));
+    for (extra, unread, noise) in [
+        (format!("{}{done}", event.trim_end()), 1, 0),
+        ("fio-9 [001] 1.0: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [fi\n".to_owned(), 1, 0),
+        ("fio-9 [001] 1.0: sched_switch: prev_comm=a\n\tffffffff8112345 x+0x1 ([kernel])\n".to_owned(), 0, 2),
+        ("fio-9 [001] 1.0: block_rq_insert: 8,0 R 4096 () 2048 + 8 none,0,0 [fio]\n".to_owned(), 0, 1),
+        ("a line of another program\n".to_owned(), 1, 0),
+    ] {
+        let record = read_record(format!("{event}{done}{extra}").as_bytes(), None).unwrap();
+        let lines = &record.lines;
+        assert_eq!((lines.read, lines.unread, lines.noise_count()), (2, unread, noise), "{extra}: {lines:?}");
+    }
 }

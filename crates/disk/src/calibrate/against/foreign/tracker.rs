@@ -6,10 +6,11 @@ mod ranges;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::super::measured::{Durability, Measured};
+use super::ReadLines;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLetters, BlockOperation};
+use super::line_account::LineAccount;
 use super::lines::{LARGEST_SECTORS, RequestShape};
-use super::{LineFault, ReadLines};
 use crate::device::Action;
 
 const BEFORE: &str = "completed, but issued before the recording began";
@@ -17,6 +18,7 @@ const UNDERWAY: &str = "issued, but not completed before the recording ended";
 const REQUEUED: &str = "put back into the queue and not issued again";
 const FAILED: &str = "failed with an error";
 const COMMANDS: &str = "commands that neither read nor write";
+const OUT_OF_RANGE: &str = "of more sectors, or further on, than any request";
 
 /// A request that was begun.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +65,7 @@ pub(super) struct RequestTracker {
     parts: u64,
     /// Requests that are done, with their numbers in the order of their issue.
     taken: Vec<(u64, Measured)>,
-    account: RequestAccount,
+    pub(super) account: RequestAccount,
 }
 
 impl RequestTracker {
@@ -113,7 +115,7 @@ impl RequestTracker {
     }
 
     /// Completes a request, or a part of one.
-    pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) -> Result<(), LineFault> {
+    pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
         let found = self.take_part(letters.operation, event.sector, event.sectors);
         let merged = if found.is_none() {
@@ -125,9 +127,9 @@ impl RequestTracker {
             for number in merged {
                 let Some(mut done) = self.pending.remove(&number) else { continue };
                 done.failed |= error != 0;
-                self.finish_request(number, &done, event.at_ns)?;
+                self.finish_request(number, &done, event.at_ns);
             }
-            return Ok(());
+            return;
         }
         let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
         else {
@@ -142,26 +144,25 @@ impl RequestTracker {
                 failed: false,
             };
             self.account.leave_out(BEFORE, orphan.as_unread());
-            return Ok(());
+            return;
         };
         pending.failed |= error != 0;
         pending.remaining = pending.remaining.saturating_sub(event.sectors);
         if pending.remaining > 0 {
             self.parts += u64::from(pending.remaining + event.sectors == pending.sectors);
-            return Ok(());
+            return;
         }
         let mut completed = *pending;
         self.pending.remove(&number);
         if completed.letters.operation == BlockOperation::ZoneAppend {
             completed.sector = event.sector;
         }
-        self.finish_request(number, &completed, event.at_ns)
+        self.finish_request(number, &completed, event.at_ns);
     }
 
-    fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) -> Result<(), LineFault> {
+    fn finish_request(&mut self, number: u64, done: &OpenRequest, at_ns: u64) {
         if done.failed {
-            self.account.leave_out(FAILED, done.as_unread());
-            return Ok(());
+            return self.account.leave_out(FAILED, done.as_unread());
         }
         let operation = match done.letters.operation {
             BlockOperation::Read => Action::Read,
@@ -170,10 +171,7 @@ impl RequestTracker {
             BlockOperation::Write | BlockOperation::ZoneAppend => Action::Write,
             BlockOperation::Flush => Action::Flush,
             BlockOperation::Discard => Action::Discard,
-            BlockOperation::Other => {
-                self.account.leave_out(COMMANDS, done.as_unread());
-                return Ok(());
-            }
+            BlockOperation::Other => return self.account.leave_out(COMMANDS, done.as_unread()),
         };
         let largest = if operation == Action::Discard { u64::from(u32::MAX) } else { done.sectors };
         let shape = RequestShape {
@@ -187,8 +185,10 @@ impl RequestTracker {
         let is_write = operation == Action::Write;
         let durability =
             Durability { preflush: is_write && done.letters.preflush, fua: is_write && done.letters.fua };
-        self.taken.push((number, Measured { durability, ..shape.validate_shape()? }));
-        Ok(())
+        match shape.validate_shape() {
+            Ok(request) => self.taken.push((number, Measured { durability, ..request })),
+            Err(_) => self.account.leave_out(OUT_OF_RANGE, UnreadRequest { bytes: 0, ..done.as_unread() }),
+        }
     }
 
     pub(super) fn into_lines(mut self) -> ReadLines {
@@ -215,7 +215,7 @@ impl RequestTracker {
         }
         self.taken.sort_by_key(|(number, _)| *number);
         let requests = self.taken.into_iter().map(|(_, request)| request).collect();
-        ReadLines { requests, account: self.account, notes }
+        ReadLines { requests, account: self.account, notes, lines: LineAccount::default() }
     }
 }
 
@@ -225,17 +225,12 @@ fn is_placed(operation: BlockOperation, sectors: u64) -> bool {
 }
 
 /// Takes an event in; `queued` is that bios are followed, on a device that issues no requests.
-pub(super) fn follow_event(
-    tracker: &mut RequestTracker,
-    event: &BlockEvent<'_>,
-    queued: bool,
-) -> Result<(), LineFault> {
+pub(super) fn follow_event(tracker: &mut RequestTracker, event: &BlockEvent<'_>, queued: bool) {
     match event.kind {
         BlockEventKind::Queued if queued => tracker.issue_request(event),
         BlockEventKind::Issued if !queued => tracker.issue_request(event),
         BlockEventKind::Requeued if !queued => tracker.requeue_request(event),
-        BlockEventKind::Completed { error } => tracker.complete_request(event, error)?,
+        BlockEventKind::Completed { error } => tracker.complete_request(event, error),
         _ => {}
     }
-    Ok(())
 }
