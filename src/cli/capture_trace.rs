@@ -43,7 +43,7 @@ pub(super) struct TraceCapture {
     /// Replay the recording so many times in each trial, each time on files written again
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS as i64))]
     repeat: Option<u32>,
-    /// Print a plan even if more than 20 % of the record's bytes or syncs are lost
+    /// Print a plan even if more than 20 % of the record's bytes, syncs or lines are lost
     #[arg(long, requires = "trace")]
     partial: bool,
 }
@@ -88,7 +88,7 @@ pub(super) fn run(path: &Path, arguments: &TraceCapture, name: &str) -> Result<E
     }
     let repeat = arguments.repeat.unwrap_or(1);
     let short = describe_short_work(&recorded, repeat);
-    short.iter().for_each(|why| print_line(&format!("warning: {why}")));
+    short.iter().chain(&recorded.account.warnings()).for_each(|why| print_line(&format!("warning: {why}")));
     result_writer().write_all(as_plan(&recorded, name, repeat).as_bytes())?;
     Ok(Exit::Done)
 }
@@ -118,11 +118,11 @@ fn percent(share: f64) -> String {
     format!("{rounded} %")
 }
 
-/// The first line of a plan with a trace that lost some of its recording.
+/// The first line of a plan with a trace that lacks some of its recording, or that may.
 fn warning(account: &Account) -> Option<String> {
     let (share, unit) = account.largest_loss();
     let shortened = account.shortened_share();
-    let mut sentences = Vec::new();
+    let mut sentences = account.warnings();
     if share > WARNING_SHARE {
         sentences.push(format!("This plan lacks {} of the recorded {unit}.", percent(share)));
     }
@@ -294,7 +294,10 @@ fdatasync 1
 "
         );
         assert!(text.contains("\n# Not kept: mmap (1), first in line 15: mmap(NULL, 4096"), "{text}");
-        assert!(text.contains("# Account: 13 calls seen = 11 kept + 1 not kept + 1 outside."), "{text}");
+        assert!(
+            text.contains("# Account: 13 calls seen = 11 kept + 1 not kept + 1 outside + 0 unread."),
+            "{text}"
+        );
     }
 
     #[test]

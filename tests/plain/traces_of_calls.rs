@@ -21,7 +21,11 @@ fn what_is_lost_is_told_in_the_first_line_and_much_of_it_is_an_error() {
     // Nothing lost, 2 of 52 kilobytes, and 26 of 76.
     let whole = capture(&place, &format!("{OPEN}{kept}"), &[]).exits(0);
     assert!(whole.stdout.starts_with("# calls that strace saw"), "{}", whole.stdout);
-    assert!(whole.stdout.contains("\n# Account: 101 calls seen = 101 kept + 0 not kept + 0 outside.\n"));
+    assert!(
+        whole
+            .stdout
+            .contains("\n# Account: 101 calls seen = 101 kept + 0 not kept + 0 outside + 0 unread.\n")
+    );
     let some = capture(&place, &format!("{OPEN}{kept}{hidden}"), &[]).exits(0);
     let first = some.stdout.lines().next().unwrap();
     assert_eq!(first, "# Warning: This plan lacks 4 % of the recorded bytes.");

@@ -1,12 +1,14 @@
 //! Accounts for every call or request of a recording: how many there are, how many the trace keeps, and why it omits
 //! the others.
 //!
-//! A reader counts each call once as seen ([`Account::count_seen`]) and records its outcome once
-//! ([`Account::count_outcome`]). Every call is therefore kept, not kept for a named reason, or outside the selected
-//! folder; [`Account::is_balanced`] checks the sum.
+//! A reader counts each line once ([`Account::count_line`]), each call once as seen ([`Account::count_seen`]), and records
+//! its outcome once ([`Account::count_outcome`]). Every call is therefore kept, not kept for a named reason, or outside the
+//! selected folder; a line that was not read counts as a call that may be lost. [`Account::is_balanced`] checks the sum.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+use fsverdict_disk::calibrate::{LineAccount, LineOutcome};
 
 use super::record_line::RecordLine;
 
@@ -90,6 +92,9 @@ pub struct Account {
     /// By reason.
     pub not_kept: BTreeMap<String, NotKept>,
     pub kept_weight: CallWeight,
+    /// Every line of the recording by outcome; those unread are among the calls seen.
+    pub lines: LineAccount,
+    first_unread: Option<RecordLine>,
 }
 
 impl Account {
@@ -102,7 +107,26 @@ impl Account {
             outside: 0,
             not_kept: BTreeMap::new(),
             kept_weight: CallWeight::NONE,
+            lines: LineAccount::default(),
+            first_unread: None,
         }
+    }
+
+    /// Counts a line of the recording. `line` is evaluated for the first one that is not read.
+    pub fn count_line(&mut self, number: u64, outcome: LineOutcome, line: impl FnOnce() -> RecordLine) {
+        if matches!(outcome, LineOutcome::Unread(_)) {
+            self.seen += 1;
+            self.first_unread.get_or_insert_with(line);
+        }
+        self.lines.count_line(number, outcome);
+    }
+
+    /// Takes over the lines that another reader counted.
+    pub(super) fn set_lines(&mut self, lines: LineAccount, line: impl FnOnce(usize) -> RecordLine) {
+        self.seen += lines.unread;
+        let first = lines.first_unread.as_ref().and_then(|(number, _)| usize::try_from(*number).ok());
+        self.first_unread = first.map(line);
+        self.lines = lines;
     }
 
     /// Counts a call of the recording, before anything is known of it.
@@ -174,12 +198,12 @@ impl Account {
         self.not_kept.values().map(|lost| lost.count).sum()
     }
 
-    /// Whether each call has exactly one outcome: seen = kept + not kept + outside.
+    /// Whether each call has exactly one outcome: seen = kept + not kept + outside + unread.
     pub fn is_balanced(&self) -> bool {
-        self.seen == self.kept + self.count_not_kept() + self.outside
+        self.seen == self.kept + self.count_not_kept() + self.outside + self.lines.unread
     }
 
-    /// The largest share that is not kept, of bytes, syncs or requests, and which of the three it is. Calls beyond a
+    /// The largest share that is lost, of bytes, syncs, requests or lines, and which of them it is. Calls beyond a
     /// plan's capacity do not count: the calls before them are complete.
     pub fn largest_loss(&self) -> (f64, &'static str) {
         let mut lost = CallWeight::NONE;
@@ -196,6 +220,7 @@ impl Account {
             (share(lost.syncs, self.kept_weight.syncs), "syncs"),
             // Their bytes are unknown: they count against all calls that the trace makes.
             (share(requests, self.kept.saturating_sub(self.followed)), "requests"),
+            (share(self.lines.unread, self.lines.read + self.lines.outside), "lines"),
         ];
         let mut largest = (0.0, "bytes");
         for one in shares {
@@ -216,8 +241,15 @@ impl Account {
             .map(|(reason, lost)| format!("{reason} ({}, first in line {})", lost.count, lost.first.number))
             .collect();
         let more = if reasons.len() > shown.len() { ", and others" } else { "" };
+        let unread = match (&self.lines.first_unread, self.lines.unread) {
+            (Some((number, reason)), lines) => {
+                format!(". {lines} lines are not read, the first is line {number}: {reason}")
+            }
+            (None, _) => String::new(),
+        };
+        let colon = if shown.is_empty() { "" } else { ": " };
         format!(
-            "Of {} {}, {} are kept, {} concern nothing that is meant, and {} are not kept: {}{more}",
+            "Of {} {}, {} are kept, {} concern nothing that is meant, and {} are not kept{colon}{}{more}{unread}",
             self.seen,
             self.unit,
             self.kept,
@@ -225,6 +257,16 @@ impl Account {
             self.count_not_kept(),
             shown.join("; ")
         )
+    }
+
+    /// What a user must be warned of: lines that were not read, and events that the recording itself lacks.
+    pub fn warnings(&self) -> Vec<String> {
+        let LineAccount { unread, lost_events, .. } = self.lines;
+        let lines = (unread > 0).then(|| format!("{unread} lines of the recording were not read."));
+        let events = (lost_events > 0).then(|| {
+            format!("{lost_events} events were lost while it was recorded: requests are missing from it.")
+        });
+        lines.into_iter().chain(events).collect()
     }
 
     /// The reasons, the most frequent first.
@@ -243,12 +285,13 @@ impl Account {
     /// The account as lines of text: the sum, then each reason with its first line, the most frequent first.
     pub fn to_lines(&self) -> Vec<String> {
         let mut sum = format!(
-            "Account: {} {} seen = {} kept + {} not kept + {} outside.",
+            "Account: {} {} seen = {} kept + {} not kept + {} outside + {} unread.",
             self.seen,
             self.unit,
             self.kept,
             self.count_not_kept(),
-            self.outside
+            self.outside,
+            self.lines.unread
         );
         if self.followed > 0 {
             // Writing to a string cannot fail.
@@ -269,6 +312,13 @@ impl Account {
             let _ = write!(line, ", first in line {}: {}", lost.first.number, lost.first.text);
             lines.push(line);
         }
+        if let Some(first) = &self.first_unread {
+            let count = self.lines.unread;
+            lines.push(format!("Unread: {count} lines, first line {}: {}", first.number, first.text));
+        }
+        if self.lines.total > 0 {
+            lines.extend(self.lines.describe());
+        }
         lines
     }
 }
@@ -276,7 +326,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::super::record_line::mask_names;
-    use super::{Account, CallOutcome, CallWeight, RecordLine};
+    use super::{Account, CallOutcome, CallWeight, LineOutcome, RecordLine};
 
     #[test]
     fn every_call_is_kept_not_kept_or_outside() {
@@ -302,12 +352,34 @@ mod tests {
         assert!(account.is_balanced());
         assert_eq!(account.largest_loss(), (1.0, "syncs"));
         let lines = account.to_lines();
-        assert!(lines[0].contains("7 calls seen = 2 kept + 4 not kept + 1 outside"), "{lines:?}");
+        assert!(lines[0].contains("7 calls seen = 2 kept + 4 not kept + 1 outside + 0 unread"), "{lines:?}");
         assert_eq!(lines[1], "Not kept: mmap (2), first in line 5: mmap(…)");
         assert!(
             lines.iter().any(|line| line.contains("splice (1), 100 bytes, first in line 6")),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn a_line_that_is_not_read_is_seen_and_warned_of() {
+        let mut account = Account::new("calls");
+        for number in 1..=3 {
+            account.count_seen();
+            account
+                .count_outcome(CallOutcome::Kept, CallWeight::of_bytes(9), || RecordLine::new(number, "x"));
+            account.count_line(number, LineOutcome::Read, || RecordLine::new(number, "x"));
+        }
+        let unread = || LineOutcome::Unread("it is cut".to_owned());
+        account.count_line(4, unread(), || RecordLine::new(4, "8 …"));
+        account.count_line(5, LineOutcome::Lost(7), || RecordLine::new(5, "lost"));
+        account.count_line(6, unread(), || RecordLine::new(6, "9 …"));
+        assert!(account.is_balanced() && account.seen == 5, "{account:?}");
+        assert_eq!(account.largest_loss(), (0.4, "lines"));
+        let lines = account.to_lines();
+        assert_eq!(lines[1], "Unread: 2 lines, first line 4: 8 …");
+        assert!(lines[2].starts_with("Lines: 6 = 3 read + 1 known to hold none + 2 unread"), "{lines:?}");
+        assert!(account.summary(1).contains("2 lines are not read, the first is line 4: it is cut"));
+        assert!(account.warnings().concat().contains("7 events were lost"));
     }
 
     #[test]

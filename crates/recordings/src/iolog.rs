@@ -21,9 +21,6 @@ pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<Captur
     if version < 3 {
         notes.push("Not kept: how long anything took, which this form does not say.".to_owned());
     }
-    if let Some(line) = log.torn {
-        notes.push(format!("Line {line} is the last one and torn; it is not read."));
-    }
     notes.extend(folded.describe_folding(extent));
     let files = vec![IologFile::default(); log.files.len()];
     let mut reading = IologReading { recorder, files, folded, bases };
@@ -32,6 +29,7 @@ pub(super) fn read_iolog(text: &str, version: u8, at_most: u64) -> Result<Captur
             .replay_line(line, &log.files)
             .map_err(|fault| Reason::plain(format!("line {}: {fault}", line.number)))?;
     }
+    reading.recorder.set_lines(log.account);
     reading.recorder.into_captured(match version {
         2 => "an iolog of fio's (version 2)",
         _ => "an iolog of fio's (version 3)",
@@ -63,10 +61,11 @@ impl IologReading<'_> {
                 Some(CallWeight::of_bytes(length))
             }
             IologAction::Sync | IologAction::DataSync => Some(CallWeight::one_sync()),
-            IologAction::Trim => {
-                self.recorder.count_outcome(not_kept("requests to discard"), CallWeight::NONE, line.number);
+            IologAction::Other(reason) => {
+                self.recorder.count_outcome(not_kept(reason), CallWeight::NONE, line.number);
                 return Ok(());
             }
+            IologAction::Wait => return Ok(()),
         };
         let name = self.name_of(line.file, names)?;
         let open = match (self.files[line.file].open, line.action) {
@@ -83,7 +82,7 @@ impl IologReading<'_> {
             (Err(_), None) => return Ok(()),
         };
         let works = match line.action {
-            IologAction::Open | IologAction::Trim => return Ok(()),
+            IologAction::Open | IologAction::Wait | IologAction::Other(_) => return Ok(()),
             IologAction::Close => {
                 if self.recorder.has_room_for(1) {
                     self.files[line.file].open = None;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fsverdict_disk::calibrate::{BLANK_LINES, LineAccount, LineOutcome};
 use fsverdict_text::Reason;
 
 use super::folded::FoldedPlaces;
@@ -20,11 +21,26 @@ const FILE_ALIGNMENT: u64 = 16 << 20;
 pub(super) enum IologAction {
     Open,
     Close,
-    Read { offset: u64, length: u64 },
-    Write { offset: u64, length: u64 },
+    Read {
+        offset: u64,
+        length: u64,
+    },
+    Write {
+        offset: u64,
+        length: u64,
+    },
     Sync,
     DataSync,
-    Trim,
+    /// A pause, which the times of later lines have.
+    Wait,
+    /// The trace does not make it, and why.
+    Other(&'static str),
+}
+
+impl IologAction {
+    fn is_request(self) -> bool {
+        matches!(self, Self::Read { .. } | Self::Write { .. } | Self::Sync | Self::DataSync)
+    }
 }
 
 /// A line that does something to a file.
@@ -47,6 +63,10 @@ pub(super) enum IologFault {
     UnknownAction(String),
     #[error("a number is missing")]
     NumberMissing,
+    #[error("another count of numbers is wanted than {0}: it is cut, or several lines are joined")]
+    NumberCount(usize),
+    #[error("from here on it is of another version: give each part by itself")]
+    OtherVersion,
     #[error("{0:?} is no whole number")]
     NoWholeNumber(String),
     #[error("no request is of {length} bytes from {offset} on")]
@@ -61,63 +81,122 @@ pub(super) struct Iolog {
     pub(super) lines: Vec<IologLine>,
     pub(super) files: Vec<String>,
     pub(super) numbers: HashMap<String, usize>,
-    pub(super) torn: Option<usize>,
+    pub(super) account: LineAccount,
+}
+
+/// The time that a log has reached.
+#[derive(Debug, Default)]
+struct IologClock {
+    /// When the part of a log began whose times are counted from 0.
+    base_ns: u64,
+    now_ns: u64,
 }
 
 impl Iolog {
+    /// Parses every line, and accounts for each.
     pub(super) fn parse_iolog(text: &str, version: u8) -> Result<Self, Reason> {
         let mut log = Self::default();
-        let mut now_ns = 0;
-        let count = text.lines().count();
-        for (at, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with("fio version") {
-                continue;
-            }
-            let number = at + 1;
-            match log.parse_line(number, line, version, &mut now_ns) {
-                Ok(()) => {}
-                // A log that is cut off ends within a line.
-                Err(_) if number == count && !text.ends_with('\n') => log.torn = Some(number),
-                Err(fault) => return Err(Reason::plain(format!("line {number}: {fault}"))),
-            }
+        let mut clock = IologClock::default();
+        let mut first_fault = None;
+        let mut lines = (1..).zip(text.lines()).peekable();
+        while let Some((number, line)) = lines.next() {
+            let is_torn = lines.peek().is_none() && !text.ends_with('\n');
+            let outcome = match log.parse_line(number, line.trim(), version, &mut clock) {
+                Ok(outcome) => outcome,
+                Err(fault @ IologFault::OtherVersion) => {
+                    return Err(Reason::plain(format!("line {number}: {fault}")));
+                }
+                Err(fault) => {
+                    first_fault.get_or_insert_with(|| format!("line {number}: {fault}"));
+                    LineOutcome::Unread(fault.to_string())
+                }
+            };
+            let outcome = match outcome {
+                LineOutcome::Read if is_torn => {
+                    // A log that is cut off may end within a number.
+                    log.lines.pop_if(|last| last.number == number);
+                    LineOutcome::Unread("it is the last one and torn".to_owned())
+                }
+                other => other,
+            };
+            log.account.count_line(number as u64, outcome);
         }
-        Ok(log)
+        match first_fault {
+            Some(fault) if !log.lines.iter().any(|line| line.action.is_request()) => {
+                Err(Reason::plain(fault))
+            }
+            _ => Ok(log),
+        }
     }
 
-    fn parse_line(&mut self, at: usize, line: &str, version: u8, now_ns: &mut u64) -> Result<(), IologFault> {
-        let mut words = line.split_ascii_whitespace();
-        if version == 3 {
-            *now_ns = parse_number(words.next())?.saturating_mul(1000).max(*now_ns);
+    fn parse_line(
+        &mut self,
+        number: usize,
+        line: &str,
+        version: u8,
+        clock: &mut IologClock,
+    ) -> Result<LineOutcome, IologFault> {
+        if line.is_empty() {
+            return Ok(LineOutcome::Noise(BLANK_LINES));
         }
-        let name = words.next().ok_or(IologFault::NameMissing)?;
-        let action = words.next().ok_or(IologFault::ActionMissing)?;
-        let action = match action {
-            "wait" => {
-                let us = parse_number(words.next())?;
-                if us >= SHORTEST_WAIT_US {
-                    *now_ns = now_ns.saturating_add(us.saturating_mul(1000));
-                }
-                return Ok(());
+        if let Some(shown) = version_of(line) {
+            if shown.ok() != Some(version) {
+                return Err(IologFault::OtherVersion);
             }
-            "add" => return Ok(()),
-            "open" => IologAction::Open,
-            "close" => IologAction::Close,
-            "read" | "write" | "trim" => {
-                let (offset, length) = parse_span(words.next(), words.next())?;
-                match action {
+            // fio appends to a log that is there, and its times begin again.
+            clock.base_ns = clock.now_ns;
+            return Ok(LineOutcome::Noise("headings of fio"));
+        }
+        let mut words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let at_ns = match version {
+            3 if words.is_empty() => return Err(IologFault::NumberMissing),
+            3 => parse_number(Some(words.remove(0)))?.saturating_mul(1000).saturating_add(clock.base_ns),
+            _ => clock.now_ns,
+        };
+        let [name, action, numbers @ ..] = words.as_slice() else {
+            return Err(if words.is_empty() { IologFault::NameMissing } else { IologFault::ActionMissing });
+        };
+        let mut wait_ns = 0;
+        let action = match (*action, numbers) {
+            ("wait", [us] | [us, _]) => match parse_number(Some(us))? {
+                // fio ignores them where each line has its time.
+                _ if version == 3 => IologAction::Other("waits, which fio ignores in version 3"),
+                us => {
+                    wait_ns = if us < SHORTEST_WAIT_US { 0 } else { us.saturating_mul(1000) };
+                    IologAction::Wait
+                }
+            },
+            ("add", []) => return Ok(LineOutcome::Noise("names of files (add)")),
+            ("open", []) => IologAction::Open,
+            ("close", []) => IologAction::Close,
+            (
+                "read" | "write" | "trim" | "sync" | "datasync" | "sync_file_range" | "syncfs",
+                [offset, length],
+            ) => {
+                let (offset, length) = parse_span(offset, length)?;
+                match *action {
                     "read" => IologAction::Read { offset, length },
                     "write" => IologAction::Write { offset, length },
-                    _ => IologAction::Trim,
+                    "trim" => IologAction::Other("requests to discard"),
+                    "sync" => IologAction::Sync,
+                    "datasync" => IologAction::DataSync,
+                    _ => IologAction::Other("sync_file_range and syncfs"),
                 }
             }
-            "sync" => IologAction::Sync,
-            "datasync" => IologAction::DataSync,
-            other => return Err(IologFault::UnknownAction(shorten(other))),
+            ("unlink" | "stat" | "mkdir" | "rmdir", [] | [_, _]) => {
+                IologAction::Other("unlink, stat, mkdir and rmdir")
+            }
+            ("wait" | "add" | "open" | "close" | "read" | "write" | "trim" | "sync" | "datasync", _) => {
+                return Err(IologFault::NumberCount(numbers.len()));
+            }
+            (other, _) => return Err(IologFault::UnknownAction(shorten(other))),
         };
-        let file = self.file_number(name);
-        self.lines.push(IologLine { number: at, at_ns: *now_ns, file, action });
-        Ok(())
+        clock.now_ns = clock.now_ns.max(at_ns).saturating_add(wait_ns);
+        if action != IologAction::Wait {
+            let file = self.file_number(name);
+            self.lines.push(IologLine { number, at_ns: clock.now_ns, file, action });
+        }
+        Ok(LineOutcome::Read)
     }
 
     fn file_number(&mut self, name: &str) -> usize {
@@ -185,8 +264,8 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
 }
 
 /// Offset and length, within the limits of a file.
-fn parse_span(offset: Option<&str>, length: Option<&str>) -> Result<(u64, u64), IologFault> {
-    let (offset, length) = (parse_number(offset)?, parse_number(length)?);
+fn parse_span(offset: &str, length: &str) -> Result<(u64, u64), IologFault> {
+    let (offset, length) = (parse_number(Some(offset))?, parse_number(Some(length))?);
     if length > LARGEST_REQUEST || offset > LAST_BYTE {
         return Err(IologFault::Range { offset, length });
     }

@@ -18,6 +18,7 @@ mod requests;
 mod requests_tests;
 mod strace;
 
+use std::borrow::Cow;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +37,9 @@ const MOST_TEXT: usize = 960 << 10;
 
 /// Bytes of a recording by which its form is told.
 const BEGINNING: usize = 256 << 10;
+
+/// The mark with which some editors begin a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Bytes of a recording that are read at most where all of it is in memory.
 const LONGEST_RECORD: u64 = 1 << 30;
@@ -70,17 +74,21 @@ pub struct CapturedCalls {
 /// # Errors
 /// Where it is no record that is known, or nothing in it can be kept.
 pub fn read_record(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {
+    // A name may be cut within a letter, and an editor may have put a mark before the text.
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let beginning = &bytes[..bytes.len().min(BEGINNING)];
     if let Some(form) = other_forms::find_form(beginning) {
         return Err(form.to_reason());
     }
     if strace::is_strace(beginning) {
         strace::check_form(beginning)?;
-        return strace::read_strace(Box::new(bytes), wanted.below.as_deref());
+        return strace::read_strace(Box::new(bytes), wanted.below.as_deref(), beginning);
     }
-    let text = std::str::from_utf8(bytes).ok();
-    if let Some((text, version)) = text.and_then(|text| Some((text, iolog_lines::version_of(text)?))) {
-        return iolog::read_iolog(text, version?, wanted.at_most);
+    let lossy = String::from_utf8_lossy(bytes);
+    let is_text = matches!(lossy, Cow::Borrowed(_)) || is_mostly_text(bytes);
+    let bytes = if is_text { lossy.as_bytes() } else { bytes };
+    if let Some(version) = Some(&lossy).filter(|_| is_text).and_then(|text| iolog_lines::version_of(text)) {
+        return iolog::read_iolog(&lossy, version?, wanted.at_most);
     }
     requests::read_requests(bytes, wanted)
 }
@@ -103,7 +111,7 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
     if other_forms::find_form(&beginning).is_none() && strace::is_strace(&beginning) {
         strace::check_form(&beginning)?;
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
-        return strace::read_strace(Box::new(BufReader::new(file)), wanted.below.as_deref());
+        return strace::read_strace(Box::new(BufReader::new(file)), wanted.below.as_deref(), &beginning);
     }
     let captured = read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
     // fio's logs have the same columns for every quantity; the file name tells which it is.
@@ -115,6 +123,14 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
         )),
         None => Ok(captured),
     }
+}
+
+/// Whether bytes that are no UTF-8 are a text nevertheless: printable, but for a name that is cut within a letter.
+fn is_mostly_text(bytes: &[u8]) -> bool {
+    let beginning = &bytes[..bytes.len().min(BEGINNING)];
+    let printable =
+        beginning.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
+    !bytes.contains(&0) && printable * 10 >= beginning.len() * 9
 }
 
 /// Whether strace -ff wrote files beside this path: it adds the number of the process to the name.

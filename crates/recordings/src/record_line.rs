@@ -26,6 +26,19 @@ impl RecordLine {
     }
 }
 
+/// Words of a line that are shown.
+const SHOWN_WORDS: usize = 20;
+
+/// Replaces each word of a line that may be a name by `…`: all but numbers and short words in capitals.
+pub(super) fn mask_words(line: &str) -> String {
+    let is_plain = |word: &str| {
+        let number = word.bytes().all(|byte| byte.is_ascii_digit() || b",.+-:()[]/".contains(&byte));
+        number || (word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_uppercase()))
+    };
+    let words = line.split_whitespace().take(SHOWN_WORDS);
+    words.map(|word| if is_plain(word) { word } else { "…" }).collect::<Vec<_>>().join(" ")
+}
+
 /// Replaces quoted strings and text between angle brackets (paths, names of programs) by `…`. Old versions of strace
 /// print `>` in a path unescaped: a bracketed text ends at the last `>` before the next bracket or quote.
 pub(super) fn mask_names(line: &str) -> String {

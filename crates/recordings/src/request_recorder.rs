@@ -1,15 +1,13 @@
 //! Makes calls of recorded requests, and accounts for each: one request may become several calls, or none.
 
 use fsverdict_calls::{CallWork, LARGEST_CALL, MOST_CALLS};
+use fsverdict_disk::calibrate::LineAccount;
 use fsverdict_text::{Bytes, Reason};
 
 use super::CapturedCalls;
 use super::account::{BEYOND, CallOutcome, CallWeight};
 use super::calls::CallRecorder;
-use super::record_line::RecordLine;
-
-/// Words of a line that are shown at most.
-const SHOWN_WORDS: usize = 20;
+use super::record_line::{RecordLine, mask_words};
 
 /// A request of a recording.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +82,11 @@ impl<'a> RequestRecorder<'a> {
         self.calls.account.count_outcome(outcome, weight, || masked_line(&self.lines, line));
     }
 
+    /// Takes over the account of the recording's lines.
+    pub(super) fn set_lines(&mut self, lines: LineAccount) {
+        self.calls.account.set_lines(lines, |number| masked_line(&self.lines, number));
+    }
+
     /// The trace of it all. Requests for which it had no room at its end are counted so, unless they are not counted as kept.
     pub(super) fn into_captured(self, form: &'static str) -> Result<CapturedCalls, Reason> {
         let mut captured = self.calls.into_captured(form)?;
@@ -115,14 +118,8 @@ fn pieces_of(work: CallWork) -> usize {
     }
 }
 
-/// A line as a plan may show it: numbers, and short words in capitals; other words may be names.
+/// A line as a plan may show it.
 fn masked_line(lines: &[&str], number: usize) -> RecordLine {
     let line = number.checked_sub(1).and_then(|at| lines.get(at)).copied().unwrap_or_default();
-    let is_plain = |word: &str| {
-        let number = word.bytes().all(|byte| byte.is_ascii_digit() || b",.+-:()[]/".contains(&byte));
-        number || (word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_uppercase()))
-    };
-    let words = line.split_whitespace().take(SHOWN_WORDS);
-    let shown: Vec<&str> = words.map(|word| if is_plain(word) { word } else { "…" }).collect();
-    RecordLine::new(number as u64, &shown.join(" "))
+    RecordLine::new(number as u64, &mask_words(line))
 }

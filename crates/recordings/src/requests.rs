@@ -76,6 +76,7 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
     };
     recorder.note_other_call();
     count_unread(&mut recorder, &record.account);
+    recorder.set_lines(record.lines);
     for request in &requests {
         let submitted_ns = request.record.submitted_ns;
         let times = (submitted_ns, request.record.completed_ns.unwrap_or(submitted_ns));
@@ -85,8 +86,11 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
     recorder.into_captured(form)
 }
 
-/// Counts the part of the recording that was not read.
+/// Counts the requests of the recording that the trace does not have.
 fn count_unread(recorder: &mut RequestRecorder<'_>, account: &RequestAccount) {
+    for _ in 0..account.outside {
+        recorder.count_outcome(CallOutcome::Outside, CallWeight::NONE, 0);
+    }
     for (reason, unread) in &account.unread {
         let UnreadRequests { count, bytes, flushes, first_line } = *unread;
         let at_an_edge = reason.contains("recording") && count <= MOST_AT_AN_EDGE;

@@ -38,6 +38,9 @@ fn check(members: &[CaptureMember]) {
         assert!(account.is_balanced(), "{name}: {account:?}");
         assert_eq!(account.seen, *seen, "{name}: {account:?}");
         assert_eq!(account.not_kept.len(), not_kept.len(), "{name}: {account:?}");
+        let cut = if name.contains("two lines in one") { 2 } else { u64::from(name.contains("cut off")) };
+        assert_eq!(account.lines.unread, cut, "{name}: {account:?}");
+        assert_eq!(account.lines.total, text.lines().count() as u64, "{name}: {account:?}");
         for (word, count) in *not_kept {
             let found = account.not_kept.iter().find(|(reason, _)| reason.contains(word));
             assert_eq!(found.map(|(_, lost)| lost.count), Some(*count), "{name}: {account:?}");
@@ -73,7 +76,21 @@ fn every_line_of_an_iolog_is_a_call_or_counted() {
             name: "a log that is cut off within its last line",
             text: "fio version 3 iolog\n0 x open\n0 x write 0 4096\n10 x wri",
             calls: "open 1 1 direct\nwrite 1 0 4096\n",
-            seen: 1,
+            seen: 2,
+            not_kept: &[],
+        },
+        CaptureMember {
+            name: "a wait in version 3 is counted, and a second part begins again at 0",
+            text: "fio version 3 iolog\n0 x open\n100 x write 0 4096\n5000 x wait 900 0\n5100 x write 4096 4096\nfio version 3 iolog\n0 x add\n50 x sync 0 0\n60 x syncfs 0 0\n",
+            calls: "open 1 1 direct\n+100 write 1 0 4096\n+5000 write 1 4096 4096\n+50 fsync 1\n",
+            seen: 5,
+            not_kept: &[("waits, which fio ignores", 1), ("syncfs", 1)],
+        },
+        CaptureMember {
+            name: "a line cut off within the middle, and two lines in one",
+            text: "fio version 3 iolog\n0 x open\n0 x write 0 4096\n10 x write 40\n20 x sync 0 030 x write 0 4096\n40 x sync 0 0\n",
+            calls: "open 1 1 direct\nwrite 1 0 4096\n+40 fsync 1\n",
+            seen: 4,
             not_kept: &[],
         },
     ]);

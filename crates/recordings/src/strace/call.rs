@@ -45,6 +45,11 @@ impl<'a> SystemCall<'a> {
         }
     }
 
+    /// Whether strace made up the result (-e inject): the kernel did nothing.
+    pub(super) fn is_injected(&self) -> bool {
+        find_bytes(self.remark, b"(INJECTED").is_some()
+    }
+
     pub(super) fn argument_text(&self, at: usize) -> &'a str {
         self.argument(at).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
     }
@@ -70,12 +75,23 @@ pub(super) fn parse_call(text: &[u8]) -> Option<SystemCall<'_>> {
     };
     let end = split_arguments(text, open + 1, |argument| {
         if call.count < MOST_ARGUMENTS {
-            call.arguments[call.count] = argument;
+            call.arguments[call.count] = named_constant(argument);
             call.count += 1;
         }
     })?;
     parse_result(text.get(end + 1..)?, &mut call)?;
     Some(call)
+}
+
+/// The names of a constant that strace shows by its number, too (-X verbose): `0x42 /* O_RDWR|O_CREAT */`.
+fn named_constant(argument: &[u8]) -> &[u8] {
+    let digits = argument.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+    let comment = argument[digits..].strip_prefix(b" /* ").and_then(|text| text.strip_suffix(b" */"));
+    let is_name = |names: &&[u8]| {
+        names.first().is_some_and(u8::is_ascii_uppercase)
+            && names.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_|".contains(byte))
+    };
+    comment.filter(|_| digits > 0).filter(is_name).unwrap_or(argument)
 }
 
 /// Gives each argument from `start` on; gives where the closing bracket is.
@@ -118,7 +134,8 @@ fn end_of_string(text: &[u8], mut at: usize) -> Option<usize> {
 
 /// Whether a bracket begins a decoration of the number or word before it: `3</tmp/a>`, `AT_FDCWD</tmp>`.
 fn is_decoration(text: &[u8], at: usize) -> bool {
-    at > 0 && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"))
+    let named = [&b"AT_FDCWD"[..], b"AT_FDCWD */"];
+    at > 0 && (text[at - 1].is_ascii_digit() || named.iter().any(|name| text[..at].ends_with(name)))
 }
 
 /// Where the bracket is that ends a decoration. strace escapes brackets in a path; a device has its numbers in brackets of
@@ -143,6 +160,13 @@ fn is_error_name(word: &str) -> bool {
     word.len() <= 40 && word.starts_with('E') && word.bytes().all(letter)
 }
 
+/// Whether a text holds a duration, `<0.000120>`: behind a result there is one at most, so that another line goes on here.
+fn holds_duration(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'<').skip(1).any(|part| {
+        part.split(|byte| *byte == b'>').next().is_some_and(|inner| parse_seconds(inner).is_some())
+    })
+}
+
 fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
     let rest = rest.trim_ascii_start().strip_prefix(b"=")?;
     let mut rest = rest.trim_ascii();
@@ -151,6 +175,9 @@ fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
         && let Some(took) = parse_seconds(&inner[open + 1..])
     {
         (rest, call.took_ns) = (inner[..open].trim_ascii_end(), Some(took));
+    }
+    if holds_duration(rest) {
+        return None;
     }
     if let Some(after) = rest.strip_prefix(b"?") {
         call.remark = after.trim_ascii_start();

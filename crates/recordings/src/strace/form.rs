@@ -3,10 +3,10 @@
 
 use fsverdict_text::Reason;
 
-use super::call::{Returned, call_name, parse_call};
+use super::call::{Returned, SystemCall, call_name, parse_call};
 use super::line::{LineKind, count_digits, find_bytes, line_kind, split_line, starts_call};
 use super::references::{Reference, references_of};
-use super::value::{ShownFile, parse_descriptor, shown_file};
+use super::value::{ShownFile, field_value, parse_descriptor, shown_file};
 
 /// The command that records the expected output, without the process or program at its end.
 pub const STRACE_COMMAND: &str = "strace -f -ttt -T -y -s 0 -e abbrev=%file,%desc,%process -e trace=%file,%desc,%process,%memory,sync,io_submit -o calls.txt";
@@ -21,9 +21,71 @@ const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;
 
 /// An option of strace in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StraceOption {
+pub(super) enum StraceOption {
     Missing(&'static str),
     TooMany(&'static str),
+}
+
+impl StraceOption {
+    pub(super) fn to_reason(self) -> Reason {
+        let (what, remedy, option) = match self {
+            StraceOption::Missing(option) => ("lacks", "with", option),
+            StraceOption::TooMany(option) => ("has", "without", option),
+        };
+        Reason::new(
+            format!("this recording of strace {what} {option}, and cannot be converted into a trace"),
+            format!("record again {remedy} {option}: {STRACE_COMMAND} PROGRAM"),
+        )
+    }
+}
+
+/// Which argument of a call is a constant that strace shows by its name, if no option changes that.
+const NAMED_CONSTANTS: [(&str, usize); 9] = [
+    ("open", 1),
+    ("openat", 2),
+    ("lseek", 2),
+    ("_llseek", 3),
+    ("llseek", 3),
+    ("fcntl", 1),
+    ("fcntl64", 1),
+    ("mmap", 2),
+    ("mmap2", 2),
+];
+/// AT_FDCWD as a number.
+const CURRENT_DIRECTORY: [&[u8]; 3] = [b"-100", b"0xffffff9c", b"4294967196"];
+
+/// The option that one call shows: numbers lose their meaning on another architecture, and names hide the arguments.
+pub(super) fn option_in_call(call: &SystemCall<'_>) -> Option<StraceOption> {
+    let is_named = |argument: &&[u8]| {
+        let letters = argument.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+        letters > 0 && argument.get(letters) == Some(&b'=')
+    };
+    // strace itself names the arguments of clone.
+    if call.name != "clone" && call.arguments().iter().any(is_named) {
+        return Some(StraceOption::TooMany("-N (names of arguments)"));
+    }
+    let is_number =
+        |argument: &[u8]| argument.first().is_some_and(u8::is_ascii_digit) && !argument.contains(&b'*');
+    let constants = NAMED_CONSTANTS.iter().filter(|(name, _)| *name == call.name);
+    let how = call.argument(2).filter(|_| call.name == "openat2").and_then(|how| field_value(how, "flags"));
+    let mut raw = call.value().is_some()
+        && constants.filter_map(|(_, at)| call.argument(*at)).chain(how).any(is_number);
+    if let [Reference::At(at, _), ..] = references_of(call.name) {
+        let folder = call.argument(*at).unwrap_or_default();
+        raw |= CURRENT_DIRECTORY.contains(&folder.split(|byte| *byte == b'<').next().unwrap_or_default());
+    }
+    raw.then_some(StraceOption::TooMany("-X raw or -e raw (numbers in the place of flags)"))
+}
+
+/// Whether most calls show how long they took (-T).
+pub(super) fn has_durations(beginning: &[u8]) -> bool {
+    let lines = beginning.split(|byte| *byte == b'\n').take(EXAMINED);
+    let calls = lines.filter_map(|line| parse_call(split_any_prefix(line)?.1));
+    let (mut with, mut without) = (0, 0);
+    for call in calls.filter(|call| call.returned != Returned::Unknown) {
+        if call.took_ns.is_some() { with += 1 } else { without += 1 }
+    }
+    with > without
 }
 
 /// Whether the beginning of a file is strace output of any form: one of its first lines is a call with its result.
@@ -45,16 +107,7 @@ pub(crate) fn is_strace(beginning: &[u8]) -> bool {
 pub(crate) fn check_form(beginning: &[u8]) -> Result<(), Reason> {
     let lines = beginning.split(|byte| *byte == b'\n').take(EXAMINED);
     let options = lines.clone().find_map(option_in_prefix).or_else(|| option_in_calls(lines.clone()));
-    let (what, change) = match options.or_else(|| option_in_times(lines)) {
-        None => return Ok(()),
-        Some(StraceOption::Missing(option)) => ("lacks", option),
-        Some(StraceOption::TooMany(option)) => ("has", option),
-    };
-    let remedy = if what == "lacks" { "with" } else { "without" };
-    Err(Reason::new(
-        format!("this recording of strace {what} {change}, and cannot be converted into a trace"),
-        format!("record again {remedy} {change}: {STRACE_COMMAND} PROGRAM"),
-    ))
+    options.or_else(|| option_in_times(lines)).map_or(Ok(()), |option| Err(option.to_reason()))
 }
 
 /// Splits the text before a call, or before the rest of one, from a line of any form; `None` where there is no call.
@@ -89,7 +142,9 @@ fn option_in_prefix(line: &[u8]) -> Option<StraceOption> {
     let (prefix, rest) = split_any_prefix(line)?;
     let process = &prefix[count_digits(prefix)..];
     if process.len() == prefix.len() || process.starts_with(b".") || process.starts_with(b":") {
-        return Some(StraceOption::Missing("-f and -o FILE (the process of each line)"));
+        return Some(StraceOption::Missing(
+            "-f and -o FILE (the process of each line, which -ff leaves out, too)",
+        ));
     }
     if process.starts_with(b"<") {
         return Some(StraceOption::TooMany("-Y (names of programs)"));
@@ -117,20 +172,11 @@ fn option_in_calls<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<StraceOp
     for line in lines {
         let Some((_, text)) = split_any_prefix(line) else { continue };
         let Some(call) = parse_call(text) else { continue };
-        let is_named = |argument: &&[u8]| {
-            let letters =
-                argument.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
-            letters > 0 && argument.get(letters) == Some(&b'=')
-        };
-        // strace itself names the arguments of clone.
-        if call.name != "clone" && call.arguments().iter().any(is_named) {
-            return Some(StraceOption::TooMany("-N (names of arguments)"));
+        if let Some(option) = option_in_call(&call) {
+            return Some(option);
         }
         let references = references_of(call_name(text));
         let opens = matches!(call.name, "open" | "openat" | "creat");
-        if opens && call.arguments().iter().skip(1).any(|argument| argument.starts_with(b"0x")) {
-            return Some(StraceOption::TooMany("-X raw or -e raw (numbers in the place of flags)"));
-        }
         let shown = match (references, call.value()) {
             (_, Some(_)) if opens => shown_file(call.remark),
             ([Reference::Descriptor(at) | Reference::At(at, _), ..], Some(_)) => {

@@ -28,8 +28,27 @@ pub(super) enum LineKind<'a> {
     Ended,
     /// Its threads are gone: it goes on as the process of this number.
     Superseded(u32),
-    /// Signals and messages of strace's own.
-    Nothing,
+    /// It holds no call, by this rule.
+    Noise(&'static str),
+    /// It is none of these.
+    Unknown,
+}
+
+/// Messages of strace's own: how they begin and end, and the rule.
+const NOISE: &[(&[u8], &[u8], &str)] = &[
+    (b"--- SIG", b" ---", "signals"),
+    (b"--- stopped by SIG", b" ---", "signals"),
+    (b"strace: ", b"", "messages of strace"),
+    (b"[ Process PID=", b" ]", "messages of strace"),
+    (b"???", b"", "messages of strace"),
+    (b"+++ exited", b" +++", "messages of strace"),
+    (b"+++ killed", b" +++", "messages of strace"),
+];
+
+/// The rule of a line, or of the rest of one, that holds no call.
+pub(super) fn noise_rule(text: &[u8]) -> Option<&'static str> {
+    let fits = |(begin, end, _): &&(&[u8], &[u8], &str)| text.starts_with(begin) && text.ends_with(end);
+    NOISE.iter().find(fits).map(|(_, _, rule)| *rule)
 }
 
 /// Splits process and time from the rest of a line; `None` where a line has no such beginning.
@@ -53,7 +72,7 @@ pub(super) fn parse_seconds(word: &[u8]) -> Option<u64> {
 pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
     let rest = rest.trim_ascii_end();
     if let Some(text) = rest.strip_prefix(b"<... ") {
-        let Some(end) = find_bytes(text, b" resumed>") else { return LineKind::Nothing };
+        let Some(end) = find_bytes(text, b" resumed>") else { return LineKind::Unknown };
         let after = &text[end + b" resumed>".len()..];
         // A call that never ends, because its process does: `<... read resumed> <unfinished ...>) = ?`.
         let after = after.trim_ascii_start().strip_prefix(b"<unfinished ...>").unwrap_or(after);
@@ -63,19 +82,19 @@ pub(super) fn line_kind(rest: &[u8]) -> LineKind<'_> {
         return if starts_call(text) {
             LineKind::Unfinished(text.trim_ascii_end())
         } else {
-            LineKind::Nothing
+            LineKind::Unknown
         };
     }
-    if rest.starts_with(b"+++ exited") || rest.starts_with(b"+++ killed") {
+    if (rest.starts_with(b"+++ exited") || rest.starts_with(b"+++ killed")) && rest.ends_with(b" +++") {
         return LineKind::Ended;
     }
     if let Some(text) = rest.strip_prefix(b"+++ superseded by execve in pid ") {
         let by = parse_u64(&text[..count_digits(text)]).and_then(|number| u32::try_from(number).ok());
-        return by.map_or(LineKind::Nothing, LineKind::Superseded);
+        return by.map_or(LineKind::Unknown, LineKind::Superseded);
     }
     match starts_call(rest) {
         true => LineKind::Whole(rest),
-        false => LineKind::Nothing,
+        false => noise_rule(rest).map_or(LineKind::Unknown, LineKind::Noise),
     }
 }
 
@@ -141,15 +160,14 @@ mod tests {
         assert_eq!(kind("+++ exited with 0 +++"), LineKind::Ended);
         assert_eq!(kind("+++ killed by SIGKILL +++"), LineKind::Ended);
         assert_eq!(kind("+++ superseded by execve in pid 12 +++"), LineKind::Superseded(12));
-        for nothing in [
-            "--- SIGCHLD {si_signo=SIGCHLD} ---",
-            "strace: Process 7 attached",
-            " > /lib/x(a+0x1)",
-            "R (1)",
-            "(",
-            "",
-        ] {
-            assert_eq!(kind(nothing), LineKind::Nothing, "{nothing}");
+        for noise in ["--- SIGCHLD {si_signo=SIGCHLD} ---", "strace: Process 7 attached", "??? ( <unfinished"]
+        {
+            assert!(matches!(kind(noise), LineKind::Noise(_)), "{noise}");
+        }
+        for unknown in
+            [" > /lib/x(a+0x1)", "R (1)", "(", "", "--- SIGCHLD {si_si", "+++ exited wi", "<... rea"]
+        {
+            assert_eq!(kind(unknown), LineKind::Unknown, "{unknown}");
         }
         assert!(matches!(kind("_llseek(3, 0, [0], SEEK_SET) = 0"), LineKind::Whole(_)));
     }

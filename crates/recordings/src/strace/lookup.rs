@@ -8,11 +8,13 @@ use fsverdict_calls::OpenFlags;
 use super::descriptors::{Description, DescriptionId, Opened, TableHandle};
 use super::paths::{PathPlace, named_descriptor, without_dots};
 use super::reader::{CallContext, SettledCall, StraceReader};
-use super::value::{ShownFile, parse_descriptor, quoted_path};
+use super::value::{ShownFile, is_unreadable_descriptor, parse_descriptor, quoted_path};
 use crate::account::{CallOutcome, CallWeight};
 
 /// Why a call on a descriptor is not kept of which nothing is known.
 const NOT_SHOWN: &str = "calls on descriptors that strace does not show";
+
+const UNREADABLE: &str = "calls with a descriptor whose path cannot be read";
 
 /// The result of resolving a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,9 @@ pub(super) enum DescriptorTarget {
 impl StraceReader {
     /// Resolves the descriptor in an argument.
     pub(super) fn find_target(&mut self, context: &CallContext, argument: Option<&[u8]>) -> DescriptorTarget {
+        if argument.is_some_and(is_unreadable_descriptor) {
+            return DescriptorTarget::Lost(UNREADABLE);
+        }
         let Some(shown) = argument.and_then(parse_descriptor) else { return DescriptorTarget::Outside };
         let Some(number) = shown.number else { return DescriptorTarget::Outside };
         if let Some((pinned, id)) = context.pinned
@@ -90,6 +95,7 @@ impl StraceReader {
         }
         match shown {
             ShownFile::Nothing => DescriptorTarget::Lost(NOT_SHOWN),
+            ShownFile::Unreadable => DescriptorTarget::Lost(UNREADABLE),
             ShownFile::Other => {
                 self.install_descriptor(context, number, Description::new(Opened::Elsewhere, None), false);
                 DescriptorTarget::Outside
@@ -105,7 +111,7 @@ impl StraceReader {
     pub(super) fn agrees_with_shown(&self, id: DescriptionId, shown: &ShownFile) -> bool {
         let Some(description) = self.descriptions.get(id) else { return false };
         match shown {
-            ShownFile::Nothing => true,
+            ShownFile::Nothing | ShownFile::Unreadable => true,
             ShownFile::Other => description.opened == Opened::Elsewhere && description.path.is_none(),
             ShownFile::Path { path, .. } => description.path.as_ref() == Some(path),
         }
@@ -181,7 +187,7 @@ const UNKNOWN_FOLDER: &str =
 /// Bytes of a path (PATH_MAX of Linux): a program that goes deeper step by step is not followed.
 const LONGEST_PATH: usize = 4096;
 const LONG_PATH: &str = "paths of more than 4,096 bytes";
-const CUT_NAME: &str = "names that the recording cuts short or shows as addresses";
+pub(super) const CUT_NAME: &str = "names that the recording cuts short or shows as addresses";
 
 /// Where a path in a call leads.
 #[derive(Debug, Clone, PartialEq, Eq)]

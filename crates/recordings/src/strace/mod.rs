@@ -34,12 +34,14 @@ use std::path::Path;
 use fsverdict_text::Reason;
 
 use super::CapturedCalls;
+use super::record_line::{RecordLine, mask_words};
 use call::parse_call;
 use line::{LineKind, line_kind};
 use reader::StraceReader;
 use source::LineSource;
 
 pub use form::STRACE_COMMAND;
+use form::has_durations;
 pub(super) use form::{check_form, is_strace};
 
 /// Lines that are read ahead to find which call made a process.
@@ -49,6 +51,7 @@ const MOST_AHEAD: usize = 4096;
 pub(super) fn read_strace<'a>(
     input: Box<dyn BufRead + 'a>,
     below: Option<&Path>,
+    beginning: &[u8],
 ) -> Result<CapturedCalls, Reason> {
     let below = below.filter(|below| below.is_absolute()).ok_or_else(|| {
         Reason::new(
@@ -56,7 +59,7 @@ pub(super) fn read_strace<'a>(
             "name the folder whose files you mean by its absolute path, as the program used it: --below /srv/data",
         )
     })?;
-    let mut reader = StraceReader::new(below);
+    let mut reader = StraceReader::new(below, has_durations(beginning));
     let mut lines = LineSource::new(input);
     let unreadable = |error: std::io::Error| Reason::plain(format!("it cannot be read: {error}"));
     while let Some(line) = lines.next_line().map_err(unreadable)? {
@@ -64,7 +67,12 @@ pub(super) fn read_strace<'a>(
         if let Some(process) = line.process.filter(|process| !reader.knows_process(*process)) {
             find_maker(&mut reader, &mut lines, process).map_err(unreadable)?;
         }
-        reader.take_line(&line);
+        let outcome = reader.take_line(&line);
+        if let Some(option) = reader.wrong_option {
+            return Err(option.to_reason());
+        }
+        let shown = || RecordLine::new(line.number, &mask_words(&String::from_utf8_lossy(line.text())));
+        reader.calls.account.count_line(line.number, outcome, shown);
     }
     reader.end_recording();
     if reader.lacks_processes {
@@ -121,9 +129,6 @@ fn finish_reading(mut reader: StraceReader, clock_steps: u64) -> Result<Captured
             "So many processes, open files or renames are in it that not all were followed: some files may be taken for others or as opened before."
                 .to_owned(),
         );
-    }
-    if reader.strange_lines > 0 {
-        notes.push(format!("{} lines hold no call and no message of strace's.", reader.strange_lines));
     }
     reader.calls.into_captured("calls that strace saw")
 }

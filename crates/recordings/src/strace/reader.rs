@@ -3,19 +3,24 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::call::{SystemCall, call_name, parse_call};
+use fsverdict_disk::calibrate::{BLANK_LINES, LineOutcome};
+
+use super::call::{Returned, SystemCall, call_name, parse_call};
 use super::descriptors::{DescriptionId, Descriptions};
-use super::line::{LineKind, line_kind};
+use super::form::{StraceOption, option_in_call};
+use super::line::{LineKind, line_kind, noise_rule};
 use super::paths::FolderPaths;
 use super::processes::Processes;
 use super::references::{Reference, references_of};
 use super::source::SourceLine;
-use super::value;
+use super::value::{self, is_unreadable_descriptor};
 use super::work_limit::{HeldCopies, WorkLimit};
 use crate::account::{CallOutcome, CallWeight};
 use crate::calls::CallRecorder;
 use crate::record_line::{RecordLine, mask_names};
 
+/// Why a line is not read that is cut, or that several lines share.
+const CUT_LINE: &str = "its call is cut short, or goes on with another line";
 /// Calls that may be under way at once.
 const MOST_UNDERWAY: usize = 50_000;
 
@@ -51,8 +56,10 @@ pub(super) struct StraceReader {
     pub(super) processes: Processes,
     pub(super) descriptions: Descriptions,
     pub(super) underway: HashMap<u32, CallUnderway>,
-    /// Lines that hold no call, and are none of strace's own.
-    pub(super) strange_lines: u64,
+    /// Whether the recording shows how long calls took (-T).
+    has_durations: bool,
+    /// An option that a call shows, and that loses the meaning of others.
+    pub(super) wrong_option: Option<StraceOption>,
     /// Files that were open before the recording began.
     pub(super) open_before: u64,
     /// Whether a process that was taken for a thread proved to be another process.
@@ -62,14 +69,15 @@ pub(super) struct StraceReader {
 }
 
 impl StraceReader {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path, has_durations: bool) -> Self {
         StraceReader {
             calls: CallRecorder::new("calls"),
             paths: FolderPaths::new(folder),
             processes: Processes::default(),
             descriptions: Descriptions::default(),
             underway: HashMap::new(),
-            strange_lines: 0,
+            has_durations,
+            wrong_option: None,
             open_before: 0,
             lacks_processes: false,
             work: WorkLimit::default(),
@@ -82,16 +90,28 @@ impl StraceReader {
         self.processes.contains(process) || self.processes.is_empty()
     }
 
-    /// Takes a line; one that names no process is a message of strace's, or strange.
-    pub(super) fn take_line(&mut self, line: &SourceLine) {
+    /// Takes a line, and returns what it is.
+    pub(super) fn take_line(&mut self, line: &SourceLine) -> LineOutcome {
         let (rest, number, now_ns) = (line.rest(), line.number, line.now_ns);
+        if rest.trim_ascii().is_empty() && line.process.is_none() {
+            return LineOutcome::Noise(BLANK_LINES);
+        }
         let Some(process) = line.process else {
-            self.strange_lines += u64::from(!rest.is_empty() && !rest.starts_with(b"strace:"));
-            return;
+            let unread = LineOutcome::Unread("it has no process and time".to_owned());
+            return noise_rule(rest.trim_ascii()).map_or(unread, LineOutcome::Noise);
         };
         let kind = line_kind(rest);
-        if !matches!(kind, LineKind::Nothing) {
-            self.meet_process(process);
+        if let LineKind::Whole(text) = kind
+            && !parse_call(text).is_some_and(|call| self.is_complete(&call))
+        {
+            return LineOutcome::Unread(CUT_LINE.to_owned());
+        }
+        match kind {
+            LineKind::Noise(rule) => return LineOutcome::Noise(rule),
+            LineKind::Unknown => {
+                return LineOutcome::Unread("it holds no call and no message of strace".to_owned());
+            }
+            _ => self.meet_process(process),
         }
         match kind {
             LineKind::Whole(text) => {
@@ -110,13 +130,15 @@ impl StraceReader {
                 }
                 self.processes.renumber_process(by, process);
             }
-            LineKind::Nothing => {
-                let strace_messages = [&b"---"[..], b"+++", b"<...", b"???"];
-                if !rest.is_empty() && !strace_messages.iter().any(|begin| rest.starts_with(begin)) {
-                    self.strange_lines += 1;
-                }
-            }
+            LineKind::Noise(_) | LineKind::Unknown => {}
         }
+        LineOutcome::Read
+    }
+
+    /// Whether a line has all that such a line has: one that lacks the duration which others have is cut, and its number
+    /// may be, too.
+    fn is_complete(&self, call: &SystemCall<'_>) -> bool {
+        !self.has_durations || call.took_ns.is_some() || call.returned == Returned::Unknown
     }
 
     /// Follows a process from its first line on.
@@ -188,7 +210,7 @@ impl StraceReader {
     }
 
     fn take_call(&mut self, context: CallContext, line: u64, text: &[u8]) {
-        let Some(call) = parse_call(text) else {
+        let Some(call) = parse_call(text).filter(|call| self.is_complete(call)) else {
             let reason = "calls whose line is cut short";
             return self.record_outcome(
                 line,
@@ -196,6 +218,7 @@ impl StraceReader {
                 (CallOutcome::NotKept(reason.to_owned()), CallWeight::NONE),
             );
         };
+        self.wrong_option = self.wrong_option.or_else(|| option_in_call(&call));
         let (began, ended) = context.times;
         let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
         self.calls.begin_recorded_call(line);
@@ -244,6 +267,12 @@ impl StraceReader {
         let leads_inside = |id: DescriptionId| {
             self.descriptions.get(id).is_some_and(|description| description.opened != Opened::Elsewhere)
         };
-        pinned.is_some_and(|(_, id)| leads_inside(id)) || self.shows_folder(call)
+        let is_unreadable = |reference: &Reference| match reference {
+            Reference::Descriptor(at) => call.argument(*at).is_some_and(is_unreadable_descriptor),
+            _ => false,
+        };
+        pinned.is_some_and(|(_, id)| leads_inside(id))
+            || self.shows_folder(call)
+            || (pinned.is_none() && references_of(call.name).iter().any(is_unreadable))
     }
 }

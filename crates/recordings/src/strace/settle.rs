@@ -31,6 +31,9 @@ pub(super) fn settled_not_kept(reason: &str, weight: CallWeight) -> SettledCall 
 impl StraceReader {
     /// Determines the outcome of a call and updates the state accordingly.
     pub(super) fn settle_call(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
+        if call.is_injected() {
+            return self.settle_by_references(context, call);
+        }
         let settled = self
             .settle_process_call(context, call)
             .or_else(|| self.settle_descriptor_call(context, call))
@@ -53,6 +56,7 @@ impl StraceReader {
             name => name.to_owned(),
         };
         let reason = match call.returned {
+            _ if call.is_injected() => format!("{call_name} whose result strace injected"),
             Returned::Error(error) => format!("{call_name} that failed ({error})"),
             Returned::Unknown => format!("{call_name} that was interrupted or did not return"),
             Returned::Value(_) => call_name,

@@ -129,10 +129,8 @@ impl StraceReader {
         let command = call.argument_text(1);
         if has_flag(command, "FIOCLEX") || has_flag(command, "FIONCLEX") {
             self.set_closes_on_exec(context, call, has_flag(command, "FIOCLEX"));
-            return Some(match self.known_file(context, call) {
-                Some(id) => self.settle_closed(id, false),
-                None => settled_outside(),
-            });
+            let target = self.known_target(context, call.argument(0), CallWeight::NONE);
+            return Some(target.map_or_else(|settled| settled, |id| self.settle_closed(id, false)));
         }
         if command.split(" or ").any(|word| word.trim() == "FICLONE") {
             return self.clone_file(context, call);

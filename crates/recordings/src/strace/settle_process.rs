@@ -6,8 +6,7 @@ use std::rc::Rc;
 use super::call::{SystemCall, call_name, parse_call};
 use super::descriptors::{Descriptor, DescriptorTable, Opened, TableHandle};
 use super::line::{count_digits, find_bytes, parse_u64};
-use super::lookup::DescriptorTarget;
-use super::lookup::NamedFile;
+use super::lookup::{CUT_NAME, NamedFile};
 use super::processes::{Process, ProcessMemory, SharedParts};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
@@ -211,7 +210,7 @@ impl StraceReader {
     ) -> SettledCall {
         let Some(path) = call.argument(at).and_then(quoted_path) else {
             self.forget_directory(context.process);
-            return settled_outside();
+            return settled_not_kept(CUT_NAME, CallWeight::NONE);
         };
         match self.absolute_path(context, folder, &path) {
             Ok(absolute) => {
@@ -241,9 +240,12 @@ impl StraceReader {
     }
 
     fn change_to_open(&mut self, context: &CallContext, call: &SystemCall<'_>) -> SettledCall {
-        let DescriptorTarget::Known(id) = self.find_target(context, call.argument(0)) else {
-            self.forget_directory(context.process);
-            return settled_outside();
+        let id = match self.known_target(context, call.argument(0), CallWeight::NONE) {
+            Ok(id) => id,
+            Err(settled) => {
+                self.forget_directory(context.process);
+                return settled;
+            }
         };
         self.turn_into_directory(id);
         let Some(description) = self.descriptions.get(id) else { return settled_outside() };

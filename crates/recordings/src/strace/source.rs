@@ -23,6 +23,10 @@ pub(super) struct SourceLine {
 }
 
 impl SourceLine {
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The line without its process and time.
     pub(super) fn rest(&self) -> &[u8] {
         &self.text[self.rest..]

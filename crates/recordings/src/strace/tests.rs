@@ -15,7 +15,7 @@ struct Example {
 }
 
 fn capture_below(record: &str, below: &str) -> Result<CapturedCalls, Reason> {
-    read_strace(Box::new(record.as_bytes()), Some(std::path::Path::new(below)))
+    read_strace(Box::new(record.as_bytes()), Some(std::path::Path::new(below)), record.as_bytes())
 }
 
 fn capture(record: &str) -> CapturedCalls {
@@ -358,7 +358,6 @@ const EXAMPLES: &[Example] = &[
             ("mkdir that failed (EEXIST)", 1),
             ("open that failed (EACCES)", 1),
             ("read that was interrupted or did not return", 1),
-            ("calls whose line is cut short", 1),
         ],
     },
     Example {
@@ -437,6 +436,9 @@ fn every_class_of_calls_is_kept_or_counted() {
             !lost.iter().any(|(reason, _)| name.starts_with(reason)) && !name.contains("EBADF")
         });
         assert_eq!(others.count(), 0, "{what}: {:?}", captured.account.not_kept);
+        let lines = &captured.account.lines;
+        assert_eq!(lines.unread, u64::from(what.contains("cut short")), "{what}: {lines:?}");
+        assert_eq!(lines.total, record.lines().count() as u64, "{what}: {lines:?}");
     }
 }
 
@@ -629,7 +631,7 @@ fn the_rest_of_another_call_than_the_one_that_was_begun_settles_both() {
 /// Memory grows with the number of open files, not with the length of the recording.
 #[test]
 fn a_long_recording_is_read_with_little_memory() {
-    let mut reader = super::reader::StraceReader::new(std::path::Path::new("/s"));
+    let mut reader = super::reader::StraceReader::new(std::path::Path::new("/s"), false);
     let repeated = "7 1.1 open(\"/o/a\", O_RDWR|O_CREAT) = 3</o/a>\n7 1.1 write(3</o/a>, \"\"..., 9) = 9\n7 1.1 clone(flags=SIGCHLD) = 8\n8 1.1 +++ exited with 0 +++\n7 1.1 close(3</o/a>) = 0\n".repeat(20_000);
     let mut lines = super::source::LineSource::new(Box::new(repeated.as_bytes()));
     while let Some(line) = lines.next_line().unwrap() {
@@ -690,7 +692,9 @@ fn a_reason_names_constants_alone_and_a_line_that_is_shown_hides_where_a_name_ma
     for line in SECRETS {
         let record = format!("7 1.0 openat(AT_FDCWD</>, \"/s/a\", O_RDWR|O_CREAT, 0600) = 3</s/a>\n{line}\n");
         let captured = capture(&record);
-        assert!(captured.account.count_not_kept() > 0, "{line}");
+        let account = &captured.account;
+        assert!(account.count_not_kept() + account.lines.unread > 0, "{line}");
+        assert!(!account.to_lines().concat().contains(['\u{1b}', '\u{202e}']), "{line}: {account:?}");
         for (reason, lost) in &captured.account.not_kept {
             assert!(!reason.to_ascii_uppercase().contains("SECRET"), "{line}: {reason}");
             assert!(!reason.chars().any(|one| one.is_control() || one == '\u{202e}'), "{line}: {reason:?}");

@@ -26,6 +26,8 @@ pub(super) enum ShownFile {
     },
     /// A socket, a pipe, or another object without a path.
     Other,
+    /// A decoration that is cut, or with escapes that are none.
+    Unreadable,
 }
 
 impl ShownFile {
@@ -39,7 +41,9 @@ impl ShownFile {
 
 /// A descriptor's number with its decoration.
 pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
+    let argument = argument.strip_prefix(b"-100 /* ").unwrap_or(argument);
     if let Some(rest) = argument.strip_prefix(b"AT_FDCWD") {
+        let rest = rest.strip_prefix(b" */").unwrap_or(rest);
         return Some(ShownDescriptor { number: None, shown: shown_file(rest) });
     }
     let digits = count_digits(argument);
@@ -52,18 +56,28 @@ pub(super) fn parse_descriptor(argument: &[u8]) -> Option<ShownDescriptor> {
     }
 }
 
+/// Whether an argument in the place of a descriptor is neither one that can be read nor none at all (-1).
+pub(super) fn is_unreadable_descriptor(argument: &[u8]) -> bool {
+    let is_none = |number: i64| number < 0 || number == i64::from(u32::MAX);
+    match parse_descriptor(argument) {
+        Some(descriptor) => descriptor.shown == ShownFile::Unreadable,
+        None => !parse_number(argument).is_some_and(is_none),
+    }
+}
+
 /// The path in the angle brackets behind a number.
 pub(super) fn shown_file(decoration: &[u8]) -> ShownFile {
     let Some(inner) = decoration.strip_prefix(b"<") else { return ShownFile::Nothing };
     let (inner, deleted) = match inner.strip_suffix(b">(deleted)") {
-        Some(inner) => (inner, true),
-        None => (inner.strip_suffix(b">").unwrap_or(inner), false),
+        Some(inner) => (Some(inner), true),
+        None => (inner.strip_suffix(b">"), false),
     };
-    // A device has its numbers in brackets behind its path.
-    if !inner.starts_with(b"/") || inner.contains(&b'<') {
+    let Some(bytes) = inner.and_then(unescape) else { return ShownFile::Unreadable };
+    // A device has its numbers in brackets behind its path; old versions of strace do not escape a bracket in a path.
+    let is_device = [&b"<char "[..], b"<block "].iter().any(|kind| find_bytes(&bytes, kind).is_some());
+    if !bytes.starts_with(b"/") || is_device {
         return ShownFile::Other;
     }
-    let Some(bytes) = unescape(inner) else { return ShownFile::Other };
     ShownFile::Path { path: PathBuf::from(std::ffi::OsString::from_vec(bytes)), deleted }
 }
 
