@@ -108,7 +108,7 @@ impl Iolog {
                 }
                 Err(fault) => {
                     first_fault.get_or_insert_with(|| format!("line {number}: {fault}"));
-                    LineOutcome::Unread(fault.to_string())
+                    LineOutcome::of_strange_line(line, fault.to_string())
                 }
             };
             let outcome = match outcome {
@@ -158,14 +158,16 @@ impl Iolog {
         };
         let mut wait_ns = 0;
         let action = match (*action, numbers) {
-            ("wait", [us] | [us, _]) => match parse_number(Some(us))? {
-                // fio ignores them where each line has its time.
-                _ if version == 3 => IologAction::Other("waits, which fio ignores in version 3"),
-                us => {
-                    wait_ns = if us < SHORTEST_WAIT_US { 0 } else { us.saturating_mul(1000) };
-                    IologAction::Wait
+            ("wait", [us] | [us, _]) => {
+                match parse_number(numbers.get(1).or(Some(us)).copied()).and(parse_number(Some(us)))? {
+                    // fio ignores them where each line has its time.
+                    _ if version == 3 => IologAction::Other("waits, which fio ignores in version 3"),
+                    us => {
+                        wait_ns = if us < SHORTEST_WAIT_US { 0 } else { us.saturating_mul(1000) };
+                        IologAction::Wait
+                    }
                 }
-            },
+            }
             ("add", []) => return Ok(LineOutcome::Noise("names of files (add)")),
             ("open", []) => IologAction::Open,
             ("close", []) => IologAction::Close,

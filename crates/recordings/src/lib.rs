@@ -3,6 +3,8 @@
 
 mod account;
 mod calls;
+#[cfg(test)]
+mod damaged_tests;
 mod finish;
 mod folded;
 mod iolog;

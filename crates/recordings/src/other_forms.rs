@@ -14,6 +14,8 @@ pub(super) enum OtherForm {
     Gvisor,
     /// `  0.012 ( 0.003 ms): name/812 openat(dfd: CWD, …) = 3`
     PerfTrace,
+    /// `% time     seconds  usecs/call     calls    errors syscall`: how often each call was made, and none of them.
+    StraceSummary,
     /// `Device            r/s     rkB/s …`: rates and sizes, of which no request is known.
     Iostat,
 }
@@ -24,6 +26,9 @@ pub(super) fn find_form(beginning: &[u8]) -> Option<OtherForm> {
     beginning.lines().take(LOOKED_AT).find_map(|line| {
         if is_gvisor(line) {
             return Some(OtherForm::Gvisor);
+        }
+        if is_strace_summary(line) {
+            return Some(OtherForm::StraceSummary);
         }
         if is_iostat(line) {
             return Some(OtherForm::Iostat);
@@ -60,6 +65,11 @@ fn is_perf_trace(line: &str) -> bool {
     since.trim().parse::<f64>().is_ok() && (lasted || took.is_empty()) && rest.contains('(')
 }
 
+/// The heading of strace -c. With -C it stands below the calls.
+fn is_strace_summary(line: &str) -> bool {
+    line.trim_start().starts_with("% time") && line.trim_end().ends_with("syscall")
+}
+
 /// The heading of iostat(1), of any version, with `-x` or without.
 fn is_iostat(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
@@ -73,6 +83,7 @@ impl OtherForm {
         let (form_name, hint) = match self {
             OtherForm::Gvisor => ("a log of gVisor's (runsc --strace)", strace),
             OtherForm::PerfTrace => ("the output of perf trace", strace),
+            OtherForm::StraceSummary => ("the summary of strace -c or -C, sums without the calls", strace),
             OtherForm::Iostat => (
                 "the output of iostat, averages that do not say which requests there were",
                 "record the requests themselves: perf record -a -e 'block:block_rq_*' sleep 60; perf script > FILE (root)".to_owned(),
@@ -88,11 +99,16 @@ mod tests {
     use crate::{RecordRequest, read_record};
 
     /// Lines as each of the programs prints them.
-    const EXAMPLES: [(OtherForm, &str, &str); 4] = [
+    const EXAMPLES: [(OtherForm, &str, &str); 5] = [
         (
             OtherForm::Iostat,
             "iostat",
             "Linux 6.1.0 (vm)\n\nDevice            r/s     rkB/s\nsda 900,00   9000,00\n",
+        ),
+        (
+            OtherForm::StraceSummary,
+            "strace -c",
+            "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 62.10    0.000072          12         6           write\n",
         ),
         (OtherForm::Iostat, "iostat", "Device:  tps kB_read/s kB_wrtn/s\nsda 1 1 1\n"),
         (

@@ -183,16 +183,19 @@ fn parse_result<'a>(rest: &'a [u8], call: &mut SystemCall<'a>) -> Option<()> {
         call.remark = after.trim_ascii_start();
         return Some(());
     }
+    // A number that goes on with anything else is damaged.
+    let is_ended = |behind: &[u8]| matches!(behind.first(), None | Some(b' ' | b'<'));
     if let Some(hexadecimal) = rest.strip_prefix(b"0x") {
         let digits = hexadecimal.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let number = std::str::from_utf8(&hexadecimal[..digits]).ok()?;
+        let number =
+            std::str::from_utf8(&hexadecimal[..digits]).ok().filter(|_| is_ended(&hexadecimal[digits..]))?;
         call.returned = Returned::Value(u64::from_str_radix(number, 16).ok()? as i64);
         call.remark = hexadecimal[digits..].trim_ascii_start();
         return Some(());
     }
     let sign = usize::from(rest.starts_with(b"-"));
     let digits = count_digits(&rest[sign..]);
-    let number = parse_u64(&rest[sign..sign + digits])?;
+    let number = parse_u64(&rest[sign..sign + digits]).filter(|_| is_ended(&rest[sign + digits..]))?;
     call.remark = rest[sign + digits..].trim_ascii_start();
     call.returned = match (sign, i64::try_from(number).ok()?) {
         (0, number) => Returned::Value(number),

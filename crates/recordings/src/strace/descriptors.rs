@@ -32,11 +32,15 @@ pub(super) struct Description {
     /// Where it is, as far as is known.
     pub(super) path: Option<PathBuf>,
     pub(super) position: u64,
+    /// Whether the position is where an append ended, which a later lseek may tell.
+    pub(super) is_behind_append: bool,
     pub(super) appends: bool,
     /// The place of its opening among the calls.
     pub(super) slot: Option<usize>,
     /// Whether nothing shows yet that it is a file and no directory.
     pub(super) may_be_directory: bool,
+    /// Whether it was open before the recording.
+    pub(super) is_unseen: bool,
     /// Descriptors and mappings that lead to it.
     users: usize,
 }
@@ -47,9 +51,11 @@ impl Description {
             opened,
             path,
             position: 0,
+            is_behind_append: false,
             appends: false,
             slot: None,
             may_be_directory: false,
+            is_unseen: false,
             users: 0,
         }
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use fsverdict_calls::OpenFlags;
 
-use super::descriptors::{Description, DescriptionId, Opened, TableHandle};
+use super::descriptors::{Description, DescriptionId, Descriptor, Opened, TableHandle};
 use super::paths::{PathPlace, named_descriptor, without_dots};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::value::{ShownFile, is_unreadable_descriptor, parse_descriptor, quoted_path};
@@ -102,8 +102,27 @@ impl StraceReader {
             }
             ShownFile::Path { path, deleted } => {
                 let description = self.open_unseen(context, path, *deleted);
-                DescriptorTarget::Known(self.install_descriptor(context, number, description, false))
+                let id = self.install_descriptor(context, number, description, false);
+                self.share_with_makers(context.process, number, id);
+                DescriptorTarget::Known(id)
             }
+        }
+    }
+
+    /// A process has a descriptor that it did not open: it inherited it from the ones that made it, which have it still, and
+    /// which other children inherit it from, with its position.
+    fn share_with_makers(&mut self, process: u32, number: i32, id: DescriptionId) {
+        let own = self.processes.table_of(process);
+        for table in self.processes.tables_of_makers(process) {
+            if own.as_ref().is_some_and(|own| Rc::ptr_eq(own, &table)) {
+                continue;
+            }
+            if table.borrow().descriptors.contains_key(&number) {
+                break;
+            }
+            self.descriptions.add_reference(id);
+            let descriptor = Descriptor { description: id, closes_on_exec: false };
+            table.borrow_mut().descriptors.insert(number, descriptor);
         }
     }
 
@@ -173,7 +192,7 @@ impl StraceReader {
                 self.open_before += 1;
                 let mut description = Description::new(Opened::File { open }, real);
                 description.slot = Some(self.calls.last_slot());
-                description.may_be_directory = true;
+                (description.may_be_directory, description.is_unseen) = (true, true);
                 description
             }
             Err(why) => Description::new(Opened::Lost(why), real),

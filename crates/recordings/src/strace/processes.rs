@@ -12,6 +12,9 @@ use super::work_limit::CopyShare;
 /// Processes that are followed at once.
 const MOST_PROCESSES: usize = 50_000;
 
+/// Processes above one that are asked for a descriptor.
+const MOST_MAKERS: usize = 32;
+
 /// Where relative paths begin (CLONE_FS).
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkingDirectory {
@@ -46,6 +49,8 @@ pub(super) struct Process {
     pub(super) memory: Rc<RefCell<ProcessMemory>>,
     /// Whether it is only taken for a thread of another one: the recording lacks its start.
     pub(super) adopted: bool,
+    /// The process that made it, as the recording shows.
+    pub(super) maker: Option<u32>,
 }
 
 impl Process {
@@ -56,6 +61,7 @@ impl Process {
             directory: Rc::default(),
             memory: Rc::default(),
             adopted: false,
+            maker: None,
         }
     }
 }
@@ -113,6 +119,15 @@ impl Processes {
         self.all.get(&number).map(|process| Rc::clone(&process.table))
     }
 
+    /// Tables of the processes that made this one, the nearest first.
+    pub(super) fn tables_of_makers(&self, number: u32) -> Vec<TableHandle> {
+        let maker_of = |number: u32| self.all.get(&number).and_then(|process| process.maker);
+        std::iter::successors(maker_of(number), |maker| maker_of(*maker))
+            .take(MOST_MAKERS)
+            .map_while(|maker| self.table_of(maker))
+            .collect()
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &Process> {
         self.all.values()
     }
@@ -145,7 +160,7 @@ impl Processes {
     /// Follows a process that another one made. A process of the same number that is followed still must be removed before.
     pub(super) fn add_child(
         &mut self,
-        parent: &Process,
+        (maker, parent): (u32, &Process),
         child: u32,
         shared: SharedParts,
         share: CopyShare,
@@ -175,7 +190,7 @@ impl Processes {
             copy.mappings.values().for_each(|mapping| descriptions.add_reference(mapping.description));
             Rc::new(RefCell::new(copy))
         };
-        self.all.insert(child, Process { table, directory, memory, adopted: false });
+        self.all.insert(child, Process { table, directory, memory, adopted: false, maker: Some(maker) });
     }
 
     fn is_full(&self) -> bool {

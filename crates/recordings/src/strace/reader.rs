@@ -97,8 +97,9 @@ impl StraceReader {
             return LineOutcome::Noise(BLANK_LINES);
         }
         let Some(process) = line.process else {
-            let unread = LineOutcome::Unread("it has no process and time".to_owned());
-            return noise_rule(rest.trim_ascii()).map_or(unread, LineOutcome::Noise);
+            let shown = String::from_utf8_lossy(rest);
+            let strange = || LineOutcome::of_strange_line(&shown, "it has no process and time".to_owned());
+            return noise_rule(rest.trim_ascii()).map_or_else(strange, LineOutcome::Noise);
         };
         let kind = line_kind(rest);
         if let LineKind::Whole(text) = kind

@@ -3,6 +3,7 @@
 use fsverdict_calls::CallWork;
 
 use super::call::SystemCall;
+use super::descriptors::{DescriptionId, Opened};
 use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_kept, settled_not_kept, settled_outside};
@@ -22,6 +23,15 @@ impl StraceReader {
     ) -> Result<SettledCall, SettledCall> {
         let place = u64::try_from(place).unwrap_or(0);
         let id = self.known_target(context, call.argument(0), CallWeight::NONE)?;
+        if call.argument_text(whence) == "SEEK_CUR"
+            && let Some((open, assumed)) = self.append_before(id)
+        {
+            // Where the append ended: whatever the file had before it was as much longer.
+            let behind = call.argument(offset).and_then(parse_number).unwrap_or(0);
+            let ended = u64::try_from(i64::try_from(place).unwrap_or(0).saturating_sub(behind)).unwrap_or(0);
+            let size = self.calls.end_of(open).saturating_add(ended.saturating_sub(assumed));
+            self.calls.note_size_of_open(open, size);
+        }
         self.set_position(id, place);
         if let End::File { open, .. } = self.end_of(id)
             && call.argument_text(whence) == "SEEK_END"
@@ -33,6 +43,15 @@ impl StraceReader {
         Ok(self.settle_closed(id, false))
     }
 
+    /// The open file of a description whose position is where an append ended, and that position.
+    fn append_before(&self, id: DescriptionId) -> Option<(u32, u64)> {
+        let description = self.descriptions.get(id).filter(|description| description.is_behind_append)?;
+        match description.opened {
+            Opened::File { open } => Some((open, description.position)),
+            _ => None,
+        }
+    }
+
     pub(super) fn settle_sync(
         &mut self,
         context: &CallContext,
@@ -40,6 +59,10 @@ impl StraceReader {
     ) -> Result<SettledCall, SettledCall> {
         let weight = CallWeight::one_sync();
         let id = self.known_target(context, call.argument(0), weight)?;
+        // Of what was open before the recording, a sync alone does not tell: programs keep files open, and seldom directories.
+        if self.descriptions.get(id).is_some_and(|description| description.is_unseen) {
+            self.mark_used_as_file(id);
+        }
         // A file that was opened for reading and is synced without being read is a directory.
         if let Some(name) = self.turn_into_directory(id) {
             return Ok(self.keep_names(context, CallWork::SyncDirectory { name }, weight));

@@ -127,7 +127,10 @@ impl StraceReader {
         match self.descriptions.opened_by(id) {
             Some(Opened::File { open }) => End::File { id, open },
             Some(Opened::Lost(why)) => End::Lost(why),
-            _ => End::Outside,
+            Some(Opened::Directory { .. }) => {
+                End::Lost("calls on files that seemed to be directories before")
+            }
+            Some(Opened::Elsewhere) | None => End::Outside,
         }
     }
 
@@ -155,7 +158,7 @@ impl StraceReader {
 
     pub(super) fn set_position(&mut self, id: DescriptionId, position: u64) {
         if let Some(description) = self.descriptions.get_mut(id) {
-            description.position = position;
+            (description.position, description.is_behind_append) = (position, false);
         }
     }
 
@@ -249,6 +252,9 @@ impl StraceReader {
             if appends { self.calls.end_of(open) } else { place.unwrap_or_else(|| self.position_of(id)) };
         if place.is_none() {
             self.set_position(id, offset.saturating_add(moved));
+        }
+        if let Some(description) = self.descriptions.get_mut(id).filter(|_| appends && place.is_none()) {
+            description.is_behind_append = true;
         }
         match appends {
             // pwrite(2) of a file that is opened with O_APPEND appends, too, on Linux.

@@ -419,6 +419,60 @@ const EXAMPLES: &[Example] = &[
         calls: "open 1 1 create\nwrite 1 0 10\nopen 2 2 create truncate\nopen 3 1\nread 3 0 10\nwrite 2 0 3\n",
         lost: &[],
     },
+    Example {
+        what: "appends to a file of unknown size, whose place a later lseek tells",
+        record: r#"7 1.0 openat(AT_FDCWD</>, "/s/log", O_WRONLY|O_APPEND) = 3</s/log>
+7 1.1 write(3</s/log>, ""..., 100) = 100
+7 1.2 write(3</s/log>, ""..., 50) = 50
+7 1.3 lseek(3</s/log>, 0, SEEK_CUR) = 7150
+7 1.4 write(3</s/log>, ""..., 10) = 10
+"#,
+        calls: "open 1 1\nwrite 1 7000 100\nwrite 1 7100 50\nwrite 1 7150 10\n",
+        lost: &[],
+    },
+    Example {
+        what: "a descriptor from before the recording that children inherit one after the other",
+        record: r#"7 1.0 clone(child_stack=NULL, flags=SIGCHLD) = 8
+8 1.1 write(1</s/out>, ""..., 10) = 10
+8 1.2 exit_group(0) = ?
+8 1.2 +++ exited with 0 +++
+7 1.3 clone(child_stack=NULL, flags=SIGCHLD) = 9
+9 1.4 clone(child_stack=NULL, flags=SIGCHLD) = 10
+10 1.5 write(1</s/out>, ""..., 5) = 5
+10 1.6 +++ exited with 0 +++
+9 1.7 write(1</s/out>, ""..., 3) = 3
+7 1.8 write(1</s/out>, ""..., 2) = 2
+"#,
+        calls: "open 1 1\nwrite 1 0 10\nwrite 1 10 5\nwrite 1 15 3\nwrite 1 18 2\n",
+        lost: &[],
+    },
+    Example {
+        what: "names and paths in hexadecimal (-xx), and constants with their numbers (-X verbose)",
+        record: r#"7 1.0 openat(-100 /* AT_FDCWD */<\x2f>, "\x2f\x73\x2f\x61", 0x105042 /* O_RDWR|O_CREAT|O_DIRECT|O_SYNC */, 0640) = 3<\x2f\x73\x2f\x61>
+7 1.1 write(3<\x2f\x73\x2f\x61>, ""..., 512) = 512
+7 1.2 lseek(3<\x2f\x73\x2f\x61>, 1024, 0 /* SEEK_SET */) = 1024
+7 1.3 write(3<\x2f\x73\x2f\x61>, ""..., 512) = 512
+"#,
+        calls: "open 1 1 create synced direct\nwrite 1 0 512\nwrite 1 1024 512\n",
+        lost: &[],
+    },
+    Example {
+        what: "descriptors whose path cannot be read, and results that strace made up",
+        record: r#"7 1.0 openat(AT_FDCWD</>, "/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3</s/a>
+7 1.1 write(3</s/a>, ""..., 512) = 512
+7 1.2 write(0x3, ""..., 512) = 512
+7 1.3 fsync(3</s/\x4>) = 0
+7 1.4 fchdir(0x4) = 0
+7 1.5 write(3</s/a>, ""..., 512) = 512 (INJECTED)
+7 1.6 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f00
+7 1.7 write(5<socket:[9]>, ""..., 9) = 9
+"#,
+        calls: "open 1 1 create\nwrite 1 0 512\n",
+        lost: &[
+            ("calls with a descriptor whose path cannot be read", 3),
+            ("write whose result strace injected", 1),
+        ],
+    },
 ];
 
 #[test]

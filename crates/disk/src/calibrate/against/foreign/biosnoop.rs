@@ -28,14 +28,16 @@ struct SnoopLine<'a> {
 }
 
 /// The columns of a line that options and versions change.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SnoopColumns {
     /// Whether the time in the queue stands before the latency (-Q).
     queue: bool,
     /// Whether there is a column with a letter for the pattern (-P).
     pattern: bool,
-    /// Digits behind the point of a latency; 0 where this is not known yet. A line with fewer is cut.
+    /// Digits behind the point of a latency. A line with others than most is cut, or joined with another.
     decimals: usize,
+    /// Digits behind the point of the time at the beginning of a line.
+    time_decimals: usize,
 }
 
 /// Whether a line is the heading of biosnoop's columns, with a sector among them.
@@ -51,7 +53,7 @@ pub(super) fn is_line(line: &str) -> bool {
 
 impl SnoopColumns {
     /// The columns of a heading.
-    fn from_heading(line: &str, decimals: usize) -> Result<Self, TraceFault> {
+    fn from_heading(line: &str, lines: Self) -> Result<Self, TraceFault> {
         const KNOWN: [&str; 7] = ["TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"];
         let words: Vec<&str> = line.split_whitespace().collect();
         let behind = words.strip_prefix(&KNOWN[..]).unwrap_or_default();
@@ -68,30 +70,26 @@ impl SnoopColumns {
                 ));
             }
         };
-        Ok(Self { queue, pattern, decimals })
+        Ok(Self { queue, pattern, ..lines })
     }
 
     /// The columns of a text without a heading at its beginning: those that most lines have.
     fn guess_all(text: &str) -> Self {
-        let mut counts: BTreeMap<(bool, bool), usize> = BTreeMap::new();
-        let mut decimals = 0;
-        for columns in text.lines().filter_map(guess_columns) {
-            *counts.entry((columns.queue, columns.pattern)).or_default() += 1;
-            decimals = decimals.max(columns.decimals);
-        }
-        let most = counts.into_iter().max_by_key(|(_, lines)| *lines);
-        let (queue, pattern) = most.map_or((false, false), |(columns, _)| columns);
-        Self { queue, pattern, decimals }
+        let mut counts: BTreeMap<Self, usize> = BTreeMap::new();
+        text.lines().filter_map(guess_columns).for_each(|columns| *counts.entry(columns).or_default() += 1);
+        counts.into_iter().max_by_key(|(_, lines)| *lines).map_or_else(Self::default, |(columns, _)| columns)
     }
 }
 
 /// The columns that a line seems to have; `None` where it is not of this form.
 fn guess_columns(line: &str) -> Option<SnoopColumns> {
-    let decimals = decimals_of(line.split_whitespace().next_back()?)?;
+    let mut words = line.split_whitespace();
+    let time_decimals = decimals_of(words.next()?)?;
+    let decimals = decimals_of(words.next_back()?)?;
     let choices = [(true, true), (true, false), (false, true), (false, false)];
     choices
         .into_iter()
-        .map(|(queue, pattern)| SnoopColumns { queue, pattern, decimals })
+        .map(|(queue, pattern)| SnoopColumns { queue, pattern, decimals, time_decimals })
         .find(|columns| parse_line(line, *columns).is_ok())
 }
 
@@ -145,7 +143,10 @@ fn parse_line(line: &str, columns: SnoopColumns) -> Result<SnoopLine<'_>, LineFa
     let disk = Some(last).filter(|disk| !is_process(disk));
     let process = if disk.is_some() { words.pop().filter(|_| !words.is_empty()) } else { Some(last) };
     let name = words.get(1..).unwrap_or_default().join(" ");
-    if !process.is_some_and(is_process) || name.chars().count() > LONGEST_NAME || !done.contains(['.', ',']) {
+    if !process.is_some_and(is_process)
+        || name.chars().count() > LONGEST_NAME
+        || decimals_of(done) != Some(columns.time_decimals)
+    {
         return Err(LineFault::NoColumns);
     }
     Ok(SnoopLine {
@@ -194,7 +195,7 @@ impl DiskLines<'_> {
 impl LineForm for DiskLines<'_> {
     fn read_line(&mut self, number: usize, text: &str) -> Result<LineOutcome, LineFault> {
         if is_heading(text) {
-            let columns = SnoopColumns::from_heading(text, self.columns.decimals);
+            let columns = SnoopColumns::from_heading(text, self.columns);
             self.columns = columns.unwrap_or(self.columns);
             return Ok(LineOutcome::Noise("headings of biosnoop"));
         }
@@ -258,7 +259,7 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
     let mut shift_ns = 0;
     for line in text.lines() {
         if is_heading(line) {
-            columns = SnoopColumns::from_heading(line, first.decimals)?;
+            columns = SnoopColumns::from_heading(line, first)?;
         } else if let Ok(request) = parse_line(line, columns) {
             shift_ns = shift_ns.max(request.took_ns);
             if let Some(disk) = request.disk {

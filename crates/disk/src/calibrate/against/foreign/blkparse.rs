@@ -3,8 +3,8 @@
 
 use super::LineFault;
 use super::block_event::{BlockEvent, BlockEventKind, BlockLine};
-use super::line_account::{LineOutcome, lost_events};
-use super::lines::{parse_seconds, whole_number};
+use super::line_account::LineOutcome;
+use super::lines::{parse_seconds, parse_stamp, whole_number};
 
 /// Characters of a program's name in the kernel, or of an error.
 const LONGEST_NAME: usize = 16;
@@ -56,7 +56,7 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
         return Ok(BlockLine::Other(LineOutcome::Noise("events other than Q, D, R and C (blkparse)")));
     }
     let [rwbs, rest @ ..] = details else { return Err(LineFault::CutEvent) };
-    check_end(rest)?;
+    check_end(rwbs, rest)?;
     let kind = match *event {
         "Q" => BlockEventKind::Queued,
         "D" => BlockEventKind::Issued,
@@ -69,23 +69,26 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
         // A flush, or a driver's own command, has no place.
         _ => (0, 0),
     };
-    let event = BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors };
+    let event = BlockEvent { line: number, device, kind, at_ns: parse_stamp(at)?, rwbs, sector, sectors };
     Ok(BlockLine::Event(event))
 }
 
 /// Sums stand below the events, and names of files before them.
 fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
     let line = line.trim();
-    if let Some(lost) = lost_events(line) {
-        return Ok(BlockLine::Other(LineOutcome::Lost(lost)));
+    if let Some(lost) = LineOutcome::of_loss_mark(line) {
+        return Ok(BlockLine::Other(lost));
     }
     let rule = OTHER_LINES.iter().find(|(_, begins)| begins.iter().any(|begin| line.starts_with(begin)));
     rule.map(|(rule, _)| BlockLine::Other(LineOutcome::Noise(rule))).ok_or(LineFault::NoEvent)
 }
 
-/// Checks that an event ends as it should: with one name of a program, or one error, in brackets. Where it does not, the
+/// Checks that an event has the kernel's letters, and ends as it should: with one name of a program, or one error, in brackets. Where it does not, the
 /// line is cut, or goes on with another one.
-pub(super) fn check_end(rest: &[&str]) -> Result<(), LineFault> {
+pub(super) fn check_end(rwbs: &str, rest: &[&str]) -> Result<(), LineFault> {
+    if !rwbs.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(LineFault::CutEvent);
+    }
     let from = rest.iter().position(|word| word.starts_with('[')).ok_or(LineFault::CutEvent)?;
     let bracket = rest[from..].join(" ");
     let name =

@@ -59,9 +59,13 @@ fn is_number(word: &str) -> bool {
 
 impl LineForm for FioLog {
     fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault> {
-        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        // fio prints no blank before a comma: one there was a digit.
+        let columns: Vec<&str> = line.trim().split(',').map(str::trim_start).collect();
         if columns.len() != self.columns {
             return Err(LineFault::ColumnCount(columns.len(), self.columns));
+        }
+        if let Some(word) = columns.iter().find(|word| !is_number(word)) {
+            return Err(LineFault::NoWholeNumber((*word).to_owned()));
         }
         if self.has_two_values {
             return Err(LineFault::NoSingleRequests(

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 pub const BLANK_LINES: &str = "blank lines";
 /// The rule of lines in which the recording program says whether it lost events.
 const LOSS_MARKS: &str = "marks of lost events";
+/// Words before perf's mark of lost events: a program, a process, a processor and a time.
+const LONGEST_PREFIX: usize = 8;
 
 /// The outcome of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,18 @@ pub enum LineOutcome {
     Lost(u64),
     /// It fits no rule; says why.
     Unread(String),
+}
+
+impl LineOutcome {
+    /// The outcome of a mark of lost events.
+    pub fn of_loss_mark(line: &str) -> Option<Self> {
+        lost_events(line).map(Self::Lost)
+    }
+
+    /// The outcome of a line that fits no form: it says that events were lost, or is unread.
+    pub fn of_strange_line(line: &str, reason: String) -> Self {
+        Self::of_loss_mark(line).unwrap_or(Self::Unread(reason))
+    }
 }
 
 /// The number of lines of a recording by outcome.
@@ -87,37 +101,50 @@ impl LineAccount {
     }
 }
 
-/// How many events a line says were lost: `CPU:2 [LOST 131 EVENTS]` (ftrace), `CPU:2 [131 EVENTS DROPPED]` (trace-cmd),
-/// `PERF_RECORD_LOST lost 7` (perf), `Possibly lost 7 samples` (bcc), `lost 7 events on CPU #1` (libbpf), `Lost 7 events`
-/// (bpftrace), `You have 7 (0.3%) dropped events` (blktrace), `# entries-in-buffer/entries-written: 93/100` (ftrace).
-pub(super) fn lost_events(line: &str) -> Option<u64> {
-    if let Some((_, counts)) = line.split_once("entries-in-buffer/entries-written:") {
-        let (kept, written) = counts.split_whitespace().next()?.split_once('/')?;
-        return Some(written.parse::<u64>().ok()?.saturating_sub(kept.parse().ok()?));
-    }
-    let mark = line.rsplit_once('[').map_or(line, |(_, mark)| mark);
-    let line = if mark.contains("EVENTS") { mark } else { line };
+/// The marks of lost events of each program, with `#` for a number, and which number is that of the events; without one a
+/// mark counts as one.
+const LOSS_FORMS: [(&str, Option<usize>); 14] = [
+    // ftrace and trace-cmd.
+    ("cpu # lost # events", Some(1)),
+    ("cpu # lost events", None),
+    ("cpu # # events dropped", Some(1)),
+    ("cpu # events dropped", None),
+    // perf.
+    ("perf record lost lost #", Some(0)),
+    ("processed # events and lost # chunks", Some(1)),
+    // bcc, libbpf and bpftrace.
+    ("possibly lost # samples", Some(0)),
+    ("lost # events on cpu #", Some(0)),
+    ("lost # events", Some(0)),
+    ("lost # samples", Some(0)),
+    // blktrace, its sum, and gaps in blkparse's input with the events in them.
+    ("you have # # dropped events", Some(0)),
+    ("total # events dropped # # kib data", Some(1)),
+    ("skips # forward # #", Some(1)),
+    // ftrace's heading: events that are in the buffer, and that were written.
+    ("entries in buffer entries written # # p #", None),
+];
+
+/// How many events a line says were lost. Nothing else may stand in it, so that it hides no request.
+fn lost_events(line: &str) -> Option<u64> {
     let cleaned = line.to_lowercase().replace([',', '\u{202f}'], "");
-    let words: Vec<&str> =
-        cleaned.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.').collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let at = words.iter().rposition(|word| ["lost", "dropped", "overrun", "skips"].contains(word))?;
-    let is_about_events = |word: &&str| {
-        ["events", "event", "samples", "chunks", "chunk", "lost", "skips", "cpu", "overrun"].contains(word)
-    };
-    if !words.iter().enumerate().any(|(place, word)| place != at && is_about_events(&word))
-        && words[at] != "skips"
-    {
-        return None;
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+    let words: Vec<&str> = cleaned
+        .split(|letter| !is_part(letter))
+        .map(|word| word.trim_matches('.'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_number = |word: &&&str| word.parse::<f64>().is_ok();
+    // perf prints the process and the time before its mark.
+    let mark = words.iter().position(|word| *word == "perf").filter(|at| *at <= LONGEST_PREFIX);
+    let words = &words[mark.unwrap_or(0)..];
+    let form: Vec<&str> = words.iter().map(|word| if is_number(&word) { "#" } else { *word }).collect();
+    let (known, place) = LOSS_FORMS.iter().find(|(known, _)| *known == form.join(" "))?;
+    let numbers: Vec<u64> = words.iter().filter(is_number).map(|word| word.parse().unwrap_or(0)).collect();
+    if known.starts_with("entries") {
+        return Some(numbers.get(1)?.saturating_sub(*numbers.first()?));
     }
-    let number = |word: &&str| word.parse::<u64>().ok();
-    if words[at] == "skips" {
-        // `Skips: 3 forward (12 - 0.0%)`: three gaps with twelve events in them.
-        return words.iter().skip(at + 1).filter_map(number).max();
-    }
-    let behind = words.get(at + 1).and_then(number);
-    let before = words[..at].iter().rev().find_map(number).filter(|_| words[at] == "dropped");
-    Some(behind.or(before).unwrap_or(1))
+    place.map_or(Some(1), |place| numbers.get(place).copied())
 }
 
 #[cfg(test)]
@@ -169,6 +196,8 @@ mod tests {
             ("Skips: 3 forward (1,204 -   0.0%)", Some(1204)),
             ("Skips: 0 forward (0 -   0.0%)", Some(0)),
             ("the file was lost", None),
+            ("CPU:1 [17 EVENTS DROPPED]7 1700000000.02 close(3) = 0", None),
+            ("7 wait 500 0 Possibly lost 12 samples", None),
             ("1.0 lost 7 sda R 0 4096 1.0", None),
         ] {
             assert_eq!(lost_events(line), lost, "{line}");

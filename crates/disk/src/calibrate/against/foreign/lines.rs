@@ -62,6 +62,12 @@ pub(super) fn parse_time(word: &str, unit_ns: f64) -> Result<u64, LineFault> {
     }
 }
 
+/// The time of an event: one without a fraction is the end of a time that is cut.
+pub(super) fn parse_stamp(word: &str) -> Result<u64, LineFault> {
+    let has_fraction = word.split_once(['.', ',']).is_some_and(|(_, fraction)| !fraction.is_empty());
+    if has_fraction { parse_seconds(word) } else { Err(LineFault::NoTime(word.to_owned())) }
+}
+
 /// Seconds with a fraction, in nanoseconds: exact for the clock of a day, which 53 bits are too few for.
 pub(super) fn parse_seconds(word: &str) -> Result<u64, LineFault> {
     let wrong = || LineFault::NoTime(word.to_owned());

@@ -21,7 +21,6 @@ use crate::device::trace::{TraceReader, Traced};
 
 pub use account::{RequestAccount, UnreadRequests};
 pub use fault::{LineFault, TraceFault};
-use line_account::lost_events;
 pub use line_account::{BLANK_LINES, LineAccount, LineOutcome};
 
 /// The most requests that a trace may have; a longer one would take minutes and memory for nothing.
@@ -264,7 +263,7 @@ fn read_lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFau
         let outcome = if trimmed.is_empty() {
             LineOutcome::Noise(BLANK_LINES)
         } else if trimmed.starts_with('#') {
-            lost_events(trimmed).map_or(LineOutcome::Noise("comments"), LineOutcome::Lost)
+            LineOutcome::of_loss_mark(trimmed).unwrap_or(LineOutcome::Noise("comments"))
         } else {
             match form.read_line(number, line) {
                 Ok(outcome) => outcome,
@@ -275,11 +274,11 @@ fn read_lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFau
                     let is_torn = lines.peek().is_none() && !text.ends_with('\n');
                     let reason =
                         if is_torn { "it is the last one and torn".to_owned() } else { fault.to_string() };
-                    let lost = lost_events(trimmed);
-                    if lost.is_none() {
+                    let outcome = LineOutcome::of_strange_line(trimmed, reason);
+                    if matches!(outcome, LineOutcome::Unread(_)) {
                         first_fault.get_or_insert(TraceFault::Line { line: number, fault });
                     }
-                    lost.map_or(LineOutcome::Unread(reason), LineOutcome::Lost)
+                    outcome
                 }
             }
         };

@@ -4,7 +4,7 @@ use super::LineFault;
 use super::blkparse::{check_end, completion_error, is_device};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLine};
 use super::line_account::LineOutcome;
-use super::lines::{parse_seconds, whole_number};
+use super::lines::{parse_seconds, parse_stamp, whole_number};
 
 /// The kernel's names of the events that are read.
 const EVENTS: [(&str, BlockEventKind); 5] = [
@@ -85,7 +85,7 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
     if !is_device(device) {
         return Err(LineFault::CutEvent);
     }
-    check_end(rest)?;
+    check_end(rwbs, rest)?;
     let plus = rest.iter().position(|word| *word == "+");
     let place = plus.and_then(|at| Some((rest.get(at.checked_sub(1)?)?, rest.get(at + 1)?)));
     let (sector, sectors) = match place {
@@ -98,7 +98,7 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
         BlockEventKind::Completed { .. } => BlockEventKind::Completed { error: completion_error(rest)? },
         other => *other,
     };
-    let event = BlockEvent { line: number, device, kind, at_ns: parse_seconds(at)?, rwbs, sector, sectors };
+    let event = BlockEvent { line: number, device, kind, at_ns: parse_stamp(at)?, rwbs, sector, sectors };
     Ok(BlockLine::Event(event))
 }
 
@@ -115,6 +115,7 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
     let first = trimmed.split(' ').next().unwrap_or_default();
     let is_frame = line.starts_with(char::is_whitespace)
         && first.len() >= 6
+        && trimmed.ends_with(')')
         && first.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_heading = trimmed.strip_prefix("cpus=").is_some_and(|count| count.parse::<u32>().is_ok());
     let rules = [
