@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 
-use fsverdict_judgement::journal::{Group, adapter_metric, adds_up, metric};
+use fsverdict_judgement::journal::{Group, adapter_metric, adds_up, check_adapter_options, metric};
 use fsverdict_judgement::plan::{
     DeviceSource, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with,
 };
@@ -40,6 +40,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         layers: &layers,
         layer: fsverdict_stack::layer::check_options,
         adapters: &adapters,
+        adapter_options: check_adapter_options,
         profiles: &profiles,
         metrics: &metrics,
         adds_up,

@@ -97,6 +97,7 @@ mod tests {
             layers: &[],
             layer: |_, _| Ok(1),
             adapters: &[],
+            adapter_options: |_, _| Ok(()),
             profiles: &["mixed"],
             metrics: &["durable"],
             unit_of: |_| None,

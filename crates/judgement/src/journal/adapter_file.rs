@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use fsverdict_text::Reason;
 use serde::Deserialize;
 
 use super::{Better, Group, MetricInfo, Unit};
@@ -38,6 +39,9 @@ pub struct AdapterFile {
     pub default_options: BTreeMap<String, String>,
     #[serde(default, rename = "hint")]
     pub hints: Vec<FailureHint>,
+    /// Options of the program that take its results away from where they are read.
+    #[serde(default, rename = "refused")]
+    pub refused_options: Vec<RefusedOption>,
     /// The hint for an output that cannot be used.
     pub unusable: String,
     /// The note for rates that the program cannot tell, before their names.
@@ -65,6 +69,47 @@ pub struct AdapterFile {
 pub struct FailureHint {
     pub when: Vec<String>,
     pub hint: String,
+}
+
+/// Options that a plan may not give, without their hyphens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedOption {
+    pub options: Vec<String>,
+    /// A part of the value with which the option does no harm.
+    pub unless: Option<String>,
+    /// What the option does, as the end of a sentence.
+    pub does: String,
+}
+
+/// Checks the options that a plan gives to an adapter's program.
+///
+/// # Errors
+/// With the option that takes the program's results away from where they are read.
+pub fn check_adapter_options(adapter: &str, options: &str) -> Result<(), Reason> {
+    let Some(file) = adapter_files().iter().find(|file| file.name == adapter) else { return Ok(()) };
+    let mut words = options.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let Some(given) = word.trim_start_matches(['"', '\'']).strip_prefix('-') else { continue };
+        let given = given.trim_start_matches('-');
+        let (name, value) =
+            given.split_once('=').unwrap_or((given, words.peek().copied().unwrap_or_default()));
+        let is_meant = |refused: &&RefusedOption| {
+            refused.options.iter().any(|option| option == name)
+                && !refused.unless.as_ref().is_some_and(|part| value.contains(part.as_str()))
+        };
+        if let Some(refused) = file.refused_options.iter().find(is_meant) {
+            let option = word.split('=').next().unwrap_or_default();
+            return Err(Reason::new(
+                format!(
+                    "`{option}` {}, and fsverdict reads the results of {} itself",
+                    refused.does, file.program
+                ),
+                format!("leave {option} out: what {} printed is in the journal of the run", file.program),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A line and its meaning; `{}` in the text is what the group of the pattern catches.
@@ -212,7 +257,32 @@ pub fn adapter_file_metrics() -> &'static [Vec<MetricInfo>] {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdapterFile, FILES};
+    use super::{AdapterFile, FILES, check_adapter_options};
+
+    #[test]
+    fn options_that_take_results_away_are_refused_by_name() {
+        for (adapter, options, refused) in [
+            (
+                "fio",
+                "--name=a --output=\"$SCRATCH/r.json\"",
+                Some("`--output` writes the results into a file"),
+            ),
+            ("fio", "-output r.json --name=a", Some("`-output`")),
+            ("fio", "--output-format=normal --name=a", Some("another form than JSON")),
+            ("fio", "--output-format terse --name=a", Some("another form than JSON")),
+            ("fio", "--output-format=normal,json --name=a --output-formats", None),
+            ("fio", "--name=output --filename=output --rw=write", None),
+            ("fio", "--log_window_value=both", Some("`--log_window_value` changes the log")),
+            ("pgbench", "-c 4 --log-prefix=/tmp/x", Some("`--log-prefix`")),
+            ("pgbench", "-c 4 -T 10 -P 1", None),
+            ("git", "--output=x", None),
+        ] {
+            let found = check_adapter_options(adapter, options);
+            assert_eq!(found.is_err(), refused.is_some(), "{options}: {found:?}");
+            let said = found.err().map(|reason| reason.what).unwrap_or_default();
+            assert!(said.contains(refused.unwrap_or_default()), "{options}: {said}");
+        }
+    }
 
     #[test]
     fn every_adapter_file_is_understood() {

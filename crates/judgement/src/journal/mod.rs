@@ -33,7 +33,7 @@ mod writer;
 
 pub use adapter_file::{
     AdapterFile, AdapterMetric, OutputCourse, OutputMark, OutputTable, TakenNumber, adapter_file_metrics,
-    adapter_files,
+    adapter_files, check_adapter_options,
 };
 pub use beginning::{BackgroundWork, Beginning, Learnt};
 pub use bounds::{BoundError, JournalBounds};

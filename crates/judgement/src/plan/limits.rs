@@ -61,6 +61,7 @@ mod tests {
         protection: |_| crate::plan::Protection::default(),
         safeguards: |_| crate::plan::Safeguards::default(),
         adapters: &[],
+        adapter_options: |_, _| Ok(()),
         profiles: &["mixed"],
         metrics: &["durable"],
         unit_of: |_| None,

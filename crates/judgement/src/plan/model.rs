@@ -238,6 +238,8 @@ pub struct Vocabulary<'a> {
     /// the reason why it rejects the options.
     pub layer: fn(name: &str, options: &str) -> Result<usize, Reason>,
     pub adapters: &'a [&'a str],
+    /// Checks that the program of this adapter can be given these options.
+    pub adapter_options: fn(name: &str, options: &str) -> Result<(), Reason>,
     pub profiles: &'a [&'a str],
     /// Metrics that a goal may name.
     pub metrics: &'a [&'a str],

@@ -60,6 +60,42 @@ const MULTIPLIERS: &[(&str, f64)] = &[
     ("Ki", 1024.0),
     ("Mi", 1_048_576.0),
     ("Gi", 1_073_741_824.0),
+    ("Ti", 1_099_511_627_776.0),
+    ("P", 1e15),
+];
+
+/// What programs count, as they print it behind a number, in lower case.
+const COUNTED: &[&str] = &[
+    "iops",
+    "ops",
+    "op",
+    "ios",
+    "io",
+    "requests",
+    "request",
+    "reqs",
+    "req",
+    "tps",
+    "qps",
+    "rps",
+    "txns",
+    "txn",
+    "tx",
+    "transactions",
+    "transaction",
+    "queries",
+    "calls",
+    "files",
+    "rows",
+    "records",
+    "messages",
+    "msgs",
+    "events",
+    "items",
+    "keys",
+    "entries",
+    "pages",
+    "hz",
 ];
 
 /// The meaning of a word after a number.
@@ -72,6 +108,8 @@ enum PrintedWord {
     /// Of these two units of a plan: `KB` is 1000 or 1024 bytes.
     Either(&'static str, &'static str),
     Multiplier(f64),
+    /// So many thousands or millions of what a program counts: `kiops`, `Mops/s`.
+    CountOf(f64),
     /// A rate of something, as `ops/s`.
     RateOf,
     Unknown,
@@ -115,7 +153,28 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if let Some((_, factor)) = MULTIPLIERS.iter().find(|(name, _)| *name == normal).filter(|_| attached) {
         return PrintedWord::Multiplier(*factor);
     }
+    if let Some(factor) = counted_factor(&normal) {
+        return PrintedWord::CountOf(factor);
+    }
     if normal.ends_with("/s") { PrintedWord::RateOf } else { PrintedWord::Unknown }
+}
+
+/// The factor in `kiops` and `Mops/s`; `None` where no multiplier stands before what is counted.
+fn counted_factor(word: &str) -> Option<f64> {
+    let counted = word.strip_suffix("/s").unwrap_or(word);
+    // The shorter multiplier first: `Kiops` are thousands of iops.
+    let mut multipliers: Vec<&(&str, f64)> = MULTIPLIERS.iter().collect();
+    multipliers.sort_by_key(|(name, _)| name.len());
+    multipliers.into_iter().find_map(|(name, factor)| {
+        let noun = counted.strip_prefix(name)?.to_lowercase();
+        COUNTED.contains(&noun.as_str()).then_some(*factor)
+    })
+}
+
+/// Whether a word that stands apart from its number multiplies it, by the word behind it: `6.68 k iops`.
+pub fn is_multiplier(word: &str, next: &str) -> bool {
+    let is_word = next.is_empty() || next.chars().all(char::is_alphabetic) || next.contains('/');
+    MULTIPLIERS.iter().any(|(name, _)| *name == word) && is_word
 }
 
 /// Whether a word that is captured together with a number is a unit.
@@ -173,6 +232,10 @@ impl OwnMetric {
                 Unit::Bytes | Unit::BytesPerSecond => Err(ambiguous()),
                 Unit::Seconds => Err(mismatch()),
             },
+            PrintedWord::CountOf(factor) => match kept {
+                Unit::PerSecond | Unit::Count | Unit::Ratio => Ok(self.to_kept_unit(number * factor)),
+                _ => Err(mismatch()),
+            },
             PrintedWord::RateOf if kept == Unit::PerSecond => {
                 let prefix = word.split('/').next().unwrap_or_default();
                 let factor =
@@ -223,6 +286,13 @@ mod tests {
             ("ms", false, "MB/s", Err("printed in `ms`")),
             ("ops/sec", false, "1/s", Ok(2.0)),
             ("kop/s", false, "MB/s", Err("printed in `kop/s`")),
+            ("kop/s", false, "1/s", Ok(2000.0)),
+            ("kiops", false, "1/s", Ok(2000.0)),
+            ("Kiops", true, "1/s", Ok(2000.0)),
+            ("MIOPS", false, "1/s", Ok(2e6)),
+            ("kreq/sec", false, "1/s", Ok(2000.0)),
+            ("Mops", true, "count", Ok(2e6)),
+            ("kops", false, "ms", Err("printed in `kops`")),
             ("k", true, "1/s", Ok(2000.0)),
             ("k/s", true, "1/s", Ok(2000.0)),
             ("M", true, "count", Ok(2e6)),

@@ -39,6 +39,11 @@ pub(super) fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> O
     }
     let Placed { at, value } = adapter?;
     problems.must_be_known(at, "adapter", &value, vocabulary.adapters);
+    if let (Err(reason), Some(entry)) =
+        ((vocabulary.adapter_options)(&value, &options), section.entry("options"))
+    {
+        problems.add(entry.node.at, reason.what, reason.hint);
+    }
     Some(Placed { at, value: PhaseWork::Adapter { name: value, options } })
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::kernel::CPU_CLASSES;
 use fsverdict_judgement::journal::{CommandRecord, Event, Facts, Measurement, Observation, Status, Unit};
@@ -35,6 +35,7 @@ pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
 pub(super) struct Agent<'a> {
     pub(super) assignment: &'a Assignment,
     pub(super) spec: &'a TrialSpec,
+    pub(super) begun: Instant,
     pub(super) materials: Materials,
     pub(super) variables: Vec<(String, OsString)>,
     pub(super) ledger: Ledger,
@@ -135,6 +136,7 @@ impl<'a> Agent<'a> {
         Agent {
             assignment,
             spec: &assignment.spec,
+            begun: Instant::now(),
             materials: Materials::default(),
             variables: Vec::new(),
             ledger: Ledger::new(),

@@ -2,11 +2,11 @@
 //! benchmark that prints nothing must not look like a fast one.
 
 use fsverdict_judgement::journal::Measurement;
-use fsverdict_judgement::plan::{NumberPattern, NumberSource, OwnMetric, is_printed_unit};
+use fsverdict_judgement::plan::{NumberPattern, NumberSource, OwnMetric, Unit, is_printed_unit};
 use fsverdict_text::Reason;
 
 use super::json::{BrokenJson, last_document};
-use super::printed_number::{NumberPlace, parse_captured_number};
+use super::printed_number::{NumberPlace, parse_captured_number, parse_whole_time};
 
 /// Of the last lines of an output so many are shown, and so many characters of each.
 const LINES: usize = 6;
@@ -21,6 +21,8 @@ pub struct Printed<'a> {
     pub stderr: &'a str,
     /// Bytes that are kept of either at most, the last ones.
     pub kept: usize,
+    /// Seconds that the trial has run for: no time that it measured is longer.
+    pub longest: f64,
 }
 
 /// A metric of a plan's own that cannot be read.
@@ -57,6 +59,7 @@ pub fn read_own_metric(
         NumberSource::Match(pattern) => match_pattern(pattern, printed, metric),
         NumberSource::Json(pointer) => pointed_at(pointer, printed, metric),
     };
+    let value = value.and_then(|value| check_magnitude(value, metric, printed.longest));
     match value {
         Ok(value) => Ok(Measurement {
             better: Some(metric.better),
@@ -138,9 +141,25 @@ fn pointed_at(pointer: &str, printed: Printed<'_>, metric: &OwnMetric) -> Result
     }
 }
 
+/// Refuses a time that the trial cannot have measured.
+fn check_magnitude(value: f64, metric: &OwnMetric, longest: f64) -> Result<f64, Unread> {
+    if metric.kept_in() != Unit::Seconds || value <= longest {
+        return Ok(value);
+    }
+    Err(Unread::new(
+        format!("it is {value} s, and the trial had run for {longest:.1} s, all processors together"),
+        "is the unit the right one? A sum over threads is printed without a unit, and has the unit `count` in the plan",
+    ))
+}
+
 /// The number at a place, with the unit behind it, in the unit that the journal keeps.
 fn kept_of(place: &NumberPlace<'_>, metric: &OwnMetric) -> Result<f64, Unread> {
     let unread = |reason: Reason| Unread::new(reason.what, reason.hint);
+    if metric.kept_in() == Unit::Seconds
+        && let Some(seconds) = parse_whole_time(&place.text[place.begin..place.end])
+    {
+        return Ok(seconds);
+    }
     let printed = parse_captured_number(place).map_err(unread)?;
     if printed.value < 0.0 {
         let problem = format!("it is {}, which is below 0", printed.value);
@@ -181,7 +200,7 @@ mod tests {
 
     fn read(found: NumberSource, unit: &str, stdout: &str, stderr: &str) -> Result<f64, OwnMetricError> {
         let metric = OwnMetric { found, unit: unit.to_owned(), better: Better::Higher };
-        let printed = Printed { stdout, stderr, kept: 1000 };
+        let printed = Printed { stdout, stderr, kept: 1000, longest: 3600.0 };
         let found = read_own_metric("tps", &metric, printed)?;
         assert_eq!((found.metric.as_ref(), found.better), ("tps", Some(Better::Higher)));
         Ok(found.value)
@@ -229,6 +248,54 @@ mod tests {
         ] {
             let read = read(found.clone(), unit, &dd(line), "");
             match (read, expected) {
+                (Ok(value), Ok(expected)) => {
+                    assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}");
+                }
+                (Err(error), Err(why)) => assert!(error.what.contains(why), "{line}: {}", error.what),
+                (read, _) => panic!("{line}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_with_a_multiplier_or_a_second_unit_is_whole_or_refused() {
+        let rate = pattern("completed in .*, ([0-9.]+) (?:k )?iops");
+        let last = pattern("([0-9.]+)s$");
+        let time = pattern("took ([0-9.]+)");
+        let whole = pattern("took (.*)");
+        for (found, unit, line, expected) in [
+            (&rate, "1/s", "9 requests completed in 1.1 ms, 8.25 k iops", Ok(8250.0)),
+            (&rate, "1/s", "9 requests completed in 1.1 ms, 825 iops", Ok(825.0)),
+            (&pattern("([0-9.]+) iops"), "1/s", "8.25 iops", Ok(8.25)),
+            (&time, "1/s", "took 8.25 M ops/s", Ok(8.25e6)),
+            (&time, "1/s", "took 8.25 kiops", Ok(8250.0)),
+            (&time, "MB", "took 8.25 G blocks", Err("by 1000 or by 1024")),
+            (&last, "s", "real 1m7.25s", Err("begins before what was captured: `1m7.25`")),
+            (&last, "s", "real 1h 2m 7.25s", Err("begins before what was captured: `2m 7.25`")),
+            (&last, "s", "bs_4m 7.25s", Ok(7.25)),
+            (&last, "s", "took 3 s 7.25s", Ok(7.25)),
+            (&time, "s", "took 1 min 7 s", Err("`1` goes on with `min 7 s`")),
+            (&time, "s", "took 1 min, 7 errors", Ok(60.0)),
+            (&whole, "s", "took 1m7.25s", Ok(67.25)),
+            (&whole, "ms", "took 1 min 7 s", Ok(67.0)),
+            (&whole, "s", "took 1:07.25", Ok(67.25)),
+            (&whole, "s", "took 0:59:07", Ok(3547.0)),
+            (&whole, "s", "took 1:72", Err("goes on with")),
+            (&time, "s", "took 1:07.25", Err("goes on with")),
+            (&whole, "1/s", "took 1m7.25s", Err("goes on with")),
+            (&time, "ms", "took 18446744073709.55 ms", Err("a counter of 64 bits holds below 0")),
+            (
+                &pattern("took ([0-9.e]+)"),
+                "B",
+                "took 1.8446744073709552e19 B",
+                Err("a counter of 64 bits holds below 0"),
+            ),
+            (&time, "count", "took 9223372036854775807 x", Err("a counter of 64 bits holds below 0")),
+            (&time, "count", "took 184467 x", Ok(184_467.0)),
+            (&time, "ms", "took 4294967295 ms", Err("and the trial had run for")),
+            (&time, "count", "took 4294967295 ms", Err("printed in `ms`")),
+        ] {
+            match (read(found.clone(), unit, line, ""), expected) {
                 (Ok(value), Ok(expected)) => {
                     assert!((value - expected).abs() < 1e-9 * expected, "{line}: {value}");
                 }

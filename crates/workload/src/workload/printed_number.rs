@@ -1,10 +1,13 @@
 //! Parses a number as programs print it: with sign and exponent, a decimal point or comma, and thousands separators.
 //! The error quotes the text and its position.
 
+use fsverdict_judgement::plan::is_multiplier;
 use fsverdict_text::Reason;
 
 /// The maximum number of characters of output in an error.
 const SHOWN: usize = 60;
+/// Digits that a number shares with 2^64 where it is taken for an overflow.
+const OVERFLOW_DIGITS: usize = 9;
 const HINT: &str = "let the pattern catch the whole number: ([-+0-9.,eE]+)";
 
 /// The position of a number in the output.
@@ -62,13 +65,16 @@ pub(super) fn parse_captured_number<'a>(place: &NumberPlace<'a>) -> Result<Print
         return Err(parse_error(format!("`{shown}` is not a number")));
     }
     let digits = &trimmed[..length];
-    if let Some(before) = digits_before_capture(place, begin) {
+    if let Some(before) =
+        digits_before_capture(place, begin).or_else(|| time_before_capture(place, begin, length))
+    {
         return Err(parse_error(format!(
             "the number begins before what was captured: `{before}{}`",
             shorten(digits)
         )));
     }
-    if let Some(behind) = digits_after_capture(place, begin, length) {
+    let behind = digits_after_capture(place, begin, length);
+    if let Some(behind) = behind.or_else(|| time_after_capture(&place.text[begin + length..])) {
         return Err(parse_error(format!("`{}` goes on with `{}`", shorten(digits), shorten(behind))));
     }
     let value = value_of(digits).map_err(parse_error)?;
@@ -78,6 +84,17 @@ pub(super) fn parse_captured_number<'a>(place: &NumberPlace<'a>) -> Result<Print
     let beside = rest.trim().trim_end_matches(['.', ',', ';', ':']);
     if !beside.is_empty() && beside != word {
         return Err(parse_error(format!("`{shown}` is not a number")));
+    }
+    let behind_word = place.text[begin + length..].trim_start().strip_prefix(word).unwrap_or_default();
+    // `6.68 k iops`: the multiplier stands apart, and what is counted behind it.
+    let attached = attached || is_multiplier(word, following_word(behind_word).0);
+    if is_overflow(digits) {
+        let problem = format!(
+            "{}: `{}` is what a counter of 64 bits holds below 0",
+            describe_position(place.text, begin),
+            shorten(digits)
+        );
+        return Err(Reason::new(problem, "the program subtracted more than it had; it did not measure this"));
     }
     Ok(PrintedNumber { value, word, attached, unit_is_captured: !beside.is_empty() })
 }
@@ -156,6 +173,101 @@ fn digits_after_capture<'a>(place: &NumberPlace<'a>, begin: usize, length: usize
         && behind_letters.starts_with(|letter: char| letter.is_ascii_digit());
     let goes_on = !comma && (whole > length || is_clock || is_hexadecimal || is_compound);
     goes_on.then(|| rest.split_whitespace().next().unwrap_or(rest))
+}
+
+/// Whether the digits of a number are those of 2^64 or 2^63, whichever the unit: the program computed below 0.
+fn is_overflow(digits: &str) -> bool {
+    let mantissa = digits.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    // The last digit may be rounded.
+    let Some(first) = significant.len().checked_sub(1).and_then(|last| significant.get(..last)) else {
+        return false;
+    };
+    first.len() >= OVERFLOW_DIGITS
+        && ["18446744073709551616", "9223372036854775808"].iter().any(|of| of.starts_with(first))
+}
+
+/// Time units, the largest first, by the words that programs print.
+const TIME_UNITS: [(&[&str], f64); 7] = [
+    (&["d", "day", "days"], 86_400.0),
+    (&["h", "hr", "hrs", "hour", "hours"], 3600.0),
+    (&["m", "min", "mins", "minute", "minutes"], 60.0),
+    (&["s", "sec", "secs", "second", "seconds"], 1.0),
+    (&["ms", "msec", "msecs", "millisecond", "milliseconds"], 1e-3),
+    (&["us", "µs", "μs", "usec", "usecs", "microsecond", "microseconds"], 1e-6),
+    (&["ns", "nsec", "nsecs", "nanosecond", "nanoseconds"], 1e-9),
+];
+
+fn time_unit(word: &str) -> Option<usize> {
+    TIME_UNITS.iter().position(|(names, _)| names.contains(&word))
+}
+
+/// The larger part of a time that was captured in part: of `1m23.456s` and `1 min 23 s`.
+fn time_before_capture(place: &NumberPlace<'_>, begin: usize, length: usize) -> Option<String> {
+    let before = &place.text[..begin];
+    let apart = before.ends_with(' ');
+    let before = before.trim_end_matches(' ');
+    let (rest, word) = before.split_at(before.trim_end_matches(char::is_alphabetic).len());
+    let larger = time_unit(word)?;
+    let number = rest.trim_end_matches(' ');
+    let digits =
+        number.len() - number.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.').len();
+    let start = number.len() - digits;
+    let is_begun =
+        number[..start].chars().next_back().is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    let smaller = time_unit(following_word(&place.text[begin + length..]).0);
+    let follows = match smaller {
+        Some(smaller) if apart => smaller == larger + 1,
+        Some(smaller) => smaller > larger,
+        None => !apart,
+    };
+    (digits > 0 && !is_begun && follows).then(|| place.text[start..begin].to_owned())
+}
+
+/// The smaller part of a time behind the unit of what was captured: ` 23 s` of `1 min 23 s`.
+fn time_after_capture(rest: &str) -> Option<&str> {
+    let (word, _) = following_word(rest);
+    let larger = time_unit(word)?;
+    let behind = rest.trim_start().strip_prefix(word)?;
+    let next = behind.trim_start_matches(' ');
+    let (smaller, _) = following_word(&next[number_length(next)..]);
+    (number_length(next) > 0 && time_unit(smaller) == Some(larger + 1)).then(|| rest.trim_start())
+}
+
+/// The seconds of a time with several units or colons: `1m23.456s`, `1 h 2 min`, `1:02:03.5`. `None` where a text is
+/// none as a whole.
+pub(super) fn parse_whole_time(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text.contains(':') {
+        let parts: Vec<&str> = text.split(':').collect();
+        let (last, before) = parts.split_last()?;
+        let is_whole = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let whole = last.split(['.', ',']).next()?;
+        let below_60 = |part: &&str| part.len() == 2 && part.parse::<u32>().is_ok_and(|number| number < 60);
+        let fits = (1..=2).contains(&before.len()) && before.iter().all(is_whole) && below_60(&whole);
+        if !fits || !before.iter().skip(1).all(below_60) {
+            return None;
+        }
+        let seconds: f64 = last.replace(',', ".").parse().ok()?;
+        return before
+            .iter()
+            .try_fold(0.0, |sum, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))
+            .map(|minutes| minutes * 60.0 + seconds);
+    }
+    let (mut rest, mut seconds, mut larger, mut parts) = (text, 0.0, None, 0);
+    while !rest.is_empty() {
+        let length = number_length(rest);
+        let (word, _) = following_word(&rest[length..]);
+        let unit = time_unit(word)?;
+        if larger.is_some_and(|larger| larger >= unit) || rest.starts_with(['-', '+']) {
+            return None;
+        }
+        seconds += value_of(&rest[..length]).ok()? * TIME_UNITS[unit].1;
+        rest = rest[length..].trim_start().strip_prefix(word)?.trim_start();
+        (larger, parts) = (Some(unit), parts + 1);
+    }
+    (parts > 1).then_some(seconds)
 }
 
 /// The word behind a number, on its line, and whether it stands right behind it.

@@ -26,6 +26,9 @@ use crate::trial::stack::{MOUNT, Stack};
 /// Largest output of a program that is kept for parsing, in bytes: fio's JSON grows with its percentiles.
 const READ_OUTPUT: usize = 512 * 1024;
 
+/// Seconds: a time of a trial that was shorter is not held against it.
+const SHORTEST_TRIAL: f64 = 1.0;
+
 /// Makes a folder below the mount point. An earlier phase may have left a link there, which must not lead this process out.
 fn make_below_mount(folder: &str) -> std::io::Result<()> {
     let root = open_path(Path::new(MOUNT))?;
@@ -61,7 +64,7 @@ impl Agent<'_> {
             .and_then(|material| material.staged.as_ref().map(fsverdict_workload::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
         let mut observation = clocked.finish(work, stack.fresh_copy())?;
-        let own = own_metrics(phase, &record)?;
+        let own = self.own_metrics(phase, &record)?;
         self.warn_of_rates_above_device(stack, &phase.name, &own);
         observation.measurements.extend(own);
         // A command may have changed any file.
@@ -110,7 +113,7 @@ impl Agent<'_> {
         };
         let mut observation = clocked.finish(work, stack.fresh_copy())?;
         let mut found = reading.measurements;
-        found.extend(own_metrics(phase, &record)?);
+        found.extend(self.own_metrics(phase, &record)?);
         self.warn_of_rates_above_device(stack, &phase.name, &found);
         observation.measurements.extend(found);
         reading.notes.into_iter().for_each(|note| stack.sink.send_caution(&phase.name, note));
@@ -158,16 +161,20 @@ impl Agent<'_> {
         self.quiet = may_be_quiet(stack);
         Ok(ran)
     }
-}
 
-/// The numbers that the plan tells a phase to read out of its program's output.
-fn own_metrics(phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
-    let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT };
-    let read = |(name, metric): (&String, &OwnMetric)| {
-        read_own_metric(name, metric, printed)
-            .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
-    };
-    phase.metrics.iter().map(read).collect()
+    /// The numbers that the plan tells a phase to read out of its program's output.
+    fn own_metrics(&self, phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
+        // Processors may spend time side by side.
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let ran = self.begun.elapsed().as_secs_f64().max(SHORTEST_TRIAL) * processors as f64;
+        let printed =
+            Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT, longest: ran };
+        let read = |(name, metric): (&String, &OwnMetric)| {
+            read_own_metric(name, metric, printed)
+                .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })
+        };
+        phase.metrics.iter().map(read).collect()
+    }
 }
 
 /// A caution about data that fit into memory twice: their reader may not have reached the device.
