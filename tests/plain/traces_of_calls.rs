@@ -74,6 +74,78 @@ fn files_of_each_process_are_refused_with_the_option_that_makes_one() {
         .says(&["cannot use calls.tx"]);
 }
 
+/// Recordings of requests in the print formats of their programs: words that the plan, a message or the error has.
+#[test]
+fn recordings_of_requests_account_for_every_line() {
+    let heading = "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n";
+    let request = |at: u32| {
+        format!("{at}.250000    tar            812     vdb       W {:<10} 524288   9.40\n", at * 4096)
+    };
+    let requests: String = (1..=9).map(request).collect();
+    let events = "  tar-9    [001] d..2. 77.000100: block_rq_issue: 8,0 W 4096 () 640 + 8 none,0,0 [tar]\n  <idle>-0 [001] d.h2. 77.000900: block_rq_complete: 8,0 W () 640 + 8 none,0,0 [0]\n";
+    let place = Place::new();
+    for (name, text, exit, words) in [
+        (
+            "columns that touch",
+            format!(
+                "{heading}{requests}20.0 x 1 vdb W 8 512 1.0\n21.250000 tar 8 vdb W 90112      10485761204.50\n22.250000    tar            812     vdb       W 98304      10490881304.50\n"
+            ),
+            0,
+            &[
+                "12 requests seen = 10 kept + 0 not kept + 0 outside + 2 unread",
+                "Warning: 2 lines of the recording were not read",
+                "Unread: 2 lines, first line 11: 20.0 …",
+                "headings of biosnoop (1)",
+                "1049088",
+            ][..],
+        ),
+        (
+            "no disk, and time in the queue",
+            format!(
+                "{}0.100000    tar            812     vdb     W 64        4096      0.01    0.31\n0.200000    ?              0               R 0         8         0.00    2.80\n0.300000    tar            812     vdb     R 128       4096      0.01    0.20\n",
+                heading.replace("LAT", "QUE(ms) LAT")
+            ),
+            0,
+            &["3 requests seen = 2 kept + 1 not kept", "of which no disk is shown (1)"],
+        ),
+        (
+            "a pattern",
+            format!(
+                "{}0.100000    tar            812     vdb     W 64        1048576S   0.31\n",
+                heading.replace("LAT", "P LAT")
+            ),
+            0,
+            &["1 requests seen = 1 kept", "write 1 32768 1048576"],
+        ),
+        (
+            "lost events",
+            format!("# tracer: nop\n{events}CPU:1 [LOST 88 EVENTS]\n"),
+            0,
+            &["Warning: 88 events were lost", "marks of lost events (1)"],
+        ),
+        ("two values", "400, 1830, 9910, 0, 0, 0, 0\n".to_owned(), 2, &["log_window_value", "log_avg_msec"]),
+        (
+            "many unread lines",
+            format!("{heading}{}{}", request(1), "a message\n".repeat(3)),
+            2,
+            &["would lose 75 % of its recorded lines", "3 lines are not read, the first is line 3"],
+        ),
+    ] {
+        std::fs::write(place.path().join("requests.txt"), text).unwrap();
+        let seen = place.fsverdict(&["capture", "--trace", "requests.txt"]).exits(exit);
+        let said = format!("{}{}", seen.stdout, seen.stderr);
+        for word in words {
+            assert!(said.contains(word), "{name}: {word}: {said}");
+        }
+    }
+    let plan = "title = \"t\"\n[[candidate]]\nfilesystem = \"directory\"\npath = \"/var/tmp\"\n[[phase]]\nname = \"p\"\nadapter = \"fio\"\noptions = '--name=a --rw=write --size=1M --output=\"$SCRATCH/r\"'\n";
+    std::fs::write(place.path().join("plan.toml"), plan).unwrap();
+    place
+        .fsverdict(&["run", "plan.toml"])
+        .exits(2)
+        .says(&["`--output` writes the results into a file", "plan.toml:8"]);
+}
+
 /// What the small recordings beside the repository must come to: words that the plan, or the error, has.
 const FAULTS: &[(&str, &[&str])] = &[
     ("Y", &["has -Y (names of programs)", "record again with"]),

@@ -75,7 +75,9 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
         return Err(Reason::plain("its file cannot be opened"));
     };
     recorder.note_other_call();
-    count_unread(&mut recorder, &record.account);
+    // Where lines are missing, a request without a beginning or an end may be in the middle.
+    let is_whole = record.lines.lost_events + record.lines.unread == 0;
+    count_unread(&mut recorder, &record.account, is_whole);
     recorder.set_lines(record.lines);
     for request in &requests {
         let submitted_ns = request.record.submitted_ns;
@@ -87,13 +89,13 @@ pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<Capt
 }
 
 /// Counts the requests of the recording that the trace does not have.
-fn count_unread(recorder: &mut RequestRecorder<'_>, account: &RequestAccount) {
+fn count_unread(recorder: &mut RequestRecorder<'_>, account: &RequestAccount, is_whole: bool) {
     for _ in 0..account.outside {
         recorder.count_outcome(CallOutcome::Outside, CallWeight::NONE, 0);
     }
     for (reason, unread) in &account.unread {
         let UnreadRequests { count, bytes, flushes, first_line } = *unread;
-        let at_an_edge = reason.contains("recording") && count <= MOST_AT_AN_EDGE;
+        let at_an_edge = is_whole && reason.contains("recording") && count <= MOST_AT_AN_EDGE;
         // A request that failed moved nothing.
         let weightless = at_an_edge || reason.starts_with("failed");
         for number in 0..count {

@@ -554,6 +554,13 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         ("7 1.5 openat(dirfd=AT_FDCWD</>, pathname=\"/s/a\", flags=O_RDWR) = 3</s/a>\n".to_owned(), "has -N"),
         ("7 1.5 openat(-100</>, \"/s/a\", 0x105042, 0640) = 3</s/a>\n".to_owned(), "has -X raw"),
         ("7 1.5 openat(0xffffff9c, 0x7ffd1234, 0x241, 0x1b6) = 0x4\n".to_owned(), "has -X raw"),
+        (format!("7 1.5 {call}\n7 1.6 lseek(3</s/a>, 4096, 0) = 4096\n"), "has -X raw"),
+        (format!("7 1.5 {call}\n7 1.6 fcntl(3</s/a>, 0x4, 0x400) = 0\n"), "has -X raw"),
+        (format!("7 1.5 {call}\n7 1.6 unlinkat(-100</>, \"/s/a\", 0) = 0\n"), "has -X raw"),
+        (
+            "7 1.5 openat2(AT_FDCWD</>, \"/s/a\", {flags=0x42, mode=0600}, 24) = 3</s/a>\n".to_owned(),
+            "has -X raw",
+        ),
         ("7 1.5 openat(AT_FDCWD, \"/s/a\", O_RDWR) = 3\n".to_owned(), "lacks -y"),
         ("7 1.5 write(3, \"\"..., 9) = 9\n".to_owned(), "lacks -y"),
     ] {
@@ -562,6 +569,11 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         assert!(refused.what.contains(option), "{record}: {refused:?}");
         assert!(refused.hint.contains("record again with"), "{refused:?}");
     }
+    // An option that only a later call shows is told there.
+    let quiet = "7 1.5 fsync(3</s/a>) = 0\n".repeat(3000);
+    let late = format!("7 1.4 {call}\n{quiet}7 1.6 lseek(3</s/a>, 4096, 0) = 4096\n");
+    check_form(late.as_bytes()).unwrap();
+    assert!(capture_below(&late, "/s").unwrap_err().what.contains("has -X raw"));
     check_form(format!("7 1.5 {call}\n7 1.6 ioctl(3</s/a>, FICLONE, 4) = 0\n").as_bytes()).unwrap();
     // strace names the arguments of clone whichever options it has.
     let clone = "clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD, child_tidptr=0x7f2) = 8";

@@ -104,6 +104,7 @@ impl Agent<'_> {
             read_logs(&logs).map_err(TrialError::io_error("read what an adapter's program wrote down"))?;
         let reading = adapter
             .read_output(&record.stdout, &log)
+            .and_then(|reading| adapter.check_times(reading, self.longest_time(), &record.stdout))
             .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error: Box::new(error) })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
@@ -162,13 +163,16 @@ impl Agent<'_> {
         Ok(ran)
     }
 
+    /// The longest time in seconds that a program of this trial can have measured: processors spend time side by side.
+    fn longest_time(&self) -> f64 {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.begun.elapsed().as_secs_f64().max(SHORTEST_TRIAL) * processors as f64
+    }
+
     /// The numbers that the plan tells a phase to read out of its program's output.
     fn own_metrics(&self, phase: &Phase, record: &CommandRecord) -> Result<Vec<Measurement>, TrialError> {
-        // Processors may spend time side by side.
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let ran = self.begun.elapsed().as_secs_f64().max(SHORTEST_TRIAL) * processors as f64;
-        let printed =
-            Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT, longest: ran };
+        let longest = self.longest_time();
+        let printed = Printed { stdout: &record.stdout, stderr: &record.stderr, kept: READ_OUTPUT, longest };
         let read = |(name, metric): (&String, &OwnMetric)| {
             read_own_metric(name, metric, printed)
                 .map_err(|error| TrialError::OwnMetric { phase: phase.name.clone(), error })

@@ -22,6 +22,7 @@ use described_output::OutputReader;
 use fsverdict_judgement::journal::{
     AdapterFile, Measurement, MetricInfo, WorkCourse, adapter_file_metrics, adapter_files, adapter_metric,
 };
+use fsverdict_judgement::plan::Unit;
 use fsverdict_stack::filesystem::{Package, Packages, Tool};
 
 pub use output_fault::OutputFault;
@@ -118,6 +119,22 @@ impl Adapter {
             }
             None => Ok(reading),
         }
+    }
+}
+
+impl Adapter {
+    /// Refuses a time that is longer than the trial has run for, in seconds: a counter that overflowed.
+    ///
+    /// # Errors
+    /// With the metric; the output is in the error.
+    pub fn check_times(&self, reading: Reading, longest: f64, output: &str) -> Result<Reading, AdapterError> {
+        let is_longer = |one: &&Measurement| one.unit == Unit::Seconds && one.value > longest;
+        let Some(one) = reading.measurements.iter().find(is_longer) else { return Ok(reading) };
+        let problem =
+            format!("`{}` is {} s, and the trial had run for {longest:.1} s", one.metric, one.value);
+        let hint = "the program's counter overflowed: try another version of it";
+        let fault = OutputFault::Implausible(problem);
+        Err(AdapterError { program: self.program(), fault, hint, output: output.to_owned() })
     }
 }
 
@@ -221,6 +238,22 @@ mod tests {
 
     use super::{adapter_by_name, adapters};
     use fsverdict_judgement::journal::{Better, METRICS, Unit, adapter_metric};
+
+    #[test]
+    fn a_time_that_is_longer_than_the_trial_is_refused() {
+        let known = adapter_by_name("fio").unwrap();
+        for (seconds, is_kept) in [(0.5, true), (18_446_744_073.7, false)] {
+            let mut reading = super::Reading::default();
+            reading.add_named("fio_read_latency_max", seconds);
+            let checked = known.check_times(reading, 2.0, "{}");
+            assert_eq!(checked.is_ok(), is_kept, "{checked:?}");
+            assert!(
+                checked
+                    .err()
+                    .is_none_or(|error| error.to_string().contains("latency_max` is 18446744073.7 s"))
+            );
+        }
+    }
 
     #[test]
     fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {

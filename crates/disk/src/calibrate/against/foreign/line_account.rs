@@ -103,7 +103,7 @@ impl LineAccount {
 
 /// The marks of lost events of each program, with `#` for a number, and which number is that of the events; without one a
 /// mark counts as one.
-const LOSS_FORMS: [(&str, Option<usize>); 14] = [
+const LOSS_FORMS: [(&str, Option<usize>); 20] = [
     // ftrace and trace-cmd.
     ("cpu # lost # events", Some(1)),
     ("cpu # lost events", None),
@@ -111,7 +111,13 @@ const LOSS_FORMS: [(&str, Option<usize>); 14] = [
     ("cpu # events dropped", None),
     // perf.
     ("perf record lost lost #", Some(0)),
+    ("perf record lost samples lost #", Some(0)),
     ("processed # events and lost # chunks", Some(1)),
+    ("# samples lost", Some(0)),
+    ("# events lost", Some(0)),
+    ("# events dropped", Some(0)),
+    ("dropped # events", Some(0)),
+    ("cpu # # events lost", Some(1)),
     // bcc, libbpf and bpftrace.
     ("possibly lost # samples", Some(0)),
     ("lost # events on cpu #", Some(0)),
@@ -135,9 +141,10 @@ fn lost_events(line: &str) -> Option<u64> {
         .filter(|word| !word.is_empty())
         .collect();
     let is_number = |word: &&&str| word.parse::<f64>().is_ok();
-    // perf prints the process and the time before its mark.
+    // perf prints the process and the time before its mark, and others that it is a warning.
     let mark = words.iter().position(|word| *word == "perf").filter(|at| *at <= LONGEST_PREFIX);
-    let words = &words[mark.unwrap_or(0)..];
+    let mark = mark.unwrap_or_else(|| usize::from(words.first() == Some(&"warning")));
+    let words = &words[mark..];
     let form: Vec<&str> = words.iter().map(|word| if is_number(&word) { "#" } else { *word }).collect();
     let (known, place) = LOSS_FORMS.iter().find(|(known, _)| *known == form.join(" "))?;
     let numbers: Vec<u64> = words.iter().filter(is_number).map(|word| word.parse().unwrap_or(0)).collect();
@@ -186,6 +193,8 @@ mod tests {
             ("# entries-in-buffer/entries-written: 300/300   #P:4", Some(0)),
             ("fio  9 [001] 1.000000: PERF_RECORD_LOST lost 12", Some(12)),
             ("PERF_RECORD_LOST lost=12", Some(12)),
+            ("fio  9 [001] 1.000000: PERF_RECORD_LOST_SAMPLES lost 4", Some(4)),
+            ("WARNING: Lost 3 events", Some(3)),
             ("Processed 90 events and lost 3 chunks!", Some(3)),
             ("Possibly lost 12 samples", Some(12)),
             ("lost 12 events on CPU #3", Some(12)),
