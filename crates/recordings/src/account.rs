@@ -259,7 +259,7 @@ impl Account {
         )
     }
 
-    /// What a user must be warned of: lines that were not read, and events that the recording itself lacks.
+    /// Warnings for a user: lines that were not read, and events that the recording itself lacks.
     pub fn warnings(&self) -> Vec<String> {
         let LineAccount { unread, lost_events, .. } = self.lines;
         let lines = (unread > 0).then(|| format!("{unread} lines of the recording were not read."));

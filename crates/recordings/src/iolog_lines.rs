@@ -87,7 +87,7 @@ pub(super) struct Iolog {
 /// The time that a log has reached.
 #[derive(Debug, Default)]
 struct IologClock {
-    /// When the part of a log began whose times are counted from 0.
+    /// The beginning of the part of a log that counts its times from 0.
     base_ns: u64,
     now_ns: u64,
 }

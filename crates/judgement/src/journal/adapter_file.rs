@@ -78,7 +78,7 @@ pub struct RefusedOption {
     pub options: Vec<String>,
     /// A part of the value with which the option does no harm.
     pub unless: Option<String>,
-    /// What the option does, as the end of a sentence.
+    /// The effect of the option, as the end of a sentence.
     pub does: String,
 }
 

@@ -64,7 +64,7 @@ const MULTIPLIERS: &[(&str, f64)] = &[
     ("P", 1e15),
 ];
 
-/// What programs count, as they print it behind a number, in lower case.
+/// Nouns that programs print behind a number of them, in lower case.
 const COUNTED: &[&str] = &[
     "iops",
     "ops",
@@ -108,7 +108,7 @@ enum PrintedWord {
     /// Of these two units of a plan: `KB` is 1000 or 1024 bytes.
     Either(&'static str, &'static str),
     Multiplier(f64),
-    /// So many thousands or millions of what a program counts: `kiops`, `Mops/s`.
+    /// So many thousands or millions of a noun: `kiops`, `Mops/s`.
     CountOf(f64),
     /// A rate of something, as `ops/s`.
     RateOf,
@@ -159,7 +159,7 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if normal.ends_with("/s") { PrintedWord::RateOf } else { PrintedWord::Unknown }
 }
 
-/// The factor in `kiops` and `Mops/s`; `None` where no multiplier stands before what is counted.
+/// The factor in `kiops` and `Mops/s`; `None` where no multiplier stands before a noun.
 fn counted_factor(word: &str) -> Option<f64> {
     let counted = word.strip_suffix("/s").unwrap_or(word);
     // The shorter multiplier first: `Kiops` are thousands of iops.

@@ -160,7 +160,8 @@ impl Processes {
     /// Follows a process that another one made. A process of the same number that is followed still must be removed before.
     pub(super) fn add_child(
         &mut self,
-        (maker, parent): (u32, &Process),
+        maker: u32,
+        parent: &Process,
         child: u32,
         shared: SharedParts,
         share: CopyShare,

@@ -90,7 +90,7 @@ impl StraceReader {
         self.processes.contains(process) || self.processes.is_empty()
     }
 
-    /// Takes a line, and returns what it is.
+    /// Takes a line, and returns its outcome.
     pub(super) fn take_line(&mut self, line: &SourceLine) -> LineOutcome {
         let (rest, number, now_ns) = (line.rest(), line.number, line.now_ns);
         if rest.trim_ascii().is_empty() && line.process.is_none() {

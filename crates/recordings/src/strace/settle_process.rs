@@ -47,7 +47,7 @@ impl StraceReader {
         let table = Some(&parent.table).filter(|_| !shared.files);
         let memory = Some(&parent.memory).filter(|_| !shared.memory);
         if let Some(share) = self.share_of_copies(table, memory) {
-            self.processes.add_child((maker, &parent), child, shared, share, &mut self.descriptions);
+            self.processes.add_child(maker, &parent, child, shared, share, &mut self.descriptions);
         }
     }
 

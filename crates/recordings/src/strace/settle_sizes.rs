@@ -59,7 +59,7 @@ impl StraceReader {
     ) -> Result<SettledCall, SettledCall> {
         let weight = CallWeight::one_sync();
         let id = self.known_target(context, call.argument(0), weight)?;
-        // Of what was open before the recording, a sync alone does not tell: programs keep files open, and seldom directories.
+        // A sync alone says nothing of a descriptor from before the recording: programs keep files open, and seldom directories.
         if self.descriptions.get(id).is_some_and(|description| description.is_unseen) {
             self.mark_used_as_file(id);
         }

@@ -86,7 +86,7 @@ pub(super) fn parse_captured_number<'a>(place: &NumberPlace<'a>) -> Result<Print
         return Err(parse_error(format!("`{shown}` is not a number")));
     }
     let behind_word = place.text[begin + length..].trim_start().strip_prefix(word).unwrap_or_default();
-    // `6.68 k iops`: the multiplier stands apart, and what is counted behind it.
+    // `6.68 k iops`: the multiplier stands apart, before a noun.
     let attached = attached || is_multiplier(word, following_word(behind_word).0);
     if is_overflow(digits) {
         let problem = format!(
@@ -225,7 +225,7 @@ fn time_before_capture(place: &NumberPlace<'_>, begin: usize, length: usize) -> 
     (digits > 0 && !is_begun && follows).then(|| place.text[start..begin].to_owned())
 }
 
-/// The smaller part of a time behind the unit of what was captured: ` 23 s` of `1 min 23 s`.
+/// The smaller part of a time behind the unit of a captured number: ` 23 s` of `1 min 23 s`.
 fn time_after_capture(rest: &str) -> Option<&str> {
     let (word, _) = following_word(rest);
     let larger = time_unit(word)?;

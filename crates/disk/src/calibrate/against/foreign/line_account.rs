@@ -52,7 +52,7 @@ pub struct LineAccount {
 }
 
 impl LineAccount {
-    /// Counts a line, whose number is from 1.
+    /// Counts a line; its number is from 1.
     pub fn count_line(&mut self, number: u64, outcome: LineOutcome) {
         self.total += 1;
         match outcome {
@@ -75,7 +75,7 @@ impl LineAccount {
         self.noise.values().sum()
     }
 
-    /// Sentences for people about the lines: how many are passed by, by which rule, what was not read, and what was lost.
+    /// Describes the lines in sentences: how many are passed by, by which rule, and how many were not read or lost.
     pub fn describe(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         let rules: Vec<String> = self.noise.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();

@@ -244,7 +244,7 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
 
 /// One form of lines.
 trait LineForm {
-    /// Takes in the line of this number, and returns what it is: the type leaves no line without an outcome. A fault is
+    /// Takes in the line of this number, and returns its outcome: the type leaves no line without an outcome. A fault is
     /// that of a line that fits no rule.
     fn read_line(&mut self, number: usize, line: &str) -> Result<LineOutcome, LineFault>;
 

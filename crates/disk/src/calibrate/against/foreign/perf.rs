@@ -102,7 +102,7 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
     Ok(BlockLine::Event(event))
 }
 
-/// An event of another subsystem, a stack trace, or what trace-cmd and perf say of themselves.
+/// An event of another subsystem, a stack trace, or a message of trace-cmd or perf.
 fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
     let mut words = line.split_whitespace().skip_while(|word| {
         let time = word.strip_suffix(':');

@@ -375,44 +375,58 @@ fn columns_of_biosnoop_that_touch_are_parted_or_counted() {
     for (name, text, read, unread) in [
         (
             "one place",
-            format!("{heading}{request}2.0 tar 88 sdc W 4096 10490881204.50\n"),
+            format!("{heading}{request}2.000000 tar 88 sdc W 4096 10490881204.50\n"),
             Some((1_049_088, 1_204_500)),
             0,
         ),
-        ("no whole sectors", format!("{heading}{request}2.0 tar 88 sdc W 4096 10490001204.50\n"), None, 1),
-        ("two places", format!("{heading}{request}2.0 tar 88 sdc W 4096 10240005121200.25\n"), None, 1),
-        ("too short", format!("{heading}{request}2.0 tar 88 sdc W 4096 5242889.75\n"), None, 1),
-        ("a cut latency", format!("{heading}{request}2.0 tar 88 sdc W 4096 524288 19.7\n"), None, 1),
+        (
+            "no whole sectors",
+            format!("{heading}{request}2.000000 tar 88 sdc W 4096 10490001204.50\n"),
+            None,
+            1,
+        ),
+        ("two places", format!("{heading}{request}2.000000 tar 88 sdc W 4096 10240005121200.25\n"), None, 1),
+        ("too short", format!("{heading}{request}2.000000 tar 88 sdc W 4096 5242889.75\n"), None, 1),
+        ("a cut latency", format!("{heading}{request}2.000000 tar 88 sdc W 4096 524288 19.7\n"), None, 1),
         (
             "two lines in one",
-            format!("{heading}{request}2.0 tar 88 sdc W 4096 524288 19.752.1 tar 88 sdc W 8 512 1.00\n"),
+            format!("{heading}{request}2.000000 tar 88 sdc W 4096 524288 19.752.1 tar 88 sdc W 8 512 1.00\n"),
             None,
             1,
         ),
         (
             "without a latency",
-            format!("{queue}1.0 tar 88 sdc W 4096 4096 0.01 0.02\n2.0 tar 88 sdc W 4096 524288 19.75\n"),
+            format!(
+                "{queue}1.000000 tar 88 sdc W 4096 4096 0.01 0.02\n2.000000 tar 88 sdc W 4096 524288 19.75\n"
+            ),
             None,
             1,
         ),
         (
             "with the queue",
             format!(
-                "{queue}1.0 tar 88 sdc W 4096 4096 0.01 0.02\n2.0 tar 88 sdc W 4096 10490881204.50 1300.25\n"
+                "{queue}1.000000 tar 88 sdc W 4096 4096 0.01 0.02\n2.000000 tar 88 sdc W 4096 10490881204.50 1300.25\n"
             ),
             Some((1_049_088, 1_300_250)),
             0,
         ),
         (
             "a pattern",
-            format!("{pattern}1.0 tar 88 sdc W 4096 4096 R 0.02\n2.0 tar 88 sdc W 4096 1049088S 3.25\n"),
+            format!(
+                "{pattern}1.000000 tar 88 sdc W 4096 4096 R 0.02\n2.000000 tar 88 sdc W 4096 1049088S 3.25\n"
+            ),
             Some((1_049_088, 3250)),
             0,
         ),
-        ("no disk", format!("{heading}{request}2.0 ? 0 R 0 8 2.88\n{request}"), Some((524_288, 9750)), 0),
+        (
+            "no disk",
+            format!("{heading}{request}2.000000 ? 0 R 0 8 2.88\n{request}"),
+            Some((524_288, 9750)),
+            0,
+        ),
         (
             "a second heading",
-            format!("{heading}{request}{queue}2.0 a b 8 sdc W 4096 512 0.01 0.02\n"),
+            format!("{heading}{request}{queue}2.000000 a b 8 sdc W 4096 512 0.01 0.02\n"),
             Some((512, 20)),
             0,
         ),
