@@ -93,8 +93,8 @@ fn recordings_of_requests_account_for_every_line() {
             0,
             &[
                 "12 requests seen = 11 kept + 0 not kept + 0 outside + 1 unread",
-                "Warning: 1 lines of the recording were not read",
-                "Unread: 1 lines, first line 11: 20.0 …",
+                "Warning: 1 line of the recording was not read",
+                "Unread: lines (1), first in line 11: 20.0 …",
                 "headings of biosnoop (1)",
                 "1049088",
             ][..],

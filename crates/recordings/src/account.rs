@@ -262,7 +262,11 @@ impl Account {
     /// Warnings for a user: lines that were not read, and events that the recording itself lacks.
     pub fn warnings(&self) -> Vec<String> {
         let LineAccount { unread, lost_events, .. } = self.lines;
-        let lines = (unread > 0).then(|| format!("{unread} lines of the recording were not read."));
+        let lines = match unread {
+            0 => None,
+            1 => Some("1 line of the recording was not read.".to_owned()),
+            _ => Some(format!("{unread} lines of the recording were not read.")),
+        };
         let events = (lost_events > 0).then(|| {
             format!("{lost_events} events were lost while it was recorded: requests are missing from it.")
         });
@@ -314,7 +318,7 @@ impl Account {
         }
         if let Some(first) = &self.first_unread {
             let count = self.lines.unread;
-            lines.push(format!("Unread: {count} lines, first line {}: {}", first.number, first.text));
+            lines.push(format!("Unread: lines ({count}), first in line {}: {}", first.number, first.text));
         }
         if self.lines.total > 0 {
             lines.extend(self.lines.describe());
@@ -376,7 +380,7 @@ mod tests {
         assert!(account.is_balanced() && account.seen == 5, "{account:?}");
         assert_eq!(account.largest_loss(), (0.4, "lines"));
         let lines = account.to_lines();
-        assert_eq!(lines[1], "Unread: 2 lines, first line 4: 8 …");
+        assert_eq!(lines[1], "Unread: lines (2), first in line 4: 8 …");
         assert!(lines[2].starts_with("Lines: 6 = 3 read + 1 known to hold none + 2 unread"), "{lines:?}");
         assert!(account.summary(1).contains("2 lines are not read, the first is line 4: it is cut"));
         assert!(account.warnings().concat().contains("7 events were lost"));
