@@ -48,7 +48,19 @@ const NOISE: &[(&[u8], &[u8], &str)] = &[
 /// The rule of a line, or of the rest of one, that holds no call.
 pub(super) fn noise_rule(text: &[u8]) -> Option<&'static str> {
     let fits = |(begin, end, _): &&(&[u8], &[u8], &str)| text.starts_with(begin) && text.ends_with(end);
-    NOISE.iter().find(fits).map(|(_, _, rule)| *rule)
+    let rule = NOISE.iter().find(fits).map(|(_, _, rule)| *rule);
+    rule.or_else(|| is_summary(text).then_some("sums of strace -C"))
+}
+
+/// Whether a text is a line of the summary that strace -C prints below the calls: its heading, a ruler, or the sums of a
+/// call: `62.10    0.000072          12         6           write`.
+fn is_summary(text: &[u8]) -> bool {
+    let words: Vec<&[u8]> = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
+    let [share, seconds, each, calls, .., _] = words.as_slice() else { return false };
+    let is_ruler = words.iter().all(|word| word.len() > 5 && word.iter().all(|byte| *byte == b'-'));
+    let are_numbers = [each, calls].iter().all(|word| parse_u64(word).is_some());
+    let are_sums = parse_seconds(share).is_some() && parse_seconds(seconds).is_some() && are_numbers;
+    text.starts_with(b"% time") || is_ruler || are_sums
 }
 
 /// Splits process and time from the rest of a line; `None` where a line has no such beginning.
@@ -133,7 +145,7 @@ pub(super) fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineKind, line_kind, parse_seconds, split_line};
+    use super::{LineKind, line_kind, noise_rule, parse_seconds, split_line};
 
     #[test]
     fn process_and_time_are_split_from_a_call() {
