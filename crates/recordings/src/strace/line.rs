@@ -176,6 +176,12 @@ mod tests {
         {
             assert!(matches!(kind(noise), LineKind::Noise(_)), "{noise}");
         }
+        for sum in [
+            "% time     seconds  usecs/call     calls    errors syscall",
+            "62.10    0.000072          12         6           write",
+        ] {
+            assert_eq!(noise_rule(sum.as_bytes()), Some("sums of strace -C"), "{sum}");
+        }
         for unknown in
             [" > /lib/x(a+0x1)", "R (1)", "(", "", "--- SIGCHLD {si_si", "+++ exited wi", "<... rea"]
         {
