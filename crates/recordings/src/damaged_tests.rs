@@ -262,7 +262,7 @@ const FORMS: [RecordingForm; 9] = [
         event: NEVER,
         doubtful: r"^ *\d+ +\d+\.\d+ +[a-z\d_]+\([^=]*\) *= *[^=<]*(?:<[^<]*)?[^=<]* *<\d+\.\d+> *$",
         other: NEVER,
-        noise: r"^(?:\d+ \d+\.\d{6} --- SIG.* ---|strace: .*)$",
+        noise: r"^(?:(?:\d+ \d+\.\d{6} )?--- SIG.* ---|strace: .*)$",
     },
 ];
 

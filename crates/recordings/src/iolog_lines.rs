@@ -15,6 +15,8 @@ const SHORTEST_WAIT_US: u64 = 100;
 const LARGEST_REQUEST: u64 = 1 << 30;
 /// The largest offset of a byte in a file.
 pub(super) const LAST_BYTE: u64 = 1 << 60;
+/// Lines by which the version is told.
+const LOOKED_AT: usize = 60;
 /// The alignment of files in bytes when they are placed one after the other.
 const FILE_ALIGNMENT: u64 = 16 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,10 +259,12 @@ pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
             "this version of fio's iolog is not supported",
             "record again with fio 3: fio … --write_iolog=FILE writes version 2 or 3",
         ))),
-        line if is_version_1(line) => Some(Err(Reason::new(
-            "this is an iolog of fio's of version 1, which has no names, no syncs and no times",
-            "record again with fio 3: fio … --write_iolog=FILE",
-        ))),
+        line if is_version_1(line) && !text.lines().take(LOOKED_AT).any(is_latency) => {
+            Some(Err(Reason::new(
+                "this is an iolog of fio's of version 1, which has no names, no syncs and no times",
+                "record again with fio 3: fio … --write_iolog=FILE",
+            )))
+        }
         _ => None,
     }
 }
@@ -281,6 +285,11 @@ fn parse_number(word: Option<&str>) -> Result<u64, IologFault> {
 
 fn shorten(word: &str) -> String {
     word.chars().take(40).collect()
+}
+
+/// Whether a line is of a latency log, which has more columns.
+fn is_latency(line: &str) -> bool {
+    line.split(',').count() >= 5
 }
 
 /// Whether a line is of version 1: three numbers, of which the first is 0 for a read, 1 for a write or 2 for a trim.

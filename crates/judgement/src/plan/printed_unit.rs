@@ -34,6 +34,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("minutes", "m"),
     ("hour", "h"),
     ("hours", "h"),
+    ("hr", "h"),
+    ("hrs", "h"),
     ("byte", "B"),
     ("bytes", "B"),
     ("Bytes", "B"),
@@ -62,7 +64,14 @@ const MULTIPLIERS: &[(&str, f64)] = &[
     ("Gi", 1_073_741_824.0),
     ("Ti", 1_099_511_627_776.0),
     ("P", 1e15),
+    ("thousand", 1e3),
+    ("million", 1e6),
+    ("billion", 1e9),
 ];
+
+/// Units of time that no plan uses, in seconds.
+const LONG_TIMES: &[(&str, f64)] =
+    &[("d", 86_400.0), ("day", 86_400.0), ("days", 86_400.0), ("week", 604_800.0), ("weeks", 604_800.0)];
 
 /// Nouns that programs print behind a number of them, in lower case.
 const COUNTED: &[&str] = &[
@@ -133,6 +142,11 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if let Some(bytes) = normal.strip_suffix("bytes/s").or(normal.strip_suffix("byte/s")) {
         normal = format!("{bytes}B/s");
     }
+    if let Some(prefix) =
+        normal.strip_suffix("bytes").or(normal.strip_suffix("byte")).filter(|prefix| !prefix.is_empty())
+    {
+        normal = format!("{prefix}B");
+    }
     if let Some(rate) = normal.strip_suffix("Bps") {
         normal = format!("{rate}B/s");
     }
@@ -143,6 +157,9 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     }
     if let Some((_, factor)) = BIT_RATES.iter().find(|(name, _)| *name == normal) {
         return PrintedWord::Unit { unit: Unit::BytesPerSecond, factor: *factor };
+    }
+    if let Some((_, factor)) = LONG_TIMES.iter().find(|(name, _)| *name == normal) {
+        return PrintedWord::Unit { unit: Unit::Seconds, factor: *factor };
     }
     let known = ALIASES.iter().find(|(name, _)| *name == normal).map_or(normal.as_str(), |(_, unit)| unit);
     if let Ok(written) = unit_written(known)
@@ -293,6 +310,13 @@ mod tests {
             ("kreq/sec", false, "1/s", Ok(2000.0)),
             ("Mops", true, "count", Ok(2e6)),
             ("kops", false, "ms", Err("printed in `kops`")),
+            ("million", false, "1/s", Ok(2.0)),
+            ("million", true, "1/s", Ok(2e6)),
+            ("days", false, "s", Ok(172_800.0)),
+            ("hrs", false, "s", Ok(7200.0)),
+            ("Mbytes", false, "B", Ok(2e6)),
+            ("KiBytes", false, "MiB", Ok(2048.0)),
+            ("days", false, "1/s", Err("printed in `days`")),
             ("k", true, "1/s", Ok(2000.0)),
             ("k/s", true, "1/s", Ok(2000.0)),
             ("M", true, "count", Ok(2e6)),

@@ -106,7 +106,7 @@ pub(crate) fn is_strace(beginning: &[u8]) -> bool {
 /// Refuses strace output that [`STRACE_COMMAND`] does not print, by the option that makes the difference.
 pub(crate) fn check_form(beginning: &[u8]) -> Result<(), Reason> {
     let lines = beginning.split(|byte| *byte == b'\n').take(EXAMINED);
-    let options = lines.clone().find_map(option_in_prefix).or_else(|| option_in_calls(lines.clone()));
+    let options = option_in_prefixes(lines.clone()).or_else(|| option_in_calls(lines.clone()));
     options.or_else(|| option_in_times(lines)).map_or(Ok(()), |option| Err(option.to_reason()))
 }
 
@@ -132,6 +132,21 @@ fn split_any_prefix(line: &[u8]) -> Option<(&[u8], &[u8])> {
         at += end + 1;
     }
     None
+}
+
+/// The first option that the texts before calls show, if no more lines are without one: a damaged line shows none.
+fn option_in_prefixes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<StraceOption> {
+    let (mut first, mut with, mut without) = (None, 0, 0);
+    for line in lines {
+        match option_in_prefix(line) {
+            Some(option) => {
+                first.get_or_insert(option);
+                with += 1;
+            }
+            None => without += u32::from(split_line(line).is_some_and(|split| starts_call(split.rest))),
+        }
+    }
+    first.filter(|_| with >= without)
 }
 
 /// The option that the text before a call shows.

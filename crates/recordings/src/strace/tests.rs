@@ -569,6 +569,11 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         assert!(refused.what.contains(option), "{record}: {refused:?}");
         assert!(refused.hint.contains("record again with"), "{refused:?}");
     }
+    // One line without its process is damaged, and no other form.
+    let damaged =
+        format!("7 1.4 {call}\n7 1.5 fsync(3</s/a>) = 0\n.6 fsync(3</s/a>) = 0\n7 1.7 [fsync(3</s/a>) = 0\n");
+    check_form(damaged.as_bytes()).unwrap();
+    assert_eq!(capture_below(&damaged, "/s").unwrap().account.lines.unread, 2);
     // An option that only a later call shows is told there.
     let quiet = "7 1.5 fsync(3</s/a>) = 0\n".repeat(3000);
     let late = format!("7 1.4 {call}\n{quiet}7 1.6 lseek(3</s/a>, 4096, 0) = 4096\n");

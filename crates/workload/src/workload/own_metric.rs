@@ -269,6 +269,8 @@ mod tests {
             (&pattern("([0-9.]+) iops"), "1/s", "8.25 iops", Ok(8.25)),
             (&time, "1/s", "took 8.25 M ops/s", Ok(8.25e6)),
             (&time, "1/s", "took 8.25 kiops", Ok(8250.0)),
+            (&time, "1/s", "took 8.25 million iops", Ok(8.25e6)),
+            (&time, "1/s", "took 8.25 K, all", Ok(8250.0)),
             (&time, "MB", "took 8.25 G blocks", Err("by 1000 or by 1024")),
             (&last, "s", "real 1m7.25s", Err("begins before what was captured: `1m7.25`")),
             (&last, "s", "real 1h 2m 7.25s", Err("begins before what was captured: `2m 7.25`")),
