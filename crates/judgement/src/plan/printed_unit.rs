@@ -142,9 +142,8 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if let Some(bytes) = normal.strip_suffix("bytes/s").or(normal.strip_suffix("byte/s")) {
         normal = format!("{bytes}B/s");
     }
-    if let Some(prefix) =
-        normal.strip_suffix("bytes").or(normal.strip_suffix("byte")).filter(|prefix| !prefix.is_empty())
-    {
+    let spelled = ["bytes", "byte", "Bytes", "Byte"].iter().find_map(|name| normal.strip_suffix(name));
+    if let Some(prefix) = spelled.filter(|prefix| !prefix.is_empty()) {
         normal = format!("{prefix}B");
     }
     if let Some(rate) = normal.strip_suffix("Bps") {
