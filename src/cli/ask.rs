@@ -1,42 +1,30 @@
 //! `fsverdict ask`: takes a question in one line, or asks for its parts. Finds the preset for it, or makes a plan for a
 //! folder of the user's, announces the run, carries it out, and keeps the plan.
 
-mod asides;
-#[cfg(test)]
-mod asked;
-mod asked_fault;
-mod asked_plan;
-mod changes;
-mod chosen;
-mod excluding;
+mod bounds;
+mod candidates;
 mod features;
 mod folder;
-mod heard;
-mod heard_bounds;
-mod heard_candidates;
-mod heard_devices;
-mod heard_faults;
-mod heard_options;
-mod heard_requirements;
-mod heard_throughput;
-mod heard_work;
+#[cfg(test)]
+mod forum_questions;
+mod grammar;
+mod guided;
 mod kernel;
-mod kinds;
 mod left_out;
-mod misspelt;
-mod named_values;
-mod outside;
+mod lexicon;
+mod options;
 #[cfg(test)]
 mod phrasings;
-mod prompt;
+mod plan_candidates;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod properties;
 mod question;
-mod sentence;
-mod settings;
-mod told;
-mod understanding;
-mod understood;
-mod vocabulary;
-mod words;
+mod question_to_plan;
+mod table;
+mod tokens;
+mod understand;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -51,10 +39,10 @@ use fsverdict_judgement::plan::{DeviceSource, Plan, write};
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
-use self::asked_plan::AskedPlan;
-use self::prompt::agreed;
-use self::told::tell;
-use self::understanding::{Understood, understand};
+use self::guided::ask_consent;
+use self::question_to_plan::QuestionPlan;
+use self::table::describe_question;
+use self::understand::understand;
 use super::consent::PlanOrigin;
 use super::pager::PagerArguments;
 use super::run::{RunArguments, carry_out};
@@ -65,19 +53,20 @@ const EXAMPLES: &str = "\
 Examples:
   fsverdict ask                                   asks what it needs to know
   fsverdict ask mail on hdd
-  fsverdict ask 'ext4 or btrfs for my photos on a usb disk, encrypted?'
+  fsverdict ask 'ext4 or btrfs compress=zstd for photos on a usb disk, must be encrypted'
   fsverdict ask --work ~/Pictures --on usb-disk --encrypted
   fsverdict ask 'etcd on nvme, p99 below 10 ms'
   fsverdict ask 'what does compression cost for vm images on btrfs?'
   fsverdict ask sqlite --on sd-card --plan mine.toml --dry-run
 
-A device is a modelled one, or an image that is made and removed, unless it is a path. `fsverdict list presets` has all questions.";
+A device is a modelled one, or an image that is made and removed, unless it is a path. `fsverdict list presets` has all works,
+and docs/reference/questions.md all that can be said: a word that is not understood ends the question with its name.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AskArguments {
-    /// The question in words: the work (photos, mail, etcd, a preset's name, a folder), `on` which device, what must hold, which
-    /// filesystems it is between, `for` how long at most
+    /// The question in words: the work (photos, mail, etcd, a preset's name, a folder), `on` which device, which filesystems with
+    /// which options, what `must` hold, `for` how long at most
     #[arg(value_name = "WORDS", value_parser = text())]
     words: Vec<String>,
     /// The work: a folder of yours that is copied, read and removed, or one of the words
@@ -92,6 +81,9 @@ pub(super) struct AskArguments {
     /// What must hold of the filesystem: crash_safe, data_checksums, windows …
     #[arg(long, value_name = "WORD,…", value_delimiter = ',')]
     must: Vec<String>,
+    /// Ask without this word of the question, which is not understood; may be given several times
+    #[arg(long, value_name = "WORD")]
+    ignore: Vec<String>,
     /// Stop within this time [default: 10m]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     budget: Option<Duration>,
@@ -130,19 +122,20 @@ fn text() -> impl TypedValueParser<Value = String> {
 const USUAL_TIME: Duration = Duration::from_secs(600);
 
 pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
-    let there = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let is_interactive = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     check_length(&arguments.words)?;
-    let Understood { question, time } = understand(arguments, there)?;
+    let question = understand(arguments, is_interactive)?;
     let name = question.name();
     let mut run = RunArguments::of_question(name);
-    run.budget = arguments.budget.or(time).or(Some(USUAL_TIME));
+    run.budget =
+        arguments.budget.or(question.parsed.budget.as_ref().map(|one| one.value)).or(Some(USUAL_TIME));
     run.out.clone_from(&arguments.out);
     run.erase.clone_from(&arguments.erase);
     run.dry_run = arguments.dry_run;
     run.pager = arguments.pager;
     run.conduct.yes = arguments.yes;
-    let asked = AskedPlan::of(&question, run.overrides())?;
-    print_line(&tell(&question, &asked));
+    let asked = QuestionPlan::new(&question, run.overrides())?;
+    print_line(&describe_question(&question, &asked));
     let plan = asked.plan;
     if let Some(path) = &arguments.plan {
         keep(path, name, &plan)?;
@@ -150,7 +143,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     }
     let erases = matches!(plan.device.source, DeviceSource::Path(_));
     if !arguments.yes && !arguments.dry_run {
-        if !there {
+        if !is_interactive {
             let consequence =
                 if erases { "the device would be erased" } else { "it would run for some time" };
             return Err(CliError::Usage(Reason::new(
@@ -158,7 +151,7 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
                 "look at what is said above; --yes begins without asking, and --dry-run lists every step",
             )));
         }
-        if !agreed(erases)? {
+        if !ask_consent(erases)? {
             return Ok(Exit::Done);
         }
     }
@@ -207,41 +200,4 @@ fn keep(path: &Path, name: &str, plan: &Plan) -> Result<(), CliError> {
             }
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::kinds::{devices, offered_works, works};
-    use super::question::AskedWork;
-    use super::understood::{device_of, property_of, work_of};
-    use fsverdict_disk::device::Model;
-    use fsverdict_judgement::plan::RequiredProperty;
-
-    #[test]
-    fn every_word_finds_its_preset_and_every_device_its_model() {
-        for work in works() {
-            assert!(!work.asked_by.group.is_empty(), "{} has no [ask]", work.preset.name);
-            // The root of a system is a folder where one is expected.
-            for word in work.words().chain(work.first_word()).filter(|word| *word != "/") {
-                let Ok(AskedWork::Preset(found)) = work_of(word) else { panic!("{word}") };
-                assert_eq!(found.name, work.preset.name, "{word}");
-            }
-            let device = work.asked_by.device.as_ref();
-            assert!(device.is_none_or(|model| Model::named(model).is_ok()), "{device:?}");
-        }
-        assert!(offered_works().len() >= 24);
-        for kind in devices() {
-            assert!(Model::named(&kind.model).is_ok(), "{}", kind.model);
-            for word in kind.called.words.iter().chain(&kind.called.behind_on) {
-                assert!(device_of(word).is_ok(), "{word}");
-            }
-        }
-        assert!(work_of("nonsense").is_err() && device_of("floppy").is_err() && property_of("fast").is_err());
-        assert!(
-            device_of("image:1GiB").is_ok()
-                && device_of("/dev/null").is_err()
-                && device_of("/dev/none").is_err()
-        );
-        assert_eq!(property_of("Crash-safe").unwrap(), RequiredProperty::CrashSafe);
-    }
 }

@@ -16,31 +16,43 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
             &["snapshots", "--encrypted"],
             &["layers of their own (lvm)", "hint: ask it without encryption, or"],
         ),
-        (
-            &["hfs or btrfs for photos"],
-            &["filesystem not available in fsverdict: hfs", "hint: ask again without it"],
-        ),
+        (&["hfs or btrfs for photos"], &["not understood as part of one question: `hfs`", "hint: `hfs`: "]),
         (
             &["mail and power cuts on hdd"],
             &[
-                "not understood as part of one question: power cuts",
-                "say the words of one of them, mail-spool and power-cut",
+                "more than one work is named: mail (mail-spool), power cuts (power-cut)",
+                "hint: one question is about one work",
             ],
         ),
-        (&["photos not only on hdd"], &["not understood as part of one question: not, only"]),
-        (&["xfs or ext4 for mail with compress=zstd"], &["compress=zstd"]),
-        (&["xfs with wsync off for mail"], &["part of one question: off"]),
-        (&["ext4 with compression or xfs for mail"], &["ext4 with compression"]),
         (
-            &["latency below 10 ms for mail"],
-            &["part of one question: below", "hint: a limit is said as `p99 below 5 ms`"],
+            &["photos not only on hdd"],
+            &[
+                "not understood as part of one question: `not only`",
+                "hint: `not only`: a negation stands directly",
+            ],
         ),
+        (&["xfs or ext4 for mail with compress=zstd"], &["`compress=zstd`: xfs has no such option"]),
+        (&["xfs with wsync off for mail"], &["part of one question: `off`"]),
+        (
+            &["ext4 with compression or xfs for mail"],
+            &["`with compression`: ext4 cannot be had with compression"],
+        ),
+        (&["latency below 10 ms for mail"], &["`10`: a number is part of a bound (`p99 below 5 ms`"]),
         (
             &["sqlite, p99 below 10 ms"],
             &["`sqlite-app` does not time single calls", "hint: these do: ", "etcd"],
         ),
         (&["samba on hdd"], &["no question is known about samba", "hint: nearest: `nas`"]),
         (&["mysql"], &["no question is known about mysql", "nearest: `postgres`"]),
+        (
+            &["extroot on a usb stick"],
+            &["`extroot`", "hint: understood was: device usb-stick", "hint: works are ", "--ignore extroot"],
+        ),
+        (
+            &["ext4 or f2fs for my android phone"],
+            &["no work is named; `android phone` says where", "(device ufs)"],
+        ),
+        (&["mail on hdd", "--ignore", "gladly"], &["the question has no `gladly`"]),
     ] {
         let asked = [&["ask"], arguments, &["--dry-run"]].concat();
         let seen = place.fsverdict(&asked).exits(2).says(words);
@@ -90,6 +102,27 @@ fn the_plan_that_is_kept_has_the_candidates_that_were_told() {
             }
         }
     }
+}
+
+/// A word that is left out by consent is shown, and what stands beside it is not joined.
+#[test]
+fn a_word_is_left_out_by_consent_alone() {
+    let place = Place::new();
+    let ask = |options: &[&str]| {
+        place.fsverdict(&[&["ask", "ext4 or xfs for gladly mail"], options, &["--dry-run"]].concat())
+    };
+    ask(&[]).exits(2).says(&["not understood as part of one question: `gladly`", "--ignore gladly"]);
+    let seen = ask(&["--ignore", "gladly"]);
+    let said = seen.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("candidates ext4 and xfs ext4; xfs")
+            && said.contains("left aside by your consent gladly"),
+        "{said}"
+    );
+    place
+        .fsverdict(&["ask", "photos without gladly btrfs", "--ignore", "gladly", "--dry-run"])
+        .exits(2)
+        .says(&["`without`"]);
 }
 
 /// Nobody is there who could agree: it says what it would do, and does nothing.

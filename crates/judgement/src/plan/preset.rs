@@ -93,10 +93,8 @@ pub(super) const ASK: &[Key<AskedBy>] = &[
     key!("shown", "string", shown, filled_text),
     key!("unasked", "boolean", unasked, boolean),
     key!("words", "list of strings", words, filled_texts),
-    key!("vague", "list of strings", vague, filled_texts),
     key!("near", "list of strings", near, filled_texts),
     key!("joins", "list of strings", joins, filled_texts),
-    key!("place", "boolean", place, boolean),
     key!("device", "model", device, filled_text),
     key!("scale", "share", scale, share),
     key!("latency", "phase", latency, filled_text),
@@ -118,14 +116,10 @@ pub struct AskedBy {
     pub unasked: bool,
     /// Words for the workload, in addition to the plan's name.
     pub words: Vec<String>,
-    /// Words that select the plan only if the question names no other workload.
-    pub vague: Vec<String>,
     /// Words for workloads that no plan covers, for which this plan is the closest.
     pub near: Vec<String>,
     /// Pairs of plans, or of a plan and a filesystem, `ONE + OTHER`: this plan replaces them if a question names both.
     pub joins: Vec<String>,
-    /// Whether the plan's words describe a location if the question names another workload.
-    pub place: bool,
     /// The device model for questions that name no device; if absent, the plan's own.
     pub device: Option<String>,
     /// The scale factor of the data for questions, if all data would take too long; if absent, all data.
@@ -139,13 +133,6 @@ pub struct AskedBy {
     /// Candidates with a protection taken away, which show its worth: no question is asked of them unless it
     /// compares candidates with and without something.
     pub weakened: Vec<String>,
-}
-
-impl AskedBy {
-    /// Words that select the plan with less certainty than `words`.
-    pub fn other_words(&self) -> impl Iterator<Item = &str> {
-        self.vague.iter().chain(&self.near).map(String::as_str)
-    }
 }
 
 /// Reads the section, if the plan has one.

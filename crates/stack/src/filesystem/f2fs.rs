@@ -131,7 +131,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
             "extent_cache",
             "noextent_cache",
         ],
-        values: &[("-O", &["extra_attr", "inode_checksum", "sb_checksum"])],
+        values: &[("-O", &["casefold", "compression", "extra_attr", "inode_checksum", "sb_checksum"])],
         choices: &[],
     },
     facts: FilesystemFacts {

@@ -1,0 +1,181 @@
+//! Asks for the parts of a question on the terminal, and makes one line of the answers, which is then read like any other.
+
+use std::fmt;
+
+use fsverdict_judgement::plan::{AskedBy, Overrides, RequiredProperty, once_each, read_with};
+use fsverdict_linux::host::messages::print_line;
+use fsverdict_report::wrap;
+use fsverdict_stack::filesystem;
+use fsverdict_text::{find_suggestions, quoted};
+use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
+
+use super::super::{CliError, with_vocabulary};
+use super::grammar::Problem;
+use super::lexicon::{WorkKind, devices, works};
+use super::question::usage;
+use super::table::WIDTH;
+
+/// A choice of a list: its number, its word in the question, and its meaning.
+struct ListedChoice {
+    number: usize,
+    word: String,
+    meaning: String,
+}
+
+impl fmt::Display for ListedChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{:>2} {}: {}", self.number, self.word, self.meaning);
+        // A longer line would be folded, and the list not be drawn over when it changes.
+        let line = wrap(&text, WIDTH - 6).into_iter().next().unwrap_or_default();
+        formatter.write_str(&line)
+    }
+}
+
+/// The properties that can be required, with their meanings.
+const PROPERTIES: [(RequiredProperty, &str); 8] = [
+    (RequiredProperty::Encryption, "nothing on the device can be read without its key"),
+    (RequiredProperty::DataChecksums, "damaged files are noticed when they are read"),
+    (RequiredProperty::CrashSafe, "whole again after a power cut, by a journal or copies on write"),
+    (RequiredProperty::Permissions, "files have owners and permissions"),
+    (RequiredProperty::Snapshots, "keeps states of all of it"),
+    (RequiredProperty::Clones, "copies of files that share their blocks"),
+    (RequiredProperty::Windows, "Windows reads and writes it"),
+    (RequiredProperty::Macos, "a Mac reads and writes it"),
+];
+
+const KEYS: &str = "↑ ↓ or a number, Enter chooses, Esc leaves";
+const SEVERAL_KEYS: &str = "↑ ↓ and space mark, Enter goes on (none: the preset's own), Esc leaves";
+const PROPERTY_KEYS: &str = "↑ ↓ and space mark, Enter goes on (none: nothing is required), Esc leaves";
+
+/// Asks for work, device, candidates and requirements, and returns the question as one line.
+pub(super) fn ask_question() -> Result<String, CliError> {
+    let (work, ask) = ask_work()?;
+    let mut line = work.clone();
+    let kinds = devices().iter().map(|kind| split_shown(&kind.words.shown));
+    let own = ask.map_or_else(|| "a portable disk".to_owned(), |(_, device)| device);
+    let all = std::iter::once(("the usual one".to_owned(), own)).chain(kinds);
+    let device = choose("On which device?", numbered(all))?;
+    if device.number > 0 {
+        line = format!("{line} on {}", device.word);
+    }
+    let known = filesystem::registry().iter().map(|known| (known.name.to_owned(), known.summary.to_owned()));
+    let candidates = choose_several("Which filesystems?", numbered_from_one(known), SEVERAL_KEYS)?;
+    if !candidates.is_empty() {
+        line = format!("{line}: {}", candidates.join(" or "));
+    }
+    let properties =
+        PROPERTIES.iter().map(|(property, meaning)| (property.word().to_owned(), (*meaning).to_owned()));
+    let required = choose_several("What must hold?", numbered_from_one(properties), PROPERTY_KEYS)?;
+    if !required.is_empty() {
+        line = format!("{line}, must {}", required.join(" and "));
+    }
+    print_line(&format!("the same in one line:\n  fsverdict ask {}", quoted(&line)));
+    Ok(line)
+}
+
+/// Asks for the work: its word, and the preset with its usual device.
+fn ask_work() -> Result<(String, Option<(&'static AskedBy, String)>), CliError> {
+    let offered: Vec<&WorkKind> = works().iter().filter(|work| work.ask.shown.is_some()).collect();
+    let shown = offered.iter().filter_map(|work| work.ask.shown.as_deref()).map(split_shown);
+    let chosen = choose(
+        "What is the work? (Esc, and then `fsverdict ask --work FOLDER`, for files of yours)",
+        numbered_from_one(shown),
+    )?;
+    let work = offered.get(chosen.number.saturating_sub(1)).copied();
+    let usual = |work: &&'static WorkKind| {
+        let plan = with_vocabulary(|known| {
+            read_with(work.preset.toml, work.preset.name, &Overrides::default(), known)
+        })
+        .ok()?;
+        Some(
+            plan.models()
+                .first()
+                .map_or_else(|| "an image on this machine's disk".to_owned(), |model| (*model).to_owned()),
+        )
+    };
+    let device = works().iter().find(|one| work.is_some_and(|work| one.preset.name == work.preset.name));
+    Ok((
+        chosen.word,
+        device.and_then(|work| Some((&work.ask, work.ask.device.clone().or_else(|| usual(&work))?))),
+    ))
+}
+
+/// A word for the work that a question lacks.
+pub(super) fn ask_missing_work() -> Result<String, CliError> {
+    Ok(ask_work()?.0)
+}
+
+/// Asks for words in the place of words that are not understood; nothing leaves them out.
+pub(super) fn ask_replacement(problem: &Problem) -> Result<String, CliError> {
+    let known = once_each(
+        works()
+            .iter()
+            .flat_map(WorkKind::words)
+            .chain(devices().iter().flat_map(|kind| kind.words.words.iter().map(String::as_str))),
+    );
+    let near = find_suggestions(&problem.words.to_lowercase(), &known);
+    let advice = match (problem.advice.as_str(), near.is_empty()) {
+        ("", true) => "not known: a work, device, filesystem, option or feature".to_owned(),
+        ("", false) => format!("not known; near are {}", near.join(", ")),
+        (advice, _) => advice.to_owned(),
+    };
+    print_line(&wrap(&format!("`{}`: {advice}", problem.words), WIDTH).join("\n"));
+    let prompt = format!("In the place of `{}`:", problem.words);
+    Text::new(&prompt)
+        .with_help_message("nothing leaves it out; Esc ends")
+        .prompt()
+        .map_err(|error| no_answer(&error))
+}
+
+/// Asks whether to begin. If something of the user's is erased, the default answer is no.
+pub(super) fn ask_consent(erases: bool) -> Result<bool, CliError> {
+    let prompt = if erases { "Begin, and erase it?" } else { "Begin?" };
+    Confirm::new(prompt).with_default(!erases).prompt().map_err(|error| no_answer(&error))
+}
+
+/// `hdd: a desktop disk` as a word and its meaning.
+fn split_shown(shown: &str) -> (String, String) {
+    let (word, meaning) = shown.split_once([':', ',']).unwrap_or((shown, ""));
+    (word.trim().to_owned(), meaning.trim().to_owned())
+}
+
+fn numbered(all: impl Iterator<Item = (String, String)>) -> Vec<ListedChoice> {
+    all.enumerate().map(|(number, (word, meaning))| ListedChoice { number, word, meaning }).collect()
+}
+
+fn numbered_from_one(all: impl Iterator<Item = (String, String)>) -> Vec<ListedChoice> {
+    numbered(all).into_iter().map(|choice| ListedChoice { number: choice.number + 1, ..choice }).collect()
+}
+
+/// A number finds its choice alone; other text finds those that contain it.
+fn score(input: &str, choice: &ListedChoice, text: &str) -> Option<i64> {
+    let is_found = match input.trim().parse::<usize>() {
+        Ok(number) => number == choice.number,
+        Err(_) => text.to_lowercase().contains(&input.to_lowercase()),
+    };
+    is_found.then_some(0)
+}
+
+fn choose(prompt: &str, choices: Vec<ListedChoice>) -> Result<ListedChoice, CliError> {
+    let scorer = |input: &str, choice: &ListedChoice, text: &str, _: usize| score(input, choice, text);
+    let select = Select::new(prompt, choices).with_page_size(14).with_help_message(KEYS).with_scorer(&scorer);
+    select.prompt().map_err(|error| no_answer(&error))
+}
+
+fn choose_several(prompt: &str, choices: Vec<ListedChoice>, keys: &str) -> Result<Vec<String>, CliError> {
+    let scorer = |input: &str, choice: &ListedChoice, text: &str, _: usize| score(input, choice, text);
+    let select =
+        MultiSelect::new(prompt, choices).with_page_size(16).with_help_message(keys).with_scorer(&scorer);
+    let chosen = select.prompt().map_err(|error| no_answer(&error))?;
+    Ok(chosen.into_iter().map(|choice| choice.word).collect())
+}
+
+fn no_answer(error: &InquireError) -> CliError {
+    let hint = "answer, or say it in a line: fsverdict ask mail on hdd";
+    match error {
+        InquireError::OperationCanceled | InquireError::OperationInterrupted => {
+            usage("nothing was asked", hint)
+        }
+        other => usage(format!("nothing was asked: {other}"), hint),
+    }
+}

@@ -1,0 +1,291 @@
+//! The words of a question and their meanings: those of presets and device models (their `[ask]`), of filesystems, and of
+//! `words.txt`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use fsverdict_disk::device::{DeviceWords, Model, built_in};
+use fsverdict_judgement::plan::{AskedBy, Preset, presets};
+use fsverdict_stack::filesystem::{Filesystem, registry};
+
+use super::features::Feature;
+
+/// A preset, and how it is asked for.
+pub(super) struct WorkKind {
+    pub(super) preset: &'static Preset,
+    pub(super) ask: AskedBy,
+}
+
+/// A kind of device: a model, and the words for it.
+pub(super) struct DeviceKind {
+    /// The model's name, with its state if the words mean another than the first.
+    pub(super) model: String,
+    pub(super) words: DeviceWords,
+}
+
+/// Where work is done: a device, if the question names none, and a processor.
+#[derive(Debug)]
+pub(super) struct WorkPlace {
+    pub(super) device: Option<&'static str>,
+    pub(super) cpu: Option<&'static str>,
+}
+
+/// A word's part in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordClass {
+    Filler,
+    Or,
+    And,
+    With,
+    Without,
+    /// `with and without`
+    Both,
+    /// `or not`, behind an option or a feature
+    OrNot,
+    /// `plain`, `default`
+    Plain,
+    Must,
+    /// `need`: requires a feature, and is a filler elsewhere.
+    MayNeed,
+    /// Before filesystems that are not tried.
+    Not,
+    NotBehind,
+    /// Before features that are not required.
+    NoNeed,
+    NotNeeded,
+    On,
+    /// `costs`, `worth it`
+    Price,
+    /// Before operating systems that have to read it.
+    ReadBy,
+    Linux,
+}
+
+/// The meaning of a phrase. Some phrases have several, by their place in the sentence.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    WordClass(WordClass),
+    Noun(Feature),
+    Adjective(Feature),
+    Lack(Feature),
+    Layer(&'static str),
+    WorkPlace(&'static WorkPlace),
+    /// Nothing here is about it; the text is advice.
+    Outside(&'static str),
+    Work(&'static WorkKind),
+    /// A work that no preset is about; this preset comes nearest.
+    Near(&'static WorkKind),
+    Device(&'static DeviceKind),
+    /// A model that has no words but its name.
+    Model(&'static str),
+    /// A word that means this device where one is expected: behind `on`.
+    DeviceBehindOn(&'static DeviceKind),
+    Filesystem(&'static Filesystem),
+    /// A filesystem that cannot be tried.
+    Untried,
+}
+
+/// No phrase has more words.
+pub(super) const MOST_WORDS: usize = 6;
+
+/// Other names of filesystems.
+const ALIASES: &[(&str, &str)] =
+    &[("fat32", "vfat"), ("fat", "vfat"), ("ntfs", "ntfs3"), ("nilfs", "nilfs2"), ("reiser", "reiserfs")];
+
+/// Filesystems that people ask about, and that no trial here is of.
+const UNTRIED: &str = "apfs hfs hfs+ refs ufs2 hammer hammer2 lfs ffs minix bfs wafl vmfs ocfs2 gfs2 ceph cephfs lustre \
+    glusterfs beegfs moosefs sshfs squashfs erofs cramfs romfs ubifs jffs2 yaffs yaffs2 tmpfs ramfs mergerfs unionfs snapraid \
+    udf iso9660 ltfs nfs4 afs";
+
+static WORKS: LazyLock<Vec<WorkKind>> =
+    LazyLock::new(|| presets().iter().map(|preset| WorkKind { preset, ask: preset.asked_by() }).collect());
+
+static DEVICES: LazyLock<Vec<DeviceKind>> = LazyLock::new(|| {
+    let kind = |name: &str| {
+        let words = Model::named(name).ok()?.words?;
+        let state = words.state.as_ref().map(|state| format!(":{state}")).unwrap_or_default();
+        Some(DeviceKind { model: format!("{name}{state}"), words })
+    };
+    built_in().iter().filter_map(|model| kind(model.name)).collect()
+});
+
+static LEXICON: LazyLock<HashMap<String, Vec<Meaning>>> = LazyLock::new(build_lexicon);
+
+/// Every preset, as it is listed.
+pub(super) fn works() -> &'static [WorkKind] {
+    &WORKS
+}
+
+/// Every model that has words.
+pub(super) fn devices() -> &'static [DeviceKind] {
+    &DEVICES
+}
+
+impl WorkKind {
+    /// The name of the preset, and the other words for it; none for a preset that no question selects.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        let name = (!self.ask.unasked).then_some(self.preset.name);
+        name.into_iter().chain(self.ask.words.iter().map(String::as_str))
+    }
+
+    /// The word that stands for all of them: the first of the shown text.
+    pub(super) fn first_word(&self) -> Option<&str> {
+        self.ask.shown.as_ref()?.split([':', ',']).next()
+    }
+}
+
+/// A word in normal form: without capitals, separators, apostrophes and plural.
+pub(super) fn normalize(word: &str) -> String {
+    let joined: String = word.to_lowercase().chars().filter(|one| !" -_.'".contains(*one)).collect();
+    match joined.strip_suffix('s') {
+        Some(one) if one.len() > 2 => one.to_owned(),
+        _ => joined,
+    }
+}
+
+/// The meanings of a phrase, in normal form or not.
+pub(super) fn meanings(phrase: &str) -> &'static [Meaning] {
+    LEXICON.get(&normalize(phrase)).map_or(&[], Vec::as_slice)
+}
+
+/// How many words the longest phrase has with which these begin and that has such a meaning, and the meaning.
+pub(super) fn longest<T>(words: &[&str], has: impl Fn(&Meaning) -> Option<T>) -> Option<(usize, T)> {
+    (1..=words.len().min(MOST_WORDS)).rev().find_map(|count| {
+        let found = meanings(&words[..count].join(" ")).iter().find_map(&has)?;
+        Some((count, found))
+    })
+}
+
+/// The phrases of `words.txt` by class: the name of the class, and its phrases.
+pub(super) fn phrase_classes() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut classes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let phrases = |text: &'static str| text.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
+    for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        match (line.split_once(": "), line.starts_with(' '), classes.last_mut()) {
+            (_, true, Some((_, all))) => all.extend(phrases(line)),
+            (Some((class, text)), ..) => classes.push((class, phrases(text).collect())),
+            _ => {}
+        }
+    }
+    classes
+}
+
+fn build_lexicon() -> HashMap<String, Vec<Meaning>> {
+    let mut lexicon: HashMap<String, Vec<Meaning>> = HashMap::new();
+    let mut add = |phrase: &str, meaning| lexicon.entry(normalize(phrase)).or_default().push(meaning);
+    for work in works() {
+        work.words().chain(work.first_word()).for_each(|word| add(word, Meaning::Work(work)));
+        work.ask.near.iter().for_each(|word| add(word, Meaning::Near(work)));
+    }
+    for kind in devices() {
+        kind.words.words.iter().for_each(|word| add(word, Meaning::Device(kind)));
+        add(kind.model.split(':').next().unwrap_or_default(), Meaning::Device(kind));
+        kind.words.behind_on.iter().for_each(|word| add(word, Meaning::DeviceBehindOn(kind)));
+    }
+    for model in built_in()
+        .iter()
+        .filter(|model| devices().iter().all(|kind| kind.model.split(':').next() != Some(model.name)))
+    {
+        add(model.name, Meaning::Model(model.name));
+    }
+    for known in registry() {
+        let aliases = ALIASES.iter().filter(|(_, name)| *name == known.name).map(|(alias, _)| *alias);
+        aliases.chain([known.name]).for_each(|name| add(name, Meaning::Filesystem(known)));
+    }
+    UNTRIED.split_whitespace().for_each(|name| add(name, Meaning::Untried));
+    for (class, phrases) in phrase_classes() {
+        if let Some(meaning) = meaning_of_class(class) {
+            phrases.iter().for_each(|phrase| add(phrase, meaning));
+        }
+    }
+    lexicon
+}
+
+/// The meaning of the phrases of a class in `words.txt`.
+fn meaning_of_class(class: &'static str) -> Option<Meaning> {
+    let (kind, rest) = class.split_once(' ').unwrap_or((class, ""));
+    let class = match kind {
+        "noun" => return Feature::from_word(rest).map(Meaning::Noun),
+        "adjective" => return Feature::from_word(rest).map(Meaning::Adjective),
+        "lack" => return Feature::from_word(rest).map(Meaning::Lack),
+        "layer" => return Some(Meaning::Layer(rest)),
+        "outside" => return Some(Meaning::Outside(rest)),
+        "place" => {
+            let (device, cpu) = rest.split_once(' ')?;
+            let known = |name: &'static str| (name != "-").then_some(name);
+            let place = WorkPlace { device: known(device), cpu: known(cpu) };
+            return Some(Meaning::WorkPlace(Box::leak(Box::new(place))));
+        }
+        "filler" => WordClass::Filler,
+        "or" => WordClass::Or,
+        "and" => WordClass::And,
+        "with" => WordClass::With,
+        "without" => WordClass::Without,
+        "both" => WordClass::Both,
+        "or-not" => WordClass::OrNot,
+        "plain" => WordClass::Plain,
+        "must" => WordClass::Must,
+        "may-need" => WordClass::MayNeed,
+        "not" => WordClass::Not,
+        "not-behind" => WordClass::NotBehind,
+        "no-need" => WordClass::NoNeed,
+        "not-needed" => WordClass::NotNeeded,
+        "on" => WordClass::On,
+        "price" => WordClass::Price,
+        "read-by" => WordClass::ReadBy,
+        "linux" => WordClass::Linux,
+        _ => return None,
+    };
+    Some(Meaning::WordClass(class))
+}
+
+#[cfg(test)]
+mod tests {
+    use fsverdict_disk::device::Model;
+    use fsverdict_judgement::plan::RequiredProperty;
+
+    use super::{Meaning, devices, meanings, normalize, phrase_classes, works};
+
+    #[test]
+    fn every_word_finds_its_preset_and_every_device_its_model() {
+        for work in works() {
+            assert!(!work.ask.group.is_empty(), "{} has no [ask]", work.preset.name);
+            for word in work.words().chain(work.first_word()) {
+                let is_found = |meaning: &Meaning| matches!(meaning, Meaning::Work(one) if one.preset.name == work.preset.name);
+                assert!(meanings(word).iter().any(is_found), "{word}");
+            }
+            let device = work.ask.device.as_ref();
+            assert!(device.is_none_or(|model| Model::named(model).is_ok()), "{device:?}");
+        }
+        assert!(works().iter().filter(|work| work.ask.shown.is_some()).count() >= 24);
+        assert!(devices().iter().all(|kind| Model::named(&kind.model).is_ok()));
+    }
+
+    #[test]
+    fn no_word_means_two_works_or_devices() {
+        let works =
+            works().iter().flat_map(|work| work.words().chain(work.ask.near.iter().map(String::as_str)));
+        let devices = devices().iter().flat_map(|kind| kind.words.words.iter().map(String::as_str));
+        let mut words: Vec<String> = works.chain(devices).map(normalize).collect();
+        words.sort_unstable();
+        let twice: Vec<&String> =
+            words.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert!(words.len() > 150 && twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn every_class_has_a_meaning_and_its_words_are_documented() {
+        let page = include_str!("../../../docs/reference/questions.md");
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (class, phrases) in phrase_classes() {
+            assert!(super::meaning_of_class(class).is_some(), "{class}");
+            // All fillers, and the first of each other class.
+            let shown = if class == "filler" { phrases.as_slice() } else { &phrases[..1] };
+            for phrase in shown {
+                assert!(page.contains(&format!("`{phrase}`")), "{class}: {phrase}");
+            }
+        }
+        let words: Vec<&str> = RequiredProperty::words();
+        assert!(words.iter().all(|word| super::Feature::from_word(word).is_some()));
+    }
+}

@@ -1,0 +1,193 @@
+//! Makes a question of the words and options of the command line; asks on the terminal where words are not understood, and
+//! refuses the question by their names elsewhere.
+
+use fsverdict_judgement::plan::{RequiredProperty, once_each};
+use fsverdict_text::{Reason, find_suggestions};
+
+use super::super::CliError;
+use super::AskArguments;
+use super::features::Feature;
+use super::grammar::{ParsedQuestion, Problem, Worded, parse_question};
+use super::guided::{ask_missing_work, ask_question, ask_replacement};
+use super::lexicon::{Meaning, WorkKind, longest, meanings, works};
+use super::question::{Question, usage, work_hint};
+use super::tokens::{Token, TokenKind, leave_out, tokenize};
+
+/// Understands the words and options. With a terminal it asks for missing parts and words that are not understood.
+///
+/// # Errors
+/// Fails if words are not understood and there is no terminal, or if the question cannot be asked.
+pub(super) fn understand(arguments: &AskArguments, is_interactive: bool) -> Result<Question, CliError> {
+    let has_words = !arguments.words.is_empty();
+    let mut tokens = match (has_words || arguments.work.is_some(), is_interactive) {
+        (true, _) => tokenize(&arguments.words),
+        (false, true) => tokenize(&[ask_question()?]),
+        (false, false) => {
+            return Err(usage(
+                "nothing was asked, and there is no terminal to ask on",
+                "name the work and the device: fsverdict ask photos --on usb-disk; `fsverdict ask --help` has more",
+            ));
+        }
+    };
+    let mut ignored = arguments.ignore.clone();
+    for words in &arguments.ignore {
+        if !leave_out(words, &mut tokens) {
+            return Err(usage(
+                format!("the question has no `{words}` that could be ignored"),
+                "--ignore takes words as they stand in the question",
+            ));
+        }
+    }
+    let mut parsed = parse_question(&tokens);
+    while is_interactive && let Some(problem) = parsed.problems.first() {
+        let replacement = ask_replacement(problem)?;
+        if replacement.trim().is_empty() {
+            ignored.push(problem.words.clone());
+        }
+        replace(&mut tokens, problem, &replacement);
+        parsed = parse_question(&tokens);
+    }
+    if !parsed.problems.is_empty() {
+        return Err(not_understood(&parsed));
+    }
+    let has_work = !parsed.works.is_empty() || parsed.folder.is_some() || arguments.work.is_some();
+    if is_interactive && !has_work && parsed.near.is_empty() {
+        tokens.extend(tokenize(&[format!("; {}", ask_missing_work()?)]));
+        parsed = parse_question(&tokens);
+    }
+    for word in &arguments.must {
+        parsed.required.push(Worded::new(property_called(word)?, format!("--must {word}")));
+    }
+    if arguments.encrypted {
+        parsed.required.push(Worded::new(RequiredProperty::Encryption, "--encrypted"));
+    }
+    let mut once: Vec<RequiredProperty> = Vec::new();
+    parsed.required.retain(|one| {
+        let is_new = !once.contains(&one.value);
+        once.push(one.value);
+        is_new
+    });
+    refuse_contradiction(&parsed)?;
+    let understood = summarize(&parsed);
+    Question::new(parsed, arguments.work.as_deref(), arguments.device.as_deref(), &ignored).map_err(|error| {
+        match error {
+            CliError::Usage(reason) if !understood.is_empty() => {
+                CliError::Usage(reason.and_hint(format!("understood was: {understood}")))
+            }
+            other => other,
+        }
+    })
+}
+
+/// Puts the tokens of a text in the place of words that are not understood.
+fn replace(tokens: &mut Vec<Token>, problem: &Problem, replacement: &str) {
+    let mut new = tokenize(&[replacement.to_owned()]);
+    if new.is_empty() {
+        new.push(Token { text: problem.words.clone(), kind: TokenKind::Gap });
+    }
+    tokens.splice(problem.range.clone(), new);
+}
+
+/// A feature that is required or compared cannot be excluded, or be unimportant, too.
+fn refuse_contradiction(parsed: &ParsedQuestion) -> Result<(), CliError> {
+    let wanted = |one: &Worded<Feature>| {
+        let required = parsed.required.iter().find(|other| Some(other.value) == one.value.property());
+        let compared = parsed.compared.iter().find(|other| other.value == one.value);
+        required.map(|other| other.words.clone()).or(compared.map(|other| other.words.clone()))
+    };
+    let mut without = parsed.absent.iter().chain(&parsed.unneeded);
+    match without.find_map(|one| Some((wanted(one)?, one.words.clone()))) {
+        Some((words, other)) => {
+            Err(usage(format!("`{words}` and `{other}` contradict each other"), "leave out one of both"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn property_called(word: &str) -> Result<RequiredProperty, CliError> {
+    let named = meanings(word).iter().find_map(|meaning| match meaning {
+        Meaning::Noun(feature) | Meaning::Adjective(feature) => feature.property(),
+        _ => None,
+    });
+    named.ok_or_else(|| {
+        let words = RequiredProperty::words();
+        usage(
+            format!("`{word}` is not a property that can be required"),
+            format!("words are {}", words.join(", ")),
+        )
+    })
+}
+
+/// The error that names the words that are not understood, the parts that are, and the nearest works.
+fn not_understood(parsed: &ParsedQuestion) -> CliError {
+    let words: Vec<String> = once_each(parsed.problems.iter().map(|problem| format!("`{}`", problem.words)));
+    let mut reason = Reason::plain(format!("not understood as part of one question: {}", words.join(", ")));
+    for problem in parsed.problems.iter().filter(|problem| !problem.advice.is_empty()) {
+        reason = reason.and_hint(format!("`{}`: {}", problem.words, problem.advice));
+    }
+    let understood = summarize(parsed);
+    if !understood.is_empty() {
+        reason = reason.and_hint(format!("understood was: {understood}"));
+    }
+    let known: Vec<&str> = once_each(works().iter().flat_map(WorkKind::words));
+    let unknown = || parsed.problems.iter().filter(|problem| problem.advice.is_empty());
+    let near =
+        once_each(unknown().flat_map(|problem| find_suggestions(&problem.words.to_lowercase(), &known)));
+    let has_work = !parsed.works.is_empty() || parsed.folder.is_some();
+    if !near.is_empty() {
+        reason = reason.and_hint(format!("the nearest known works are {}", near.join(", ")));
+    } else if !has_work {
+        let of_near =
+            parsed.near.iter().map(|one| format!("`{}` ({})", one.value.preset.name, one.value.ask.summary));
+        let of_near = once_each(of_near);
+        reason = reason.and_hint(if of_near.is_empty() {
+            work_hint()
+        } else {
+            format!("the nearest known works are {}", of_near.join(", "))
+        });
+    }
+    if let Some(problem) = unknown().next() {
+        reason = reason.and_hint(format!(
+            "say it in words of docs/reference/questions.md, or let the question be asked without it: --ignore {}",
+            fsverdict_text::quoted(&problem.words)
+        ));
+    }
+    CliError::Usage(reason)
+}
+
+/// The parts that were understood, in one line.
+pub(super) fn summarize(parsed: &ParsedQuestion) -> String {
+    fn part<T>(name: &str, all: &[Worded<T>], shown: impl Fn(&Worded<T>) -> String) -> Option<String> {
+        let all: Vec<String> = once_each(all.iter().map(shown));
+        (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
+    }
+    let candidate = |one: &Worded<super::grammar::NamedCandidate>| {
+        let named = &one.value;
+        let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
+        let layers = named.layers.iter().map(|layer| format!(" on {layer}"));
+        format!("{}{}", named.filesystem.name, options.chain(layers).collect::<String>())
+    };
+    let device = |one: &Worded<String>| {
+        longest(&one.value.split(' ').collect::<Vec<_>>(), |meaning| match meaning {
+            Meaning::Device(kind) | Meaning::DeviceBehindOn(kind) => Some(kind.model.clone()),
+            Meaning::Model(name) => Some((*name).to_owned()),
+            _ => None,
+        })
+        .map_or(one.value.clone(), |(_, model)| model)
+    };
+    let parts = [
+        part("work", &parsed.works, |one| one.value.preset.name.to_owned()),
+        part("device", &parsed.devices, device),
+        part("place", &parsed.places, |one| {
+            format!("{} (device {})", one.words, one.value.device.unwrap_or("of the work"))
+        }),
+        part("candidates", &parsed.candidates, candidate),
+        part("options", &parsed.variants, |one| one.words.clone()),
+        part("not", &parsed.excluded, |one| one.value.name.to_owned()),
+        part("must", &parsed.required, |one| one.value.word().to_owned()),
+        part("without", &parsed.absent, |one| one.value.word().to_owned()),
+        part("not required", &parsed.unneeded, |one| one.value.word().to_owned()),
+        part("with and without", &parsed.compared, |one| one.value.word().to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
