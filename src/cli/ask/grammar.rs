@@ -584,7 +584,7 @@ impl<'a> Parser<'a> {
             let words = self.text(one.range.clone());
             match (one.form, one.feature.property()) {
                 (FeatureForm::Adjective, Some(property)) if !list.has_or => {
-                    self.parsed.required.push(Worded::new(property, words))
+                    self.parsed.required.push(Worded::new(property, words));
                 }
                 (FeatureForm::Lack, _) => self.parsed.absent.push(Worded::new(one.feature, words)),
                 _ => self.bare.push(one),

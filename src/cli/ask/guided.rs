@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fsverdict_judgement::plan::{AskedBy, Overrides, RequiredProperty, once_each, read_with};
+use fsverdict_judgement::plan::{Overrides, RequiredProperty, once_each, read_with};
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::wrap;
 use fsverdict_stack::filesystem;
@@ -49,10 +49,10 @@ const PROPERTY_KEYS: &str = "↑ ↓ and space mark, Enter goes on (none: nothin
 
 /// Asks for work, device, candidates and requirements, and returns the question as one line.
 pub(super) fn ask_question() -> Result<String, CliError> {
-    let (work, ask) = ask_work()?;
-    let mut line = work.clone();
+    let work = ask_work()?;
+    let mut line = work.first_word().unwrap_or(work.preset.name).to_owned();
     let kinds = devices().iter().map(|kind| split_shown(&kind.words.shown));
-    let own = ask.map_or_else(|| "a portable disk".to_owned(), |(_, device)| device);
+    let own = usual_device(work);
     let all = std::iter::once(("the usual one".to_owned(), own)).chain(kinds);
     let device = choose("On which device?", numbered(all))?;
     if device.number > 0 {
@@ -73,36 +73,31 @@ pub(super) fn ask_question() -> Result<String, CliError> {
     Ok(line)
 }
 
-/// Asks for the work: its word, and the preset with its usual device.
-fn ask_work() -> Result<(String, Option<(&'static AskedBy, String)>), CliError> {
+/// Asks for the work.
+fn ask_work() -> Result<&'static WorkKind, CliError> {
     let offered: Vec<&WorkKind> = works().iter().filter(|work| work.ask.shown.is_some()).collect();
     let shown = offered.iter().filter_map(|work| work.ask.shown.as_deref()).map(split_shown);
-    let chosen = choose(
-        "What is the work? (Esc, and then `fsverdict ask --work FOLDER`, for files of yours)",
-        numbered_from_one(shown),
-    )?;
-    let work = offered.get(chosen.number.saturating_sub(1)).copied();
-    let usual = |work: &&'static WorkKind| {
-        let plan = with_vocabulary(|known| {
-            read_with(work.preset.toml, work.preset.name, &Overrides::default(), known)
-        })
-        .ok()?;
-        Some(
-            plan.models()
-                .first()
-                .map_or_else(|| "an image on this machine's disk".to_owned(), |model| (*model).to_owned()),
-        )
-    };
-    let device = works().iter().find(|one| work.is_some_and(|work| one.preset.name == work.preset.name));
-    Ok((
-        chosen.word,
-        device.and_then(|work| Some((&work.ask, work.ask.device.clone().or_else(|| usual(&work))?))),
-    ))
+    let prompt = "What is the work? (Esc, and then `fsverdict ask --work FOLDER`, for files of yours)";
+    let chosen = choose(prompt, numbered_from_one(shown))?;
+    let work = offered.into_iter().nth(chosen.number.saturating_sub(1));
+    work.ok_or_else(|| usage("nothing was asked", "name the work: fsverdict ask mail on hdd"))
+}
+
+/// The device that a work has if the question names none.
+fn usual_device(work: &WorkKind) -> String {
+    let (toml, name) = (work.preset.toml, work.preset.name);
+    let plan = with_vocabulary(|known| read_with(toml, name, &Overrides::default(), known));
+    let models = plan.map(|plan| plan.models().join(", ")).unwrap_or_default();
+    match (&work.ask.device, models.as_str()) {
+        (Some(device), _) => device.clone(),
+        (None, "") => "an image on this machine's disk".to_owned(),
+        (None, models) => models.to_owned(),
+    }
 }
 
 /// A word for the work that a question lacks.
 pub(super) fn ask_missing_work() -> Result<String, CliError> {
-    Ok(ask_work()?.0)
+    Ok(ask_work()?.first_word().unwrap_or_default().to_owned())
 }
 
 /// Asks for words in the place of words that are not understood; nothing leaves them out.

@@ -397,13 +397,13 @@ fn choose_device(
         }
     };
     match (&parsed.device_size, device) {
-        (Some(size), Some(device)) => with_size(device, size).map(Some),
+        (Some(size), Some(device)) => with_size(&device, size).map(Some),
         (_, device) => Ok(device),
     }
 }
 
 /// The device with the size that the words give it.
-fn with_size(device: AskedDevice, size: &Worded<Bytes>) -> Result<AskedDevice, CliError> {
+fn with_size(device: &AskedDevice, size: &Worded<Bytes>) -> Result<AskedDevice, CliError> {
     let DeviceSource::Model { name, .. } = &device.source else {
         return Err(usage(
             format!("{} has a size of its own: `{}` cannot be said of it", device.words, size.words),
