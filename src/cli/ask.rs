@@ -3,6 +3,7 @@
 
 mod bounds;
 mod candidates;
+mod connectives;
 mod features;
 mod folder;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod kernel;
 mod left_out;
 mod lexicon;
 mod options;
+mod parsed;
 #[cfg(test)]
 mod phrasings;
 mod plan_candidates;
@@ -22,6 +24,7 @@ mod plans;
 mod properties;
 mod question;
 mod question_to_plan;
+mod requirements;
 mod table;
 mod tokens;
 mod understand;

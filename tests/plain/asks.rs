@@ -150,3 +150,36 @@ fn a_question_of_very_many_words_is_refused_at_once() {
     let words: Vec<&str> = ["ask"].into_iter().chain(many.iter().map(String::as_str)).collect();
     place.fsverdict(&words).exits(2).says(&["the question has 30000 words"]);
 }
+
+/// The lists are drawn for 80 columns, and end with the question in one line. The keys are typed ahead.
+#[test]
+fn a_question_without_words_is_asked_by_lists() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_fsverdict");
+    let command = format!("stty cols 80 rows 24; '{program}' ask --dry-run");
+    // A number finds its entry alone, Enter chooses it, and the space marks it.
+    let mut script = Command::new("script")
+        .args(["-qefc", &command, "/dev/null"])
+        .env("TERM", "vt100")
+        .env("PAGER", "cat")
+        .current_dir(place.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut keys = script.stdin.take().unwrap();
+    keys.write_all(b"1\r2\r\r \r").unwrap();
+    let output = script.wait_with_output().unwrap();
+    drop(keys);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for words in
+        ["What is the work?", "On which device?", "Which filesystems?", "What must hold?", "understood as"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("fsverdict ask 'photos on ") && text.contains(", must encryption'"), "{text}");
+}

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use fsverdict_text::{Bytes, parse_time, short_time_text};
 
+use super::lexicon::CLASSES;
+
 /// The meaning of a number with its unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum QuestionBound {
@@ -47,68 +49,6 @@ impl ThroughputLimit {
     }
 }
 
-const BELOW: &[&str] = &[
-    "at most",
-    "no more than",
-    "not more than",
-    "less than",
-    "lower than",
-    "no longer than",
-    "not longer than",
-    "longer than",
-    "not over",
-    "up to",
-    "below",
-    "under",
-    "within",
-    "max",
-    "maximum",
-    "<",
-    "<=",
-    "≤",
-];
-const ABOVE: &[&str] = &[
-    "no less than",
-    "not less than",
-    "no slower than",
-    "not below",
-    "more than",
-    "faster than",
-    "at least",
-    "minimum",
-    "min",
-    "above",
-    "over",
-    ">=",
-    ">",
-    "≥",
-];
-const METRICS: &[(&str, &[&str])] = &[
-    ("p50", &["p50", "median"]),
-    ("p95", &["p95", "95th percentile"]),
-    ("p99.9", &["p99.9", "p999", "99.9th percentile", "99.9 percentile", "99.9 % of"]),
-    ("p99", &["p99", "99th percentile", "99 percentile", "99 % of", "tail latency"]),
-    ("worst", &["worst case", "worst-case", "worst", "maximum latency", "max latency", "never"]),
-];
-/// Words that may stand between a metric and its bound.
-const BESIDE_METRIC: &str = "latency latencies fsync commit commits case of must has have to be is stay stays remain should take takes at";
-const BEFORE_TIME: &[&str] = &[
-    "for at most",
-    "in at most",
-    "in under",
-    "in less than",
-    "within",
-    "for",
-    "in",
-    "under",
-    "i have",
-    "time limit of",
-    "time limit",
-    "up to",
-    "at most",
-    "max",
-];
-
 /// The bound that begins at the first of these words, and how many words it takes. `is_alone`: these are all words of
 /// their clause.
 pub(super) fn parse_bound(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
@@ -119,14 +59,16 @@ pub(super) fn parse_bound(words: &[&str], is_alone: bool) -> Option<(usize, Ques
         .or_else(|| budget(words, is_alone))
 }
 
-/// How many words the first of these phrases has with which the words begin.
-fn phrase(words: &[&str], phrases: &[&str]) -> Option<usize> {
-    phrases.iter().find_map(|phrase| {
-        let parts: Vec<&str> = phrase.split(' ').collect();
-        let stands = words.len() >= parts.len()
-            && parts.iter().zip(words).all(|(part, word)| word.eq_ignore_ascii_case(part));
-        stands.then_some(parts.len())
-    })
+/// How many words the longest phrase of a class of `words.txt` has with which the words begin.
+fn phrase(words: &[&str], class: &str) -> Option<usize> {
+    let (_, phrases) = CLASSES.iter().find(|(name, _)| name.strip_prefix("bound ") == Some(class))?;
+    let counts = phrases.iter().filter_map(|phrase| {
+        let mut parts = phrase.split(' ').enumerate();
+        let stands =
+            parts.all(|(at, part)| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(part)));
+        stands.then(|| phrase.split(' ').count())
+    });
+    counts.max()
 }
 
 /// A number with its unit, in one word or two: how many words, and the value in the unit of factor 1.
@@ -143,20 +85,10 @@ fn quantity(words: &[&str], unit: fn(&str) -> Option<f64>) -> Option<(usize, f64
 
 /// A number in digits or in words.
 pub(super) fn number(word: &str) -> Option<f64> {
-    const WORDS: [(&str, f64); 11] = [
-        ("one", 1.0),
-        ("two", 2.0),
-        ("three", 3.0),
-        ("four", 4.0),
-        ("five", 5.0),
-        ("six", 6.0),
-        ("eight", 8.0),
-        ("ten", 10.0),
-        ("fifteen", 15.0),
-        ("twenty", 20.0),
-        ("thirty", 30.0),
-    ];
-    let in_words = WORDS.iter().find(|(name, _)| *name == word).map(|(_, number)| *number);
+    const WORDS: [&str; 11] =
+        ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let in_words =
+        WORDS.iter().position(|name| *name == word && !word.is_empty()).map(|number| number as f64);
     let is_plain = word.starts_with(|one: char| one.is_ascii_digit());
     in_words
         .or_else(|| word.parse().ok().filter(|number: &f64| is_plain && number.is_finite() && *number > 0.0))
@@ -218,89 +150,69 @@ fn memory(words: &[&str]) -> Option<(usize, QuestionBound)> {
 }
 
 fn latency(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let metric_at =
-        |at: usize| METRICS.iter().find_map(|(name, phrases)| Some((*name, phrase(&words[at..], phrases)?)));
+    let metric_at = |at: usize| {
+        let all = ["p50", "p95", "p99.9", "p99", "worst"].into_iter();
+        let named = all.filter_map(|name| Some((phrase(words.get(at..)?, name)?, name)));
+        named.max_by_key(|(count, _)| *count)
+    };
     let bound_at = |at: usize| {
-        let below = phrase(&words[at..], BELOW)?;
-        let (count, at_most) = quantity(&words[at + below..], seconds)?;
+        let below = phrase(words.get(at..)?, "below")?;
+        let (count, at_most) = quantity(words.get(at + below..)?, seconds)?;
         (1e-6..1e6).contains(&at_most).then(|| (at + below + count, Duration::from_secs_f64(at_most)))
     };
-    if let Some((metric, mut at)) = metric_at(0) {
-        while words.get(at).is_some_and(|word| BESIDE_METRIC.split(' ').any(|other| other == *word))
-            && bound_at(at).is_none()
-        {
-            at += 1;
+    if let Some((mut at, metric)) = metric_at(0) {
+        while bound_at(at).is_none() {
+            at += phrase(words.get(at..)?, "beside-metric")?;
         }
         let (end, at_most) = bound_at(at)?;
         return Some((end, QuestionBound::Latency(LatencyLimit { metric, at_most })));
     }
     // `at most 50 ms worst case`
     let (end, at_most) = bound_at(0)?;
-    let (metric, count) = metric_at(end).filter(|(metric, _)| words[end] != "never" && !metric.is_empty())?;
+    let (count, metric) = metric_at(end).filter(|_| words[end] != "never")?;
     Some((end + count, QuestionBound::Latency(LatencyLimit { metric, at_most })))
 }
 
 fn tolerance(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    const BEHIND: [&str; 8] =
-        ["slower", "slowdown", "overhead", "loss", "penalty", "cost", "worse", "difference"];
-    const OF_FEATURE: [&str; 5] = ["slowdown", "overhead", "loss", "penalty", "cost"];
-    let below = phrase(words, BELOW)?;
+    let below = phrase(words, "below")?;
     let share = number(words.get(below)?)?;
-    let percent = words.get(below + 1).filter(|word| ["%", "percent"].contains(word))?;
-    let behind = words.get(below + 2).filter(|word| BEHIND.contains(word) && !percent.is_empty())?;
-    let than =
-        phrase(&words[below + 3..], &["than plain", "than without", "than unencrypted", "than uncompressed"]);
-    let is_price = than.is_some() || OF_FEATURE.contains(behind);
-    Some((below + 3 + than.unwrap_or(0), QuestionBound::Tolerance(share / 100.0, is_price)))
+    let percent = words.get(below + 1).filter(|word| ["%", "percent"].contains(word)).map(|_| below + 2)?;
+    let (slower, price) = (phrase(&words[percent..], "slower"), phrase(&words[percent..], "slowdown"));
+    let behind = percent + slower.or(price)?;
+    let than = phrase(&words[behind..], "than-plain");
+    Some((behind + than.unwrap_or(0), QuestionBound::Tolerance(share / 100.0, than.or(price).is_some())))
 }
 
 fn throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    const READS: [&str; 3] = ["reads", "reading", "read"];
-    const WRITES: [&str; 3] = ["writes", "writing", "write"];
-    let mut at = 0;
-    let direction = |at: &mut usize| match words.get(*at) {
-        Some(word) if READS.contains(word) => {
-            *at += 1;
-            Some(true)
-        }
-        Some(word) if WRITES.contains(word) => {
-            *at += 1;
-            Some(false)
-        }
+    let is_reading = |at: usize| match *words.get(at)? {
+        "reads" | "reading" | "read" => Some(true),
+        "writes" | "writing" | "write" => Some(false),
         _ => None,
     };
-    let before = direction(&mut at);
-    while words
-        .get(at)
-        .is_some_and(|word| ["throughput", "bandwidth", "speed", "must", "be", "of", "at"].contains(word))
-        && phrase(&words[at..], ABOVE).is_none()
-    {
-        at += 1;
-    }
-    at += phrase(&words[at..], ABOVE)?;
-    let (count, megabytes_per_second) = quantity(&words[at..], megabytes_per_second)?;
-    at += count;
-    let behind = direction(&mut at);
-    let is_of_reading = before.or(behind) == Some(true);
+    let before = is_reading(0);
+    let mut at = usize::from(before.is_some());
+    at += phrase(words.get(at..)?, "beside-throughput").unwrap_or(0);
+    at += phrase(words.get(at..)?, "above")?;
+    let (count, megabytes_per_second) = quantity(words.get(at..)?, megabytes_per_second)?;
+    let behind = is_reading(at + count);
+    let end = at + count + usize::from(behind.is_some());
+    let limit = ThroughputLimit { megabytes_per_second, is_of_reading: before.or(behind) == Some(true) };
     (before.is_none() || behind.is_none() || before == behind)
-        .then_some((at, QuestionBound::Throughput(ThroughputLimit { megabytes_per_second, is_of_reading })))
+        .then_some((end, QuestionBound::Throughput(limit)))
 }
 
 fn budget(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
-    let lead = phrase(words, BEFORE_TIME).unwrap_or(0);
+    let lead = phrase(words, "before-time").unwrap_or(0);
     let rest = &words[lead..];
-    let (count, time) = match (phrase(rest, &["half an hour"]), phrase(rest, &["an hour"])) {
+    let (count, time) = match (phrase(rest, "half-an-hour"), quantity(rest, seconds_to_wait)) {
         (Some(count), _) => (count, Duration::from_secs(1800)),
-        (_, Some(count)) => (count, Duration::from_secs(3600)),
-        _ => match quantity(rest, seconds_to_wait) {
-            Some((count, time)) => (count, Duration::from_secs_f64(time)),
-            None => (1, parse_time(rest.first()?).ok()?),
-        },
+        (None, Some((count, time))) => (count, Duration::from_secs_f64(time)),
+        (None, None) => (1, parse_time(rest.first()?).ok()?),
     };
-    let behind = phrase(&rest[count..], &["max", "tops", "at most", "maximum"]).unwrap_or(0);
-    let is_said = lead > 0 || behind > 0 || is_alone && count == words.len();
+    let behind = phrase(&rest[count..], "at-most").unwrap_or(0);
+    let is_budget = lead > 0 || behind > 0 || is_alone && count == words.len();
     // A latency is shorter, and is no time for an answer.
-    (is_said && (1.0..1e7).contains(&time.as_secs_f64()))
+    (is_budget && (1.0..1e7).contains(&time.as_secs_f64()))
         .then_some((lead + count + behind, QuestionBound::Budget(time)))
 }
 

@@ -5,9 +5,10 @@ use std::ops::Range;
 use fsverdict_stack::filesystem::Filesystem;
 
 use super::features::Feature;
-use super::grammar::{NamedCandidate, Parser, Worded};
+use super::grammar::Parser;
 use super::lexicon::{Meaning, WordClass, meanings};
 use super::options::{OptionSet, parse_option, with_other_value};
+use super::parsed::{NamedCandidate, Worded};
 use super::tokens::TokenKind;
 
 impl Parser<'_> {
@@ -91,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// The options of this filesystem that begin here, behind fillers or not, and where they end.
-    fn option_at(&self, at: usize, filesystem: &Filesystem) -> Option<(usize, OptionSet)> {
+    pub(super) fn option_at(&self, at: usize, filesystem: &Filesystem) -> Option<(usize, OptionSet)> {
         let at = self.skip_fillers(at);
         let words = self.words(at);
         let first = *words.first()?;

@@ -10,57 +10,7 @@ pub(super) fn folder_plan(path: &str) -> String {
             false => letter.to_string(),
         })
         .collect();
-    format!(
-        r#"# Which filesystem for this folder of mine? Made by `fsverdict ask`; docs/reference/plan-format.md says what may stand here.
-
-title = "My own files: copied, read, searched, removed"
-lab   = "auto"
-cpu   = "laptop-2022"  # computation takes the time of a laptop of 2022, estimated (--set cpu=free: no time)
-
-[device]
-model = "usb-disk-5400"
-size  = "30GB"
-
-[protocol]
-blocks = {{ min = 3, max = 10 }}
-seed   = 1
-
-[goal]
-metric    = "durable"
-# Copied once, read and searched twice, removed at the end.
-frequency = {{ copy = 1, read = 2, search = 2, remove = 1 }}
-
-# Whole folders of it, the same each time, up to about this much.
-[dataset.files]
-path = "{escaped}"
-size = "200MB"
-
-[matrix]
-filesystem = ["ext4", "xfs", "btrfs", "f2fs"]
-
-# cp without -a: not every filesystem keeps owners and permissions.
-[[phase]]
-name    = "copy"
-command = 'cp -r "$FILES" "$MOUNT/files"'
-dataset = "files"
-
-[[phase]]
-name    = "read"
-command = 'find "$MOUNT/files" -type f -exec cat {{}} + > /dev/null'
-dataset = "files"
-cold    = true
-
-[[phase]]
-name    = "search"
-command = 'find "$MOUNT/files" -newer / > "$SCRATCH/found"'
-cold    = true
-
-[[phase]]
-name    = "remove"
-command = 'rm -rf "$MOUNT/files"'
-cold    = true
-"#
-    )
+    include_str!("folder.toml").replace("{path}", &escaped)
 }
 
 #[cfg(test)]

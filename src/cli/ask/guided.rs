@@ -10,8 +10,8 @@ use fsverdict_text::{find_suggestions, quoted};
 use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
 
 use super::super::{CliError, with_vocabulary};
-use super::grammar::Problem;
 use super::lexicon::{WorkKind, devices, works};
+use super::parsed::Problem;
 use super::question::usage;
 use super::table::WIDTH;
 

@@ -157,10 +157,10 @@ pub(super) fn longest<T>(words: &[&str], has: impl Fn(&Meaning) -> Option<T>) ->
 }
 
 /// The phrases of `words.txt` by class: the name of the class, and its phrases.
-pub(super) fn phrase_classes() -> Vec<(&'static str, Vec<&'static str>)> {
+pub(super) static CLASSES: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
     let mut classes: Vec<(&str, Vec<&str>)> = Vec::new();
     let phrases = |text: &'static str| text.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
-    for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+    for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#')) {
         match (line.split_once(": "), line.starts_with(' '), classes.last_mut()) {
             (_, true, Some((_, all))) => all.extend(phrases(line)),
             (Some((class, text)), ..) => classes.push((class, phrases(text).collect())),
@@ -168,6 +168,32 @@ pub(super) fn phrase_classes() -> Vec<(&'static str, Vec<&'static str>)> {
         }
     }
     classes
+});
+
+impl Meaning {
+    pub(super) fn class(&self) -> Option<WordClass> {
+        match self {
+            Meaning::WordClass(class) => Some(*class),
+            _ => None,
+        }
+    }
+
+    /// The order in which phrases of the same length are taken: devices and places, features and filesystems, works. None
+    /// for one that does not stand by itself.
+    pub(super) fn rank(&self) -> Option<u8> {
+        match self {
+            Meaning::Device(_) | Meaning::DeviceBehindOn(_) | Meaning::Model(_) => Some(0),
+            Meaning::WorkPlace(_) | Meaning::Outside(_) => Some(0),
+            Meaning::Noun(_) | Meaning::Adjective(_) | Meaning::Lack(_) => Some(1),
+            Meaning::Filesystem(_) | Meaning::Untried => Some(1),
+            Meaning::Work(_) | Meaning::Near(_) => Some(2),
+            Meaning::WordClass(_) | Meaning::Layer(_) => None,
+        }
+    }
+
+    pub(super) fn is_device(&self) -> bool {
+        matches!(self, Meaning::Device(_) | Meaning::DeviceBehindOn(_) | Meaning::Model(_))
+    }
 }
 
 fn build_lexicon() -> HashMap<String, Vec<Meaning>> {
@@ -193,7 +219,7 @@ fn build_lexicon() -> HashMap<String, Vec<Meaning>> {
         aliases.chain([known.name]).for_each(|name| add(name, Meaning::Filesystem(known)));
     }
     UNTRIED.split_whitespace().for_each(|name| add(name, Meaning::Untried));
-    for (class, phrases) in phrase_classes() {
+    for (class, phrases) in CLASSES.iter() {
         if let Some(meaning) = meaning_of_class(class) {
             phrases.iter().for_each(|phrase| add(phrase, meaning));
         }
@@ -244,7 +270,7 @@ mod tests {
     use fsverdict_disk::device::Model;
     use fsverdict_judgement::plan::RequiredProperty;
 
-    use super::{Meaning, devices, meanings, normalize, phrase_classes, works};
+    use super::{CLASSES, Meaning, devices, meanings, normalize, works};
 
     #[test]
     fn every_word_finds_its_preset_and_every_device_its_model() {
@@ -277,10 +303,14 @@ mod tests {
     fn every_class_has_a_meaning_and_its_words_are_documented() {
         let page = include_str!("../../../docs/reference/questions.md");
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        for (class, phrases) in phrase_classes() {
-            assert!(super::meaning_of_class(class).is_some(), "{class}");
+        for (class, phrases) in CLASSES.iter() {
+            let is_bound = class.starts_with("bound ");
+            assert!(is_bound != super::meaning_of_class(class).is_some(), "{class}");
+            if is_bound {
+                continue;
+            }
             // All fillers, and the first of each other class.
-            let shown = if class == "filler" { phrases.as_slice() } else { &phrases[..1] };
+            let shown = if *class == "filler" { phrases.as_slice() } else { &phrases[..1] };
             for phrase in shown {
                 assert!(page.contains(&format!("`{phrase}`")), "{class}: {phrase}");
             }

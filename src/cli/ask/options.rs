@@ -195,3 +195,15 @@ pub(super) fn looks_like_option(word: &str) -> bool {
         || word.contains('=')
         || registry().iter().any(|filesystem| parse_item(word, filesystem).is_some())
 }
+
+/// All options that these words are, of one filesystem.
+pub(super) fn parse_all(words: &[String], filesystem: &Filesystem) -> Option<OptionSet> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (mut all, mut at) = (OptionSet::default(), 0);
+    while at < words.len() {
+        let (count, options) = parse_option(&words[at..], filesystem)?;
+        all.extend(&options);
+        at += count;
+    }
+    Some(all)
+}

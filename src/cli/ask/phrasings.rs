@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::super::CliError;
 use super::AskArguments;
-use super::grammar::Worded;
+use super::parsed::Worded;
 use super::question::{AskedWork, Question};
 use super::understand::understand;
 use fsverdict_judgement::plan::DeviceSource;
@@ -46,7 +46,7 @@ pub(super) fn line_of(question: &Question) -> String {
             DeviceSource::Model { name, .. } => name.split(':').next().unwrap_or(name).to_owned(),
             other => other.to_string(),
         });
-    let candidate = |one: &Worded<super::grammar::NamedCandidate>| {
+    let candidate = |one: &Worded<super::parsed::NamedCandidate>| {
         let options =
             one.value.options.mkfs.iter().chain(&one.value.options.mount).map(|option| format!(" {option}"));
         let layers = one.value.layers.iter().map(|layer| format!(" on {layer}"));

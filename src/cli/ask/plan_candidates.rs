@@ -7,8 +7,8 @@ use fsverdict_stack::layer::has_property;
 use fsverdict_text::Reason;
 
 use super::features::Feature;
-use super::grammar::{NamedCandidate, Worded, parse_all};
-use super::options::OptionSet;
+use super::options::{OptionSet, parse_all};
+use super::parsed::{NamedCandidate, Worded};
 use super::question::Question;
 
 /// The candidates that a question is about, of these of its preset, before requirements are looked at.

@@ -6,9 +6,9 @@ use fsverdict_testutil::members;
 use fsverdict_text::Hinted;
 
 use super::super::{CliError, with_vocabulary};
-use super::grammar::{ParsedQuestion, Worded};
 use super::left_out::LeftOutReason;
 use super::lexicon::devices;
+use super::parsed::{ParsedQuestion, Worded};
 use super::phrasings::understood;
 use super::question::Question;
 use super::question_to_plan::QuestionPlan;

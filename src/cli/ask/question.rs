@@ -13,8 +13,8 @@ use fsverdict_workload::dataset::holds_data;
 use super::super::{CliError, with_vocabulary};
 use super::features::Feature;
 use super::folder::folder_plan;
-use super::grammar::{ParsedQuestion, Worded};
 use super::lexicon::{Meaning, WorkKind, meanings, normalize, works};
+use super::parsed::{ParsedQuestion, Worded};
 
 /// How large a modelled device is where the plan has none of its own.
 const USUAL_SIZE: &str = "16GB";

@@ -9,8 +9,8 @@ use fsverdict_report::{listing, wrap};
 use fsverdict_text::{Bytes, duration_text, join_names, quoted, wrap_command};
 
 use super::super::with_vocabulary;
-use super::grammar::Worded;
 use super::left_out::LeftOutReason;
+use super::parsed::Worded;
 use super::question::{AskedWork, Question};
 use super::question_to_plan::{QuestionPlan, phase_of_latency, phase_of_throughput};
 

@@ -7,9 +7,10 @@ use fsverdict_text::{Reason, find_suggestions};
 use super::super::CliError;
 use super::AskArguments;
 use super::features::Feature;
-use super::grammar::{ParsedQuestion, Problem, Worded, parse_question};
+use super::grammar::parse_question;
 use super::guided::{ask_missing_work, ask_question, ask_replacement};
 use super::lexicon::{Meaning, WorkKind, longest, meanings, works};
+use super::parsed::{NamedCandidate, ParsedQuestion, Problem, Worded};
 use super::question::{Question, usage, work_hint};
 use super::tokens::{Token, TokenKind, leave_out, tokenize};
 
@@ -161,7 +162,7 @@ pub(super) fn summarize(parsed: &ParsedQuestion) -> String {
         let all: Vec<String> = once_each(all.iter().map(shown));
         (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
     }
-    let candidate = |one: &Worded<super::grammar::NamedCandidate>| {
+    let candidate = |one: &Worded<NamedCandidate>| {
         let named = &one.value;
         let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
         let layers = named.layers.iter().map(|layer| format!(" on {layer}"));
