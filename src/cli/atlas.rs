@@ -3,6 +3,7 @@
 mod cells;
 mod compute;
 mod gather;
+mod regression;
 mod strangers;
 mod write;
 
@@ -15,6 +16,7 @@ use clap::{Args, Subcommand};
 
 use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::plan::Blocks;
+use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::Catalogue;
 use fsverdict_text::{Reason, parse_time};
@@ -29,6 +31,7 @@ use cells::plan_cells;
 use compute::compute_cells;
 pub(super) use gather::compute_content;
 use gather::gather_atlas;
+use regression::find_regressions;
 use strangers::join_strangers;
 use write::write_site;
 
@@ -111,6 +114,10 @@ pub(super) fn run(arguments: &AtlasArguments) -> Result<Exit, CliError> {
     let mut atlas = gather_atlas(&planned, catalogue)?;
     join_strangers(&planned, &mut atlas.cells);
     let files = written(atlas.render())?;
+    if let Some(changed) = find_regressions(&arguments.out, &atlas)? {
+        print_line(&format!("error: {changed}"));
+        return Ok(Exit::Regression);
+    }
     write_site(&FolderHandle::open_or_create(&arguments.out)?, &files)?;
     let index = arguments.out.join("index.html");
     writeln!(result_writer(), "{}: {}", index.display(), atlas.describe_origin())?;

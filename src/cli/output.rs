@@ -14,7 +14,7 @@ use fsverdict_folders::{Existing, write_output};
 use fsverdict_judgement::journal::FILE_NAME;
 use fsverdict_lab::lab::TRACES;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::{Format, ReportError, TerminalLook};
+use fsverdict_report::{ForeignFormat, Format, ReportError, TerminalLook};
 use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::CliError;
@@ -32,6 +32,10 @@ pub(super) enum ReportFormat {
     Csv,
     /// A stable, versioned data format
     Json,
+    /// OpenMetrics, for Prometheus and its kin
+    Openmetrics,
+    /// The result file of the Phoronix Test Suite
+    Phoronix,
 }
 
 impl ReportFormat {
@@ -45,6 +49,8 @@ impl ReportFormat {
             ReportFormat::Markdown => Format::Markdown,
             ReportFormat::Csv => Format::Csv,
             ReportFormat::Json => Format::Json,
+            ReportFormat::Openmetrics => Format::Foreign(ForeignFormat::OpenMetrics),
+            ReportFormat::Phoronix => Format::Foreign(ForeignFormat::Phoronix),
         }
     }
 }
@@ -83,6 +89,9 @@ pub(super) fn written<T>(result: Result<T, ReportError>) -> Result<T, CliError> 
     result.map_err(|error| match error {
         ReportError::Io(error) => CliError::Output(error),
         ReportError::Json(error) => CliError::failed(error),
+        error @ ReportError::OnlyOfRun => {
+            CliError::usage(Reason::new(error, "choose terminal, html, markdown, csv or json"))
+        }
     })
 }
 

@@ -38,6 +38,8 @@ pub(super) fn name_of_report(form: ReportFormat) -> &'static str {
         ReportFormat::Json => "report.json",
         ReportFormat::Terminal => "report.txt",
         ReportFormat::Csv => "report.csv",
+        ReportFormat::Openmetrics => "report.prom",
+        ReportFormat::Phoronix => "report.xml",
     }
 }
 
@@ -144,6 +146,7 @@ pub(super) fn replace(report: &Report<'_>, format: Format, file: &FolderFile) ->
         fsverdict_report::write(report, format, file).map_err(|error| match error {
             ReportError::Io(error) => error,
             ReportError::Json(error) => error.into(),
+            ReportError::OnlyOfRun => std::io::ErrorKind::Unsupported.into(),
         })
     };
     file.replace(write).map_err(|error| {

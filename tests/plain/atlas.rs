@@ -1,5 +1,7 @@
 //! The pages of an atlas, from the command line: without a kernel nothing can be computed, and no page pretends so.
 
+use serde_json::Value;
+
 use crate::common::Place;
 
 fn build(place: &Place, arguments: &[&str]) -> String {
@@ -64,4 +66,132 @@ fn an_answer_can_be_a_picture() {
     let made = place.fsverdict(&["report", "run", "--card", "card.png"]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     assert_eq!(&std::fs::read(place.path().join("card.png")).unwrap()[1..4], b"PNG");
+}
+
+#[test]
+fn the_numbers_of_a_site_follow_the_published_schema() {
+    let place = Place::new();
+    build(&place, &["games", "--devices", "nvme-ssd"]);
+    let numbers = serde_json::from_str(&page(&place, "atlas.json")).unwrap();
+    check_schema(include_str!("../../docs/reference/atlas.schema.json"), &numbers);
+}
+
+#[test]
+fn the_json_of_a_run_follows_the_published_schema() {
+    let place = Place::new();
+    for run in ["demo", "recorded"] {
+        place.recorded_from(run, run);
+        let made = place.fsverdict(&["report", run, "--format", "json"]).exits(0);
+        let report = serde_json::from_str(&made.stdout).unwrap();
+        check_schema(include_str!("../../docs/reference/report.schema.json"), &report);
+    }
+}
+
+#[test]
+#[should_panic(expected = "verdict.outcome")]
+fn a_document_that_breaks_the_schema_is_noticed() {
+    let place = Place::new();
+    place.recorded();
+    let made = place.fsverdict(&["report", "run", "--format", "json"]).exits(0);
+    let mut report: Value = serde_json::from_str(&made.stdout).unwrap();
+    report["verdict"]["outcome"] = "won".into();
+    check_schema(include_str!("../../docs/reference/report.schema.json"), &report);
+}
+
+#[test]
+fn only_a_run_has_the_formats_of_other_tools() {
+    let place = Place::new();
+    place.recorded();
+    place.fsverdict(&["report", "run", "--format", "openmetrics"]).exits(0).shows(&["# EOF"]);
+    place.fsverdict(&["report", "run", "--format", "phoronix"]).exits(0).shows(&["<PhoronixTestSuite>"]);
+    place.recorded_as("other");
+    let refused = place.fsverdict(&["compare", "run", "other", "--format", "phoronix"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+}
+
+/// Checks a document against a JSON schema of which only these keywords are used; any other fails, so that nothing is left
+/// unchecked.
+fn check_schema(schema: &str, document: &Value) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let mut faults = Vec::new();
+    check_value(&schema, &schema, document, "", &mut faults);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+fn check_value(whole: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    for (key, wanted) in schema.as_object().unwrap() {
+        match key.as_str() {
+            "$schema" | "$id" | "$defs" | "title" | "description" => {}
+            "$ref" => {
+                let name = wanted.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+                check_value(whole, &whole["$defs"][name], value, at, faults);
+            }
+            "const" | "enum" => {
+                let fits = wanted == value || wanted.as_array().is_some_and(|all| all.contains(value));
+                if !fits {
+                    faults.push(format!("{at}: {value}, not {wanted}"));
+                }
+            }
+            "type" => {
+                let kinds: Vec<&str> = match wanted {
+                    Value::String(one) => vec![one],
+                    many => many.as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect(),
+                };
+                let is = |kind: &&str| match *kind {
+                    "null" => value.is_null(),
+                    "boolean" => value.is_boolean(),
+                    "integer" => value.is_u64() || value.is_i64(),
+                    "number" => value.is_number(),
+                    "string" => value.is_string(),
+                    "array" => value.is_array(),
+                    "object" => value.is_object(),
+                    other => panic!("type {other}"),
+                };
+                if !kinds.iter().any(is) {
+                    faults.push(format!("{at}: {value}, not {wanted}"));
+                }
+            }
+            "anyOf" => {
+                let fits = |one: &Value| {
+                    let mut own = Vec::new();
+                    check_value(whole, one, value, at, &mut own);
+                    own.is_empty()
+                };
+                if !wanted.as_array().unwrap().iter().any(fits) {
+                    faults.push(format!("{at}: {value} fits nothing of {wanted}"));
+                }
+            }
+            "required" => {
+                for name in wanted.as_array().unwrap().iter().map(|name| name.as_str().unwrap()) {
+                    if value.is_object() && value.get(name).is_none() {
+                        faults.push(format!("{at}: without {name}"));
+                    }
+                }
+            }
+            "properties" => {
+                for (name, inner) in wanted.as_object().unwrap() {
+                    let Some(own) = value.get(name) else { continue };
+                    let dot = if at.is_empty() { "" } else { "." };
+                    check_value(whole, inner, own, &format!("{at}{dot}{name}"), faults);
+                }
+            }
+            "additionalProperties" => {
+                let known = schema["properties"].as_object();
+                let is_known = |name: &&String| known.is_some_and(|known| known.contains_key(*name));
+                let others = value.as_object().into_iter().flat_map(|all| all.keys());
+                for name in others.filter(|name| !is_known(name)) {
+                    match wanted {
+                        Value::Bool(false) => faults.push(format!("{at}: {name} is unknown")),
+                        inner => check_value(whole, inner, &value[name], &format!("{at}.{name}"), faults),
+                    }
+                }
+            }
+            "items" => {
+                for (number, own) in value.as_array().into_iter().flatten().enumerate() {
+                    check_value(whole, wanted, own, &format!("{at}[{number}]"), faults);
+                }
+            }
+            other => panic!("the keyword {other} is not checked"),
+        }
+    }
 }

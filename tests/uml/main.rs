@@ -6,6 +6,7 @@
 mod common;
 
 mod ages;
+mod atlas;
 mod attribution;
 mod calibration;
 mod computation;

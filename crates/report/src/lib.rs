@@ -56,6 +56,7 @@ pub use crate::atlas::{
 pub use crate::compare::{ComparisonReport, write_comparison};
 pub use crate::conclusion::notes::PageNote;
 pub use crate::devices::{DeviceReport, write_devices};
+pub use crate::forms::foreign::ForeignFormat;
 pub use crate::forms::html::packed_rows;
 pub use crate::forms::json::SCHEMA as JSON_SCHEMA;
 pub use crate::forms::terminal::TerminalLook;
@@ -80,6 +81,8 @@ pub enum Format {
     Markdown,
     /// One self-contained page with pictures.
     Html,
+    /// The format of another tool.
+    Foreign(ForeignFormat),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +91,8 @@ pub enum ReportError {
     Io(#[from] io::Error),
     #[error("cannot write the report as JSON: {0}")]
     Json(serde_json::Error),
+    #[error("only the report of a run has this format")]
+    OnlyOfRun,
 }
 
 impl From<serde_json::Error> for ReportError {
@@ -120,5 +125,9 @@ impl Forms for Report<'_> {
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
         forms::csv::write_rows(self, rows)
+    }
+
+    fn write_foreign(&self, format: ForeignFormat) -> Option<String> {
+        Some(forms::foreign::write(self, format))
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct PlannedCell {
     pub(super) work: usize,
     pub(super) kind: usize,
     pub(super) slug: String,
+    /// A digest of everything that its run depends on.
+    pub(super) identity: String,
     pub(super) plan: Plan,
     pub(super) origin: PlanOrigin,
     /// The folder of its run, which is named by a digest of the plan and the method.
@@ -88,7 +90,7 @@ pub(super) fn plan_cells(
             let is_home =
                 matches!(&begun.device.source, DeviceSource::Model { name, .. } if *name == known.model);
             let rank = if is_home { at } else { at + kind };
-            cells.push((rank, PlannedCell { work: at, kind, slug, plan, origin, folder }));
+            cells.push((rank, PlannedCell { work: at, kind, slug, identity, plan, origin, folder }));
         }
     }
     cells.sort_by_key(|(rank, _)| *rank);

@@ -94,8 +94,9 @@ pub(super) fn gather_atlas(planned: &PlannedAtlas, catalogue: Catalogue) -> Resu
             }
             CellState::Ended(run) => Ok(Box::new(compute_content(&run.0, &run.1))),
         };
-        let (work, kind, slug) = (cell.work, cell.kind, cell.slug.clone());
-        cells.push(AtlasCell { work, kind, slug, content, strangers: Vec::new() });
+        let (work, kind) = (cell.work, cell.kind);
+        let (slug, identity) = (cell.slug.clone(), cell.identity.clone());
+        cells.push(AtlasCell { work, kind, slug, identity, content, strangers: Vec::new() });
     }
     cells.sort_by_key(|cell| (cell.work, cell.kind));
     Ok(Atlas {

@@ -16,7 +16,7 @@ pub enum AnswerMark {
     DependsOnDrive,
     /// The trials do not decide, or decide nothing.
     Undecided,
-    /// Only one candidate was measured: there is nothing to choose.
+    /// Only one filesystem was measured: there is nothing to choose.
     OnlyOne,
 }
 
@@ -52,7 +52,13 @@ impl Answer {
             Some(taken) => taken.to_owned(),
             None => verdict.ranking.first()?.candidate.clone(),
         };
-        let is_rival = |name: &str| name != first && !verdict.tied.iter().any(|tied| tied == name);
+        // The question is for a filesystem: the same one with other options is no rival.
+        let of = |name: &str| {
+            let mut candidates = judged.plan.candidates.iter();
+            candidates.find(|one| one.name == name).map(|one| one.filesystem.as_str())
+        };
+        let is_other = |name: &str| name != first && of(name) != of(&first);
+        let is_rival = |name: &str| is_other(name) && !verdict.tied.iter().any(|tied| tied == name);
         let times = |name: &str| {
             let standing = verdict.standings.iter().find(|one| one.of == name && one.against == first);
             let ranked = || verdict.ranking.iter().find(|rank| rank.candidate == name)?.behind;
@@ -63,10 +69,12 @@ impl Answer {
                 Some(RunnerUp { name: rank.candidate.clone(), times: times(&rank.candidate)? })
             });
         let tied = verdict.tied.iter().filter(|name| **name != first).cloned().collect();
-        let rivals = rivals_on_a_drive(judged, &first);
+        let mut rivals = rivals_on_a_drive(judged, &first);
+        rivals.retain(|name| is_other(name));
+        let is_open = verdict.behind.is_empty() || verdict.open.iter().any(|name| is_other(name));
         let mark = match verdict.outcome {
-            _ if verdict.ranking.len() < 2 && verdict.ruled_out.is_empty() => AnswerMark::OnlyOne,
-            Outcome::Undecided => AnswerMark::Undecided,
+            _ if !verdict.ranking.iter().any(|rank| is_other(&rank.candidate)) => AnswerMark::OnlyOne,
+            Outcome::Undecided if is_open => AnswerMark::Undecided,
             _ if rivals.is_empty() => AnswerMark::NineOfTen,
             _ => AnswerMark::DependsOnDrive,
         };

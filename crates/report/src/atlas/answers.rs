@@ -24,7 +24,7 @@ pub(super) fn mark_words(mark: AnswerMark) -> MarkWords {
 
 /// `1.7 times` or `12 %`, by which the first leads; `level` if the two are as good.
 pub(super) fn describe_lead(answer: &Answer) -> Option<String> {
-    let next = answer.next.as_ref()?;
+    let next = answer.next.as_ref().filter(|next| next.times.point >= 1.005)?;
     Some(describe_ratio(next.times.point))
 }
 
@@ -75,6 +75,7 @@ pub(super) fn describe_answer(answer: &Answer) -> String {
 /// `1.7 times as much`, `12 % more`.
 fn describe_distance(ratio: f64) -> String {
     match ratio {
+        level if (0.995..1.005).contains(&level) => "as much".to_owned(),
         less if less < 1.0 => format!("{:.0} % less", (1.0 - less) * 100.0),
         small if small < 1.095 => format!("{:.0} % more", (small - 1.0) * 100.0),
         ratio => format!("{} times as much", short_times(ratio)),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Atlas, AtlasCell, SiteFile};
 use crate::ReportError;
 use crate::forms::csv::{cell, estimate_cells, unwrapped};
-use crate::wording::text::one_line;
+use crate::forms::foreign::describe_labels;
 use fsverdict_judgement::verdict::{Answer, Estimate};
 
 /// Version of the JSON form: raised when a field changes its meaning or goes, not when one is added.
@@ -23,6 +23,8 @@ struct AtlasDocument<'a> {
 #[derive(Serialize)]
 struct CellDocument<'a> {
     cell: &'a str,
+    /// A digest of everything that the run depends on.
+    identity: &'a str,
     question: String,
     work: &'a str,
     model: &'a str,
@@ -79,6 +81,7 @@ fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> CellDocument<'a> 
     let bars = computed.map_or(&[][..], |computed| &computed.bars);
     CellDocument {
         cell: &cell.slug,
+        identity: &cell.identity,
         question: atlas.question(cell),
         work: atlas.work_of(cell).map_or("", |work| &work.slug),
         model: atlas.kind_of(cell).map_or("", |kind| &kind.model),
@@ -156,13 +159,4 @@ fn write_metrics(atlas: &Atlas) -> String {
         }
     }
     text + "# EOF\n"
-}
-
-/// Labels of OpenMetrics, with special characters escaped.
-pub(crate) fn describe_labels(labels: &[(&str, &str)]) -> String {
-    let each = labels.iter().map(|(name, value)| {
-        let value = one_line(value).replace('\\', "\\\\").replace('"', "\\\"");
-        format!("{name}=\"{value}\"")
-    });
-    each.collect::<Vec<_>>().join(",")
 }

@@ -33,8 +33,8 @@ pub(super) fn render(atlas: &Atlas, filter: usize) -> Markup {
                 li class=(words.class) { span.sign aria-hidden="true" { (words.sign) } " " (words.words) }
             }
         }
+        p.note { "Times are those of the whole work until its data are safe on the device." }
         div.scroll { table.matrix {
-            caption.note { "Times are those of the whole work until its data are safe on the device." }
             thead { tr {
                 th scope="col" { "for" }
                 @for kind in &atlas.kinds { th scope="col" { (link(&kind_page::name(kind), &kind.title)) } }
@@ -76,6 +76,8 @@ fn draw_answer(answer: &Answer, address: &str, label: &str) -> Markup {
                 @if let (Some(lead), Some(next)) = (describe_lead(answer), &answer.next) {
                     ", " (lead)
                     small { "then " (one_line(&next.name)) }
+                } @else if let Some(next) = &answer.next {
+                    small { "as fast: " (one_line(&next.name)) }
                 }
                 small { span.sign aria-hidden="true" { (mark.sign) } " " (mark.words) }
             }

@@ -67,6 +67,8 @@ pub struct AtlasCell {
     pub kind: usize,
     /// The name in addresses.
     pub slug: String,
+    /// A digest of everything that its run depends on.
+    pub identity: String,
     /// The run, or why there is none.
     pub content: Result<Box<ComputedCell>, String>,
     /// Runs of others of the same work and class of device.

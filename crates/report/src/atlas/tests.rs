@@ -69,6 +69,7 @@ fn atlas(title: &str) -> Atlas {
         work: 0,
         kind,
         slug: format!("work@{kind}"),
+        identity: format!("digest-{kind}"),
         content,
         strangers,
     };

@@ -1,6 +1,7 @@
 //! The formats of a report: formats for people are made from its page, formats for programs from its data.
 
 pub(crate) mod csv;
+pub(crate) mod foreign;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
@@ -12,7 +13,7 @@ use erased_serde::Serialize;
 use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable};
 
 use crate::page::ReportPage;
-use crate::{Format, ReportError};
+use crate::{ForeignFormat, Format, ReportError};
 
 /// Rows of CSV, below a header.
 pub(crate) type CsvRows<'a> = ::csv::Writer<&'a mut dyn io::Write>;
@@ -32,6 +33,11 @@ pub(crate) trait Forms {
 
     /// Writes the header and the rows that CSV has.
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error>;
+
+    /// The text in a format of another tool; `None` if only the report of a run has one.
+    fn write_foreign(&self, _: ForeignFormat) -> Option<String> {
+        None
+    }
 }
 
 /// Writes the report. All text leaves the program here, so control characters that steer a terminal or hide something
@@ -44,6 +50,7 @@ pub(crate) fn write(report: &impl Forms, format: Format, out: &mut dyn io::Write
         }
         Format::Markdown => markdown::written(&report.build_page()),
         Format::Html => report.render_html()?,
+        Format::Foreign(format) => report.write_foreign(format).ok_or(ReportError::OnlyOfRun)?,
         Format::Json => {
             let mut out = DisplayWriter::new(out, DisplayForm::Json);
             serde_json::to_writer_pretty(&mut out, &report.build_document()).map_err(|error| {

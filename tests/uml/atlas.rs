@@ -1,0 +1,100 @@
+//! An atlas of a small plan on two kinds of devices: killed and continued, built again, and stopped by its time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::common::Place;
+
+const PLAN: &str = r#"
+title    = "A small work"
+lab      = "uml"
+device   = { image = "1GiB" }
+protocol = { blocks = 3, seed = 1 }
+dataset.tree = { profile = "mixed", files = 40, directories = 4, size = "512KiB" }
+matrix.filesystem = ["ext4", "xfs"]
+
+[[phase]]
+name      = "write"
+operation = "tree.write"
+dataset   = "tree"
+
+[[phase]]
+name      = "read"
+operation = "tree.read"
+dataset   = "tree"
+cold      = true
+"#;
+
+fn arguments<'a>(out: &'a str, cells: &'a str, time: &'a str) -> Vec<&'a str> {
+    let devices = ["--devices", "hdd-7200,sata-ssd", "--blocks", "3"];
+    [&["atlas", "build", "plan.toml", "--out", out, "--cells", cells, "--for", time][..], &devices].concat()
+}
+
+/// Every file of a site by its name.
+fn files(site: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(site).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            all.extend(files(&entry));
+        } else {
+            all.insert(
+                entry.display().to_string().split("site").last().unwrap()[1..].to_owned(),
+                std::fs::read(&entry).unwrap(),
+            );
+        }
+    }
+    all
+}
+
+#[test]
+fn uml_a_killed_build_continues_and_gives_the_same_pages() {
+    let place = Place::new();
+    place.plan("plan", PLAN);
+    let mut first = place.command(&arguments("site1", "cells", "10m")).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    let has_trial = || {
+        let cells = std::fs::read_dir(place.path().join("cells")).into_iter().flatten().flatten();
+        let journals = cells.map(|cell| std::fs::read_to_string(cell.path().join("journal.jsonl")));
+        journals.flatten().any(|text| text.contains("trial_finished"))
+    };
+    while !has_trial() {
+        assert!(began.elapsed() < Duration::from_secs(300), "no trial has ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(!place.path().join("site1/index.html").exists());
+    let told = place.fsverdict(&arguments("site1", "cells", "10m")).exits(0);
+    assert!(told.stdout.contains("2 of 2 cells computed"), "{told:?}");
+    // Nothing is computed twice, and a build without an interruption has the same pages, but for the day.
+    place.fsverdict(&arguments("site1", "cells", "10m")).exits(0).says(&["2 were there, 0 were computed"]);
+    place.fsverdict(&arguments("site2", "others", "10m")).exits(0);
+    let (one, two) = (files(&place.path().join("site1")), files(&place.path().join("site2")));
+    assert!(one.len() > 15 && one.keys().eq(two.keys()), "{:?}", one.keys());
+    for (name, content) in &one {
+        assert!(*content == two[name], "{name} differs");
+    }
+    // A recommendation that changes without a reason is an error, and the site stays as it is.
+    let numbers = place.path().join("site1/atlas.json");
+    let told = std::fs::read_to_string(&numbers).unwrap();
+    let first = if told.contains("\"first\": \"xfs\"") { "xfs" } else { "ext4" };
+    let changed = told
+        .replace(&format!("\"first\": \"{first}\""), "\"first\": \"btrfs\"")
+        .replace("\"undecided\"", "\"nine_of_ten\"");
+    std::fs::write(&numbers, &changed).unwrap();
+    let render = [&arguments("site1", "cells", "10m")[..], &["--render"]].concat();
+    place.fsverdict(&render).exits(4).says(&["btrfs before", "without a change of plan"]);
+    assert_eq!(std::fs::read_to_string(&numbers).unwrap(), changed);
+}
+
+#[test]
+fn uml_a_cell_that_does_not_end_in_its_time_is_empty_and_says_so() {
+    let place = Place::new();
+    place.plan("plan", PLAN);
+    let told = place.fsverdict(&arguments("site", "cells", "1s")).exits(0);
+    assert!(told.stdout.contains("nothing was computed yet"), "{told:?}");
+    let index = std::fs::read_to_string(place.path().join("site/index.html")).unwrap();
+    assert_eq!(index.matches("its run did not end in 1s").count(), 2, "{index}");
+}
