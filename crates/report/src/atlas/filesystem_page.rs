@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::answers::{describe_answer, short_times};
+use super::answers::describe_answer;
 use super::catalogue::CataloguedFilesystem;
 use super::computed_cell::{CandidateBar, ComputedCell, OptionWorth};
 use super::shell::{PageHead, link, page};
@@ -82,8 +82,8 @@ fn render_options(atlas: &Atlas, filesystem: &str) -> Markup {
         @for (option, tried) in &groups {
             h3 { code { (one_line(option)) } }
             @if let (Some((least_cell, least)), Some((most_cell, most))) = (tried.first(), tried.last()) {
-                p { "In " (tried.len()) " cells it took between " b { (short_times(least.times.point)) } " times as much as without it ("
-                    (link(&format!("{}.html", least_cell.slug), &atlas.question(least_cell))) ") and " b { (short_times(most.times.point)) } " times ("
+                p { "In " (tried.len()) " cells it took between " b { (times(least.times.point)) } " times as much as without it ("
+                    (link(&format!("{}.html", least_cell.slug), &atlas.question(least_cell))) ") and " b { (times(most.times.point)) } " times ("
                     (link(&format!("{}.html", most_cell.slug), &atlas.question(most_cell))) ")." }
             }
         }
