@@ -154,6 +154,11 @@ fn lines(name: &str) -> &'static [&'static str] {
         "bundle" => &["RUN --output other.tar.gz"],
         "report" => &["RUN", "BUNDLE", "RUN --format json", "RUN --format html --output page.out"],
         "status" => &["RUN"],
+        "atlas" => &[
+            "build PLAN --devices nvme-ssd --out new",
+            "build BUNDLE games --devices nvme-ssd --render --out new",
+            "build RUN games --devices nvme-ssd --render --out new",
+        ],
         "compare" => &["RUN RUN", "BUNDLE RUN"],
         "trace" => &["RUN ext4"],
         // To build, import or calibrate is to run what is named: the command itself is the agreement.

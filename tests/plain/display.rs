@@ -57,6 +57,13 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ),
     ("report", &[&["RUN"], &["RUN", "--all"], &["BUNDLE"], &["HOSTILE"]]),
     ("status", &[&["RUN"], &["HOSTILE"]]),
+    (
+        "atlas",
+        &[
+            &["build", "RUN", "games", "--devices", "nvme-ssd", "--render", "--out", "NEW"],
+            &["build", "HOSTILE", "--render", "--out", "NEW"],
+        ],
+    ),
     ("compare", &[&["RUN", "BUNDLE"], &["RUN", "DEMO"]]),
     ("trace", &[&["RUN", "HOSTILE"]]),
     ("crash", &[&["RUN"]]),

@@ -66,6 +66,7 @@ pub(super) fn results(command: &str) -> Result<&'static [&'static [&'static str]
         ],
         "compare" => &[&["compare", "run", "other"], &["compare", "run", "other", "--format", "csv"]],
         "trace" => &[&["trace", "run", "ext3"], &["trace", "run", "ext3", "--format", "csv"]],
+        "atlas" => &[&["atlas", "build", "games", "--devices", "nvme-ssd", "--render", "--out", "site"]],
         "status" => &[&["status", "run"], &["status", "run", "--format", "json"]],
         "bundle" => &[&["bundle", "run", "-o", "bundled"]],
         "merge" => &[&["merge", "out/shared"]],
