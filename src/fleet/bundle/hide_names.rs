@@ -67,6 +67,14 @@ const NAMING: [(&str, HiddenKind); 16] = [
     ("site", HiddenKind::Site),
 ];
 
+/// Whether this is the name of a processor or device model that comes with the program: a host may be called `vm`, and
+/// `epyc-vm` still means the model.
+fn is_shipped(text: &str) -> bool {
+    let device = text.split(':').next().unwrap_or(text);
+    fsverdict_lab::cpu::shipped().iter().any(|model| model.name == text)
+        || fsverdict_disk::device::built_in().iter().any(|model| model.name == device)
+}
+
 /// The kind of private name that a fact holds, by the last part of the fact's name.
 fn named_by(fact: &str) -> Option<HiddenKind> {
     let last = fact.rsplit('.').next().unwrap_or(fact);
@@ -139,6 +147,7 @@ pub(super) fn hide_names(key: &str, value: &mut Value, names: &mut NameReplacer)
         }
         Value::Array(values) => values.iter_mut().for_each(|value| hide_names(key, value, names)),
         Value::String(_) if OURS.contains(&key) || disclosure_of(key) == Some(Disclosure::Nothing) => {}
+        Value::String(text) if is_shipped(text) => {}
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
@@ -222,5 +231,22 @@ pub(super) fn leave_out(record: &mut Map<String, Value>, names: &NameReplacer) -
             Some("reasons of failed trials")
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{HiddenKind, NameReplacer, hide_names};
+
+    #[test]
+    fn a_shipped_models_name_stays_where_a_host_is_called_like_a_part_of_it() {
+        let mut names = NameReplacer::new([7; 16]).unwrap();
+        names.register("vm", HiddenKind::Host);
+        let mut value = json!({ "cpu": "epyc-vm", "model": "sata-ssd:filled", "title": "a night on vm" });
+        hide_names("", &mut value, &mut names);
+        assert_eq!((&value["cpu"], &value["model"]), (&json!("epyc-vm"), &json!("sata-ssd:filled")));
+        assert!(value["title"].as_str().unwrap().starts_with("a night on host-"), "{value}");
     }
 }
