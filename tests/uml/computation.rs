@@ -132,6 +132,9 @@ fn uml_simulated_time_without_a_kernel_that_counts_is_refused_where_computation_
     // The packaged kernel counts nothing.
     let path = "/usr/bin/linux.uml";
     let seen = place.run(&plan, &["--set", &format!("kernel=\"{path}\"")]).exits(1);
+    if seen.stderr.contains("does not start on this machine's processors") {
+        return not_run("the packaged kernel does not know this machine's processors");
+    }
     seen.says(&["does not count what it computes", "kernel build", "--set cpu=free"]);
 }
 

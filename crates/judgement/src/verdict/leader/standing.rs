@@ -138,7 +138,7 @@ pub(crate) fn open_pairs(
                     against: leader.to_owned(),
                     not_better: rival.not_better,
                     more_blocks: more,
-                    seconds: more.map(|more| f64::from(more) * seconds_per_block),
+                    seconds: more.filter(|_| walls > 0.0).map(|more| f64::from(more) * seconds_per_block),
                 }
             })
         })
