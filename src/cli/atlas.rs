@@ -53,7 +53,7 @@ pub(super) struct AtlasArguments {
 
 #[derive(Debug, Subcommand)]
 enum AtlasAction {
-    /// Compute the missing cells, each as a run of its own, and write the pages
+    /// Run the work of each missing cell, and write the pages
     #[command(after_help = EXAMPLES)]
     Build(BuildArguments),
 }

@@ -17,6 +17,7 @@ use std::process::{Command, Stdio};
 
 use fsverdict_calls::{CallTrace, CallWork, NameBefore};
 use fsverdict_recordings::{CapturedCalls, RecordRequest, STRACE_COMMAND, recorded_file};
+use fsverdict_testutil::Random;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::ReadWriteFlags;
 
@@ -32,27 +33,6 @@ const STEPS: u64 = 60;
 const HELP: &str = "FSVERDICT_TRACED_HELP";
 /// Descriptors that a program has at once.
 const SLOTS: usize = 6;
-
-/// Numbers of a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -477,7 +457,8 @@ fn carry_out(above: &Path, number: u64) {
         rustix::fs::stat("a").unwrap();
         rustix::fs::stat("d1/x").unwrap();
     }
-    let mut program = Program { random: Random(number), folder, slots: [const { None }; SLOTS], children: 0 };
+    let mut program =
+        Program { random: Random::with_seed(number), folder, slots: [const { None }; SLOTS], children: 0 };
     program.step(Step::Open);
     program.step(Step::LookMissing);
     for _ in 0..STEPS {
@@ -603,7 +584,7 @@ fn every_step_is_drawn() {
     for (at, step) in ALL_STEPS.iter().enumerate() {
         assert!(!ALL_STEPS[..at].contains(step), "{step:?} is there twice");
     }
-    let mut random = Random(1);
+    let mut random = Random::with_seed(1);
     let drawn: Vec<Step> = (0..5000).map(|_| random.pick(&ALL_STEPS)).collect();
     assert!(ALL_STEPS.iter().all(|step| drawn.contains(step)));
 }

@@ -321,7 +321,7 @@ impl Account {
             lines.push(format!("Unread: lines ({count}), first in line {}: {}", first.number, first.text));
         }
         if self.lines.total > 0 {
-            lines.extend(self.lines.describe());
+            lines.extend(self.lines.describe_lines());
         }
         lines
     }

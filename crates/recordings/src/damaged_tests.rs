@@ -7,33 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use fsverdict_testutil::Random;
 use regex_lite::Regex;
 
 use super::{CapturedCalls, RecordRequest, read_record};
 
 /// How many recordings are damaged, unless the environment says otherwise.
 const RECORDINGS: u64 = 400;
-
-/// Numbers of a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-}
 
 /// The shape of a line, by the patterns of this file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +181,7 @@ const FORMS: [RecordingForm; 9] = [
         heading: "",
         draw: |random, at| {
             let (bytes, _) = draw_size(random);
-            format!("{}, {}, {}, {bytes}, {}, {}\n", at * 7, 90_000 + at, random.below(2), at * 1_048_576, 0)
+            format!("{}, {}, {}, {bytes}, {}, {}\n", at * 7, 90_000 + at, random.index(2), at * 1_048_576, 0)
         },
         request: r"^\d+, ?\d+, ?[01], ?(\d+), ?\d+, ?\d+$",
         event: NEVER,
@@ -214,7 +194,7 @@ const FORMS: [RecordingForm; 9] = [
         heading: "fio version 3 iolog\n1 /d/x add\n2 /d/x open\n",
         draw: |random, at| {
             let (bytes, _) = draw_size(random);
-            match random.below(6) {
+            match random.index(6) {
                 0 => format!("{} /d/x sync 0 0\n", at * 900),
                 1 => format!("{} /d/x wait 500 0\n", at * 900),
                 _ => format!("{} /d/x write {} {bytes}\n", at * 900, at * 1_048_576),
@@ -245,7 +225,7 @@ const FORMS: [RecordingForm; 9] = [
         draw: |random, at| {
             let (bytes, _) = draw_size(random);
             let stamp = format!("7 17000000{:02}.{:06}", at / 100, at % 100 * 10_000);
-            match random.below(7) {
+            match random.index(7) {
                 0 => format!("{stamp} fsync(3</s/a>) = 0 <0.002000>\n"),
                 1 => format!("{stamp} --- SIGCHLD {{si_signo=SIGCHLD, si_pid=9}} ---\n"),
                 2 => format!(
@@ -268,9 +248,9 @@ const FORMS: [RecordingForm; 9] = [
 
 /// Bytes of a request, and whether it is a large and slow one, so that its columns touch.
 fn draw_size(random: &mut Random) -> (u64, bool) {
-    match random.below(8) {
-        0 => (1_048_576 + 512 * (random.next() % 1000), true),
-        _ => (512 * (1 + random.next() % 200), false),
+    match random.index(8) {
+        0 => (1_048_576 + 512 * (random.next_number() % 1000), true),
+        _ => (512 * (1 + random.next_number() % 200), false),
     }
 }
 
@@ -281,11 +261,11 @@ enum EventKind {
     Completed,
 }
 
-/// A request's events, at a place of its own.
+/// The events of a request, each request at another place.
 fn draw_events(random: &mut Random, at: usize, line: fn(EventKind, usize, &str) -> String) -> String {
-    let place = format!("{} + {}", 2048 + at * 4096, 8 * (1 + random.below(30)));
+    let place = format!("{} + {}", 2048 + at * 4096, 8 * (1 + random.index(30)));
     let mut text = String::new();
-    if random.below(3) == 0 {
+    if random.index(3) == 0 {
         text.push_str(&line(EventKind::Queued, at * 10, &place));
     }
     text.push_str(&line(EventKind::Issued, at * 10 + 1, &place));
@@ -316,10 +296,10 @@ fn damage(random: &mut Random, form: &RecordingForm, lines: &mut Vec<Vec<u8>>) {
     if lines.is_empty() {
         return;
     }
-    let at = random.below(lines.len());
+    let at = random.index(lines.len());
     let line = &mut lines[at];
-    let place = random.below(line.len().max(1));
-    match random.below(14) {
+    let place = random.index(line.len().max(1));
+    match random.index(14) {
         // Columns are joined.
         0 | 1 => {
             let blanks: Vec<usize> =
@@ -343,12 +323,12 @@ fn damage(random: &mut Random, form: &RecordingForm, lines: &mut Vec<Vec<u8>>) {
         }
         6 => drop(line.drain(..place)),
         // The locale has a decimal comma.
-        7 if random.below(4) == 0 => {
+        7 if random.index(4) == 0 => {
             lines.iter_mut().flatten().filter(|byte| **byte == b'.').for_each(|byte| *byte = b',');
         }
         8 => lines.insert(at, random.pick(&LOSS_MARKS).0.as_bytes().to_vec()),
         9 => lines.insert(at, form.heading.as_bytes().to_vec()),
-        10 if random.below(3) == 0 => {
+        10 if random.index(3) == 0 => {
             lines.iter_mut().for_each(|line| {
                 if line.pop_if(|last| *last == b'\n').is_some() {
                     line.extend_from_slice(b"\r\n");
@@ -551,15 +531,15 @@ fn no_account_balances_over_a_line_that_was_not_read() {
     let mut wrong: Vec<String> = Vec::new();
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..count.unwrap_or(RECORDINGS) {
-        let mut random = Random(seed);
+        let mut random = Random::with_seed(seed);
         let number = seed as usize % FORMS.len();
         let form = &FORMS[number];
         let mut text = form.heading.to_owned();
-        let requests = 8 + random.below(30);
+        let requests = 8 + random.index(30);
         (0..requests).for_each(|at| text.push_str(&(form.draw)(&mut random, at)));
         let mut lines: Vec<Vec<u8>> =
             text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()).collect();
-        for _ in 0..random.below(5) {
+        for _ in 0..random.index(5) {
             damage(&mut random, form, &mut lines);
         }
         let bytes = lines.concat();

@@ -1,10 +1,13 @@
-//! Helpers for the tests of several crates: journals and plans made by hand, folders that stand for `/`, and the members of
-//! a class that a test tries.
+//! Helpers for the tests of several crates: journals and plans made by hand, folders that stand for `/`, random numbers, and
+//! the members of a class that a test tries.
 
 // Tests fail by panics.
 #![allow(clippy::unwrap_used)]
 
 pub mod journals;
+mod random;
+
+pub use random::Random;
 
 /// Whether long tests are asked for (`make test FULL=1`).
 pub fn is_full() -> bool {

@@ -52,15 +52,15 @@ impl ThroughputLimit {
 /// The bound that begins at the first of these words, and how many words it takes. `is_alone`: these are all words of
 /// their clause.
 pub(super) fn parse_bound(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
-    latency(words)
-        .or_else(|| tolerance(words))
-        .or_else(|| throughput(words))
-        .or_else(|| memory(words))
-        .or_else(|| budget(words, is_alone))
+    parse_latency(words)
+        .or_else(|| parse_tolerance(words))
+        .or_else(|| parse_throughput(words))
+        .or_else(|| parse_memory(words))
+        .or_else(|| parse_budget(words, is_alone))
 }
 
 /// How many words the longest phrase of a class of `words.txt` has with which the words begin.
-fn phrase(words: &[&str], class: &str) -> Option<usize> {
+fn count_phrase_words(words: &[&str], class: &str) -> Option<usize> {
     let (_, phrases) = CLASSES.iter().find(|(name, _)| name.strip_prefix("bound ") == Some(class))?;
     let counts = phrases.iter().filter_map(|phrase| {
         let mut parts = phrase.split(' ').enumerate();
@@ -72,19 +72,19 @@ fn phrase(words: &[&str], class: &str) -> Option<usize> {
 }
 
 /// A number with its unit, in one word or two: how many words, and the value in the unit of factor 1.
-fn quantity(words: &[&str], unit: fn(&str) -> Option<f64>) -> Option<(usize, f64)> {
+fn parse_quantity(words: &[&str], unit: fn(&str) -> Option<f64>) -> Option<(usize, f64)> {
     let first = words.first()?.to_lowercase();
     if let (Some(number), Some(factor)) =
-        (number(&first), words.get(1).and_then(|word| unit(&word.to_lowercase())))
+        (parse_number(&first), words.get(1).and_then(|word| unit(&word.to_lowercase())))
     {
         return Some((2, number * factor));
     }
     let (digits, name) = first.split_at(first.find(|one: char| one.is_alphabetic() || one == 'µ')?);
-    Some((1, number(digits)? * unit(name)?))
+    Some((1, parse_number(digits)? * unit(name)?))
 }
 
 /// A number in digits or in words.
-pub(super) fn number(word: &str) -> Option<f64> {
+pub(super) fn parse_number(word: &str) -> Option<f64> {
     const WORDS: [&str; 11] =
         ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     let in_words =
@@ -94,7 +94,7 @@ pub(super) fn number(word: &str) -> Option<f64> {
         .or_else(|| word.parse().ok().filter(|number: &f64| is_plain && number.is_finite() && *number > 0.0))
 }
 
-fn seconds(unit: &str) -> Option<f64> {
+fn seconds_of_unit(unit: &str) -> Option<f64> {
     match unit {
         "us" | "µs" | "microseconds" => Some(1e-6),
         "ms" | "msec" | "millisecond" | "milliseconds" => Some(1e-3),
@@ -103,7 +103,7 @@ fn seconds(unit: &str) -> Option<f64> {
     }
 }
 
-fn seconds_to_wait(unit: &str) -> Option<f64> {
+fn waiting_seconds_of_unit(unit: &str) -> Option<f64> {
     match unit {
         "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
         "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
@@ -112,7 +112,7 @@ fn seconds_to_wait(unit: &str) -> Option<f64> {
     }
 }
 
-fn bytes(unit: &str) -> Option<f64> {
+fn bytes_of_unit(unit: &str) -> Option<f64> {
     match unit {
         "kb" | "k" => Some(1e3),
         "mb" => Some(1e6),
@@ -125,7 +125,7 @@ fn bytes(unit: &str) -> Option<f64> {
     }
 }
 
-fn megabytes_per_second(unit: &str) -> Option<f64> {
+fn rate_of_unit(unit: &str) -> Option<f64> {
     match unit {
         "kb/s" => Some(1e-3),
         "mb/s" | "mbyte/s" | "mbytes/s" => Some(1.0),
@@ -137,11 +137,11 @@ fn megabytes_per_second(unit: &str) -> Option<f64> {
 
 /// A size: `4TB`, `500 GB`.
 pub(super) fn parse_size(words: &[&str]) -> Option<(usize, Bytes)> {
-    let (count, size) = quantity(words, bytes)?;
+    let (count, size) = parse_quantity(words, bytes_of_unit)?;
     (1e6..1e16).contains(&size).then_some((count, Bytes(size as u64)))
 }
 
-fn memory(words: &[&str]) -> Option<(usize, QuestionBound)> {
+fn parse_memory(words: &[&str]) -> Option<(usize, QuestionBound)> {
     let (count, size) = parse_size(words)?;
     let of = usize::from(words.get(count).is_some_and(|word| *word == "of"));
     let is_memory =
@@ -149,20 +149,20 @@ fn memory(words: &[&str]) -> Option<(usize, QuestionBound)> {
     is_memory.then_some((count + of + 1, QuestionBound::Memory(size)))
 }
 
-fn latency(words: &[&str]) -> Option<(usize, QuestionBound)> {
+fn parse_latency(words: &[&str]) -> Option<(usize, QuestionBound)> {
     let metric_at = |at: usize| {
         let all = ["p50", "p95", "p99.9", "p99", "worst"].into_iter();
-        let named = all.filter_map(|name| Some((phrase(words.get(at..)?, name)?, name)));
+        let named = all.filter_map(|name| Some((count_phrase_words(words.get(at..)?, name)?, name)));
         named.max_by_key(|(count, _)| *count)
     };
     let bound_at = |at: usize| {
-        let below = phrase(words.get(at..)?, "below")?;
-        let (count, at_most) = quantity(words.get(at + below..)?, seconds)?;
+        let below = count_phrase_words(words.get(at..)?, "below")?;
+        let (count, at_most) = parse_quantity(words.get(at + below..)?, seconds_of_unit)?;
         (1e-6..1e6).contains(&at_most).then(|| (at + below + count, Duration::from_secs_f64(at_most)))
     };
     if let Some((mut at, metric)) = metric_at(0) {
         while bound_at(at).is_none() {
-            at += phrase(words.get(at..)?, "beside-metric")?;
+            at += count_phrase_words(words.get(at..)?, "beside-metric")?;
         }
         let (end, at_most) = bound_at(at)?;
         return Some((end, QuestionBound::Latency(LatencyLimit { metric, at_most })));
@@ -173,17 +173,18 @@ fn latency(words: &[&str]) -> Option<(usize, QuestionBound)> {
     Some((end + count, QuestionBound::Latency(LatencyLimit { metric, at_most })))
 }
 
-fn tolerance(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let below = phrase(words, "below")?;
-    let share = number(words.get(below)?)?;
+fn parse_tolerance(words: &[&str]) -> Option<(usize, QuestionBound)> {
+    let below = count_phrase_words(words, "below")?;
+    let share = parse_number(words.get(below)?)?;
     let percent = words.get(below + 1).filter(|word| ["%", "percent"].contains(word)).map(|_| below + 2)?;
-    let (slower, price) = (phrase(&words[percent..], "slower"), phrase(&words[percent..], "slowdown"));
+    let (slower, price) =
+        (count_phrase_words(&words[percent..], "slower"), count_phrase_words(&words[percent..], "slowdown"));
     let behind = percent + slower.or(price)?;
-    let than = phrase(&words[behind..], "than-plain");
+    let than = count_phrase_words(&words[behind..], "than-plain");
     Some((behind + than.unwrap_or(0), QuestionBound::Tolerance(share / 100.0, than.or(price).is_some())))
 }
 
-fn throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
+fn parse_throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
     let is_reading = |at: usize| match *words.get(at)? {
         "reads" | "reading" | "read" => Some(true),
         "writes" | "writing" | "write" => Some(false),
@@ -191,9 +192,9 @@ fn throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
     };
     let before = is_reading(0);
     let mut at = usize::from(before.is_some());
-    at += phrase(words.get(at..)?, "beside-throughput").unwrap_or(0);
-    at += phrase(words.get(at..)?, "above")?;
-    let (count, megabytes_per_second) = quantity(words.get(at..)?, megabytes_per_second)?;
+    at += count_phrase_words(words.get(at..)?, "beside-throughput").unwrap_or(0);
+    at += count_phrase_words(words.get(at..)?, "above")?;
+    let (count, megabytes_per_second) = parse_quantity(words.get(at..)?, rate_of_unit)?;
     let behind = is_reading(at + count);
     let end = at + count + usize::from(behind.is_some());
     let limit = ThroughputLimit { megabytes_per_second, is_of_reading: before.or(behind) == Some(true) };
@@ -201,15 +202,16 @@ fn throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
         .then_some((end, QuestionBound::Throughput(limit)))
 }
 
-fn budget(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
-    let lead = phrase(words, "before-time").unwrap_or(0);
+fn parse_budget(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
+    let lead = count_phrase_words(words, "before-time").unwrap_or(0);
     let rest = &words[lead..];
-    let (count, time) = match (phrase(rest, "half-an-hour"), quantity(rest, seconds_to_wait)) {
-        (Some(count), _) => (count, Duration::from_secs(1800)),
-        (None, Some((count, time))) => (count, Duration::from_secs_f64(time)),
-        (None, None) => (1, parse_time(rest.first()?).ok()?),
-    };
-    let behind = phrase(&rest[count..], "at-most").unwrap_or(0);
+    let (count, time) =
+        match (count_phrase_words(rest, "half-an-hour"), parse_quantity(rest, waiting_seconds_of_unit)) {
+            (Some(count), _) => (count, Duration::from_secs(1800)),
+            (None, Some((count, time))) => (count, Duration::from_secs_f64(time)),
+            (None, None) => (1, parse_time(rest.first()?).ok()?),
+        };
+    let behind = count_phrase_words(&rest[count..], "at-most").unwrap_or(0);
     let is_budget = lead > 0 || behind > 0 || is_alone && count == words.len();
     // A latency is shorter, and is no time for an answer.
     (is_budget && (1.0..1e7).contains(&time.as_secs_f64()))

@@ -107,7 +107,7 @@ impl Parser<'_> {
         while let Some((count, Meaning::Filesystem(filesystem))) = self.content(next, false) {
             all.push(filesystem);
             last = next + count;
-            // `nor do I want xfs` begins anew.
+            // `nor do I want xfs` begins another clause.
             next = if self.is_word(last, &["nor", "or", "and"]) {
                 self.skip_fillers(last + 1)
             } else {

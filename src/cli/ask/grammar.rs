@@ -6,7 +6,7 @@ use std::ops::Range;
 use fsverdict_disk::device::built_in;
 use fsverdict_stack::filesystem::registry;
 
-use super::bounds::{QuestionBound, number, parse_bound, parse_size};
+use super::bounds::{QuestionBound, parse_bound, parse_number, parse_size};
 use super::features::Feature;
 use super::lexicon::{MOST_WORDS, Meaning, WordClass, meanings, normalize};
 use super::options::{looks_like_option, parse_option};
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         let mut at = start;
         let mut count = None;
         if parse_size(&self.words(at)).is_none() {
-            count = self.words(at).first().and_then(|word| number(&word.to_lowercase()));
+            count = self.words(at).first().and_then(|word| parse_number(&word.to_lowercase()));
             at += usize::from(count.is_some()) + usize::from(self.is_word(at + 1, &["x"]));
         }
         let size = parse_size(&self.words(at));
@@ -287,8 +287,8 @@ impl<'a> Parser<'a> {
         let layer = self.layer_at(self.at);
         let end = self.at + layer.map_or(1, |(count, _)| count);
         let word = self.text(self.at..end);
-        let is_number =
-            number(&word.to_lowercase()).is_some() || word.starts_with(|one: char| one.is_ascii_digit());
+        let is_number = parse_number(&word.to_lowercase()).is_some()
+            || word.starts_with(|one: char| one.is_ascii_digit());
         let advice = match layer {
             Some(_) => "a layer stands directly behind its filesystem: `ext4 on lvm thin`",
             None if looks_like_option(&word) => {

@@ -258,8 +258,7 @@ fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Rea
 fn once_each_but_for_names(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut distinct: Vec<Candidate> = Vec::new();
     for one in candidates {
-        let alike = |other: &Candidate| Candidate { name: one.name.clone(), ..other.clone() } == one;
-        if !distinct.iter().any(alike) {
+        if !distinct.iter().any(|other| other.is_same_but_for_name(&one)) {
             distinct.push(one);
         }
     }

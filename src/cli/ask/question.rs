@@ -16,7 +16,7 @@ use super::folder::folder_plan;
 use super::lexicon::{Meaning, WorkKind, meanings, normalize, works};
 use super::parsed::{ParsedQuestion, Worded};
 
-/// How large a modelled device is where the plan has none of its own.
+/// The size of a modelled device if neither the question nor the plan gives one.
 const USUAL_SIZE: &str = "16GB";
 
 /// A question that can be turned into a plan.
@@ -299,9 +299,7 @@ fn no_work(parsed: &ParsedQuestion) -> CliError {
         return usage(format!("no work is named{place}"), work_hint());
     }
     let words: Vec<&str> = parsed.near.iter().map(|one| one.words.as_str()).collect();
-    let nearest = once_each(
-        parsed.near.iter().map(|one| format!("`{}` ({})", one.value.preset.name, one.value.ask.summary)),
-    );
+    let nearest = list_nearest(parsed);
     usage(
         format!("no question is known about {}", words.join(", ")),
         format!(
@@ -309,6 +307,12 @@ fn no_work(parsed: &ParsedQuestion) -> CliError {
             nearest.join(", ")
         ),
     )
+}
+
+/// The presets that come nearest to the works of a question, each with what it is about.
+pub(super) fn list_nearest(parsed: &ParsedQuestion) -> Vec<String> {
+    let nearest = parsed.near.iter().map(|one| one.value);
+    once_each(nearest.map(|work| format!("`{}` ({})", work.preset.name, work.ask.summary)))
 }
 
 /// Which works there are.

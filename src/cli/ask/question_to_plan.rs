@@ -24,8 +24,6 @@ use super::question::{AskedDevice, Question};
 
 /// How large a device is at most that cannot be as large as the plan's.
 const ENOUGH: u64 = 64_000_000_000;
-/// How large a modelled device is where the plan has none with a size.
-const USUAL: u64 = 16_000_000_000;
 
 /// The caution about a plan in which computation should take time, on a machine without a kernel for that.
 const FREE_COMPUTATION: &str = "computation takes no time in this answer, because there is no kernel that counts it; \
@@ -291,11 +289,8 @@ fn device_source(asked: &AskedDevice, plan: &Plan, name: &str) -> Result<DeviceS
                 path.display()
             ),
         )),
-        DeviceSource::Model { name, .. } if !asked.is_sized => {
-            let size = match plan.device.source {
-                DeviceSource::Image(size) | DeviceSource::Model { size, .. } => size.0,
-                DeviceSource::Path(_) | DeviceSource::Folders => USUAL,
-            };
+        DeviceSource::Model { name, size: usual } if !asked.is_sized => {
+            let size = plan.device.source.size().unwrap_or(*usual).0;
             let capacity = Model::named(name).map_or(u64::MAX, |model| model.capacity());
             let size = if size > capacity { capacity.min(ENOUGH) } else { size };
             Ok(DeviceSource::Model { name: name.clone(), size: Bytes(size) })

@@ -199,11 +199,10 @@ impl Parser<'_> {
         let Some(price) = self.price.clone() else { return };
         let words = self.text(price.clone());
         let mut is_used = !self.parsed.candidates.is_empty() || !self.parsed.compared.is_empty();
-        let mut compared: Vec<(Feature, String)> = Vec::new();
-        for one in self.bare.extract_if(.., |one| one.feature.is_comparable()) {
-            let feature_words = self.tokens[one.range].iter().map(|token| token.text.as_str());
-            compared.push((one.feature, feature_words.collect::<Vec<_>>().join(" ")));
-        }
+        let comparable: Vec<ListedFeature> =
+            self.bare.extract_if(.., |one| one.feature.is_comparable()).collect();
+        let mut compared: Vec<(Feature, String)> =
+            comparable.into_iter().map(|one| (one.feature, self.text(one.range))).collect();
         if compared.is_empty() && self.parsed.compared.is_empty() && self.parsed.candidates.len() < 2 {
             let is_encryption =
                 |one: &mut Worded<RequiredProperty>| one.value == RequiredProperty::Encryption;
@@ -235,22 +234,14 @@ impl Parser<'_> {
     /// `encryption` is a work where no other is named; elsewhere it needs a connective.
     fn resolve_bare_features(&mut self) {
         let mut bare = std::mem::take(&mut self.bare);
+        let of_bare: Vec<(Feature, String)> =
+            bare.iter().map(|one| (one.feature, self.text(one.range.clone()))).collect();
         let parsed = &mut self.parsed;
         if parsed.works.is_empty() && parsed.folder.is_none() && parsed.near.is_empty() {
-            let of_bare = bare.iter().map(|one| {
-                (
-                    one.feature,
-                    self.tokens[one.range.clone()]
-                        .iter()
-                        .map(|token| token.text.as_str())
-                        .collect::<Vec<_>>()
-                        .join(" "),
-                )
-            });
             let of_compared = parsed.compared.iter().map(|one| (one.value, one.words.clone()));
             let only = if let [only] = parsed.required.as_slice() { Some(only) } else { None };
             let of_required = only.map(|only| (Feature::Property(only.value), only.words.clone()));
-            let mut named = of_bare.chain(of_compared).chain(of_required);
+            let mut named = of_bare.into_iter().chain(of_compared).chain(of_required);
             if let Some((feature, work, words)) =
                 named.find_map(|(feature, words)| Some((feature, work_of(&words)?, words)))
             {

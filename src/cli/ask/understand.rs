@@ -11,7 +11,7 @@ use super::grammar::parse_question;
 use super::guided::{ask_missing_work, ask_question, ask_replacement};
 use super::lexicon::{Meaning, WorkKind, longest, meanings, works};
 use super::parsed::{NamedCandidate, ParsedQuestion, Problem, Worded};
-use super::question::{Question, usage, work_hint};
+use super::question::{Question, list_nearest, usage, work_hint};
 use super::tokens::{Token, TokenKind, leave_out, tokenize};
 
 /// Understands the words and options. With a terminal it asks for missing parts and words that are not understood.
@@ -138,9 +138,7 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
     if !near.is_empty() {
         reason = reason.and_hint(format!("the nearest known works are {}", near.join(", ")));
     } else if !has_work {
-        let of_near =
-            parsed.near.iter().map(|one| format!("`{}` ({})", one.value.preset.name, one.value.ask.summary));
-        let of_near = once_each(of_near);
+        let of_near = list_nearest(parsed);
         reason = reason.and_hint(if of_near.is_empty() {
             work_hint()
         } else {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Overrides, Plan, digest, is_twin, preset};
 use fsverdict_lab::lab::by_default;
-use fsverdict_report::{AtlasKind, Catalogue, CataloguedCandidate};
+use fsverdict_report::{AtlasKind, Catalogue, CataloguedCandidate, safe_name};
 use fsverdict_text::{Bytes, Reason};
 
 use super::super::CliError;
@@ -121,7 +121,7 @@ fn named_work(name: &OsStr, catalogue: &Catalogue) -> PlannedWork {
         None => stem.clone(),
     };
     PlannedWork {
-        slug: safe_name(&stem),
+        slug: name_work(&stem),
         about: known.map_or(about, |work| work.about.clone()),
         title: String::new(),
         source: name.to_owned(),
@@ -130,11 +130,9 @@ fn named_work(name: &OsStr, catalogue: &Catalogue) -> PlannedWork {
     }
 }
 
-/// A name that is safe in a path and in an address.
-fn safe_name(name: &str) -> String {
-    let letters =
-        name.chars().map(|one| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '-' });
-    let name: String = letters.take(60).collect();
+/// The name of a work in paths and addresses.
+fn name_work(name: &str) -> String {
+    let name = safe_name(name);
     if name.trim_matches('-').is_empty() { "work".to_owned() } else { name }
 }
 
@@ -155,7 +153,7 @@ fn choose_kinds(arguments: &BuildArguments, catalogue: &Catalogue) -> Result<Vec
     }
     let kind = |name: &String| {
         let model = Model::find(name).map_err(CliError::usage)?;
-        Ok(catalogue.kind(name, &model.summary))
+        Ok(catalogue.find_kind(name, &model.summary))
     };
     arguments.devices.iter().map(kind).collect()
 }
@@ -177,7 +175,7 @@ fn plan_cell(
         // The order is drawn otherwise, and two builds would differ.
         set: vec!["protocol.order=1".to_owned()],
         candidates,
-        device: vec![source(kind, begun)?],
+        device: vec![choose_source(kind, begun)?],
         blocks: Some(arguments.blocks),
         scale: arguments.scale.or(work.scale),
         ..Overrides::default()
@@ -198,11 +196,8 @@ fn plan_cell(
 }
 
 /// The device of a cell, as large as the plan's if the model can be.
-fn source(kind: &AtlasKind, begun: &Plan) -> Result<DeviceSource, CliError> {
-    let wanted = match begun.device.source {
-        DeviceSource::Image(size) | DeviceSource::Model { size, .. } => size.0,
-        DeviceSource::Path(_) | DeviceSource::Folders => USUAL_SIZE,
-    };
+fn choose_source(kind: &AtlasKind, begun: &Plan) -> Result<DeviceSource, CliError> {
+    let wanted = begun.device.source.size().map_or(USUAL_SIZE, |size| size.0);
     let capacity = Model::find(&kind.model).map_err(CliError::usage)?.capacity();
     Ok(DeviceSource::Model { name: kind.model.clone(), size: Bytes(wanted.min(capacity)) })
 }
@@ -218,7 +213,7 @@ fn merge_candidates(begun: &Plan, set: &[CataloguedCandidate]) -> Result<Vec<Can
     for own in &begun.candidates {
         let own = Candidate { under: Candidate::with_defaults("").under, ..own.clone() };
         let has_options = !own.mkfs.is_empty() || !own.mount.is_empty();
-        let is_alike = |other: &Candidate| Candidate { name: own.name.clone(), ..other.clone() } == own;
+        let is_alike = |other: &Candidate| other.is_same_but_for_name(&own);
         if has_options && own.layers == Layers::default() && !is_twin(&own.name) && !all.iter().any(is_alike)
         {
             all.push(own);
@@ -229,7 +224,7 @@ fn merge_candidates(begun: &Plan, set: &[CataloguedCandidate]) -> Result<Vec<Can
 
 #[cfg(test)]
 mod tests {
-    use super::{make_unique, named_work, safe_name};
+    use super::{make_unique, name_work, named_work};
     use fsverdict_report::Catalogue;
     use std::ffi::OsStr;
 
@@ -238,7 +233,7 @@ mod tests {
         for (name, safe) in
             [("../../etc", "------etc"), ("Games v2", "games-v2"), ("\u{202e}", "work"), ("", "work")]
         {
-            assert_eq!(safe_name(name), safe);
+            assert_eq!(name_work(name), safe);
         }
         let catalogue = Catalogue::built_in().unwrap();
         let mut works: Vec<_> =

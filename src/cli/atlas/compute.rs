@@ -1,4 +1,4 @@
-//! Computes the missing cells of an atlas, one after the other, each as an ordinary run in a folder of its own.
+//! Computes the missing cells of an atlas, one after the other. Each cell is an ordinary run with its own folder.
 
 use std::time::Instant;
 

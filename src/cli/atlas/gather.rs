@@ -115,7 +115,7 @@ pub(in super::super) fn compute_content(plan: &Plan, run: &Run) -> ComputedCell 
     let mut run = run.clone();
     run.trials.iter_mut().for_each(|trial| trial.wall = 0.0);
     let run = &run;
-    let answers = FILTERS.iter().map(|filter| answer(plan, run, filter)).collect();
+    let answers = FILTERS.iter().map(|filter| find_answer(plan, run, filter)).collect();
     let slice = slice_by_candidates(plan, run, |one| is_usual(plan, one));
     let mut usual = Report::new(&slice.plan, &slice.run, None);
     usual.guarantees = guarantees(&slice.plan);
@@ -124,11 +124,11 @@ pub(in super::super) fn compute_content(plan: &Plan, run: &Run) -> ComputedCell 
 
 /// The answer of a run without a requirement.
 pub(super) fn usual_answer(plan: &Plan, run: &Run) -> Option<Answer> {
-    answer(plan, run, FILTERS.first()?)
+    find_answer(plan, run, FILTERS.first()?)
 }
 
 /// The answer among the candidates of a filter, ranked against each other; `None` if there is none.
-fn answer(plan: &Plan, run: &Run, filter: &Filter) -> Option<Answer> {
+fn find_answer(plan: &Plan, run: &Run, filter: &Filter) -> Option<Answer> {
     let mut slice = slice_by_candidates(plan, run, |one| (filter.keeps)(plan, one));
     slice.plan.goal.protection.clear();
     if slice.plan.candidates.is_empty() {
@@ -174,7 +174,8 @@ fn read_findings(text: &str) -> Vec<(String, [String; 3])> {
     let mut study = String::new();
     let mut findings = Vec::new();
     for line in rows.take_while(|line| line.starts_with('|')) {
-        let cells: Vec<String> = line.trim_matches('|').split(" | ").map(|cell| plain(cell.trim())).collect();
+        let cells: Vec<String> =
+            line.trim_matches('|').split(" | ").map(|cell| strip_markdown(cell.trim())).collect();
         let [finding, figures, outcome] = cells.as_slice() else { continue };
         let finding = match finding.split_once(": ").filter(|(name, _)| preset(name).is_some()) {
             Some((name, rest)) => {
@@ -190,7 +191,7 @@ fn read_findings(text: &str) -> Vec<(String, [String; 3])> {
 }
 
 /// Markdown's text without its marks.
-fn plain(text: &str) -> String {
+fn strip_markdown(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
@@ -205,7 +206,7 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{THEN_AND_NOW, plain, read_findings};
+    use super::{THEN_AND_NOW, read_findings, strip_markdown};
 
     #[test]
     fn findings_are_read_from_the_table_of_the_documentation() {
@@ -222,7 +223,7 @@ mod tests {
             ["holds", "no longer holds", "cannot be told here"].iter().any(|word| outcome.starts_with(word))
         }));
         assert_eq!(
-            plain("it *gains*, since dm-crypt [sorts writes](a.md#b): **1.17**"),
+            strip_markdown("it *gains*, since dm-crypt [sorts writes](a.md#b): **1.17**"),
             "it gains, since dm-crypt sorts writes: 1.17"
         );
     }

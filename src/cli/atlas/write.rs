@@ -14,11 +14,6 @@ const FILES: &str = "files.txt";
 /// The most bytes of that list.
 const LONGEST_LIST: u64 = 4 << 20;
 
-/// The path of a file below the site's folder.
-fn path(file: &SiteFile) -> String {
-    file.folder.map_or_else(|| file.name.clone(), |folder| format!("{folder}/{}", file.name))
-}
-
 pub(super) fn write_site(folder: &FolderHandle, files: &[SiteFile]) -> Result<(), CliError> {
     let failed = |path: &str, error: std::io::Error| {
         CliError::Failed(error.reason().after(format!("cannot write {}: ", quoted(path))))
@@ -30,9 +25,9 @@ pub(super) fn write_site(folder: &FolderHandle, files: &[SiteFile]) -> Result<()
                 .open_or_create_subfolder(name)
                 .and_then(|inner| inner.file(&file.name).replace(|out| out.write_all(&file.content))),
         };
-        written.map_err(|error| failed(&path(file), error))?;
+        written.map_err(|error| failed(&file.path(), error))?;
     }
-    let paths: BTreeSet<String> = files.iter().map(path).collect();
+    let paths: BTreeSet<String> = files.iter().map(SiteFile::path).collect();
     remove_earlier(folder, &paths)?;
     let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
     folder.file(FILES).replace(|out| out.write_all(list.as_bytes())).map_err(|error| failed(FILES, error))

@@ -89,6 +89,11 @@ impl Candidate {
     pub fn with_layers(&self, layers: Layers) -> Self {
         self.with_change(|candidate| candidate.layers = layers)
     }
+
+    /// Whether both are the same but for their names.
+    pub fn is_same_but_for_name(&self, other: &Self) -> bool {
+        Self { name: self.name.clone(), ..other.clone() } == *self
+    }
 }
 
 impl Environment {

@@ -69,6 +69,14 @@ impl DeviceSource {
     pub fn is_modelled(&self) -> bool {
         matches!(self, DeviceSource::Model { .. })
     }
+
+    /// The size that the plan gives it; `None` for a real device and for folders.
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            DeviceSource::Image(size) | DeviceSource::Model { size, .. } => Some(*size),
+            DeviceSource::Path(_) | DeviceSource::Folders => None,
+        }
+    }
 }
 
 impl PlannedDevice {

@@ -128,12 +128,8 @@ fn check_size(what: &str, size: Bytes) -> Result<(), Reason> {
 }
 
 fn check_devices(plan: &Plan) -> Result<(), Reason> {
-    plan.device.all_sources().try_for_each(|source| match source {
-        DeviceSource::Image(size) | DeviceSource::Model { size, .. } => {
-            check_size("the size of a device", *size)
-        }
-        DeviceSource::Path(_) | DeviceSource::Folders => Ok(()),
-    })
+    let mut sizes = plan.device.all_sources().filter_map(DeviceSource::size);
+    sizes.try_for_each(|size| check_size("the size of a device", size))
 }
 
 fn check_dataset(dataset: &Dataset) -> Result<(), Reason> {

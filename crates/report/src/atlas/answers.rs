@@ -1,5 +1,7 @@
 //! Words for an answer, short for a table and long for a sentence.
 
+use maud::{Markup, html};
+
 use crate::wording::number::times;
 use crate::wording::text::{listing, one_line};
 use fsverdict_judgement::verdict::{Answer, AnswerMark};
@@ -10,6 +12,13 @@ pub(super) struct MarkWords {
     pub(super) sign: &'static str,
     pub(super) class: &'static str,
     pub(super) words: &'static str,
+}
+
+impl MarkWords {
+    /// The sign, which a screen reader passes over, and a space.
+    pub(super) fn draw_sign(&self) -> Markup {
+        html! { span.sign aria-hidden="true" { (self.sign) } " " }
+    }
 }
 
 pub(super) fn mark_words(mark: AnswerMark) -> MarkWords {
@@ -28,10 +37,13 @@ pub(super) fn describe_lead(answer: &Answer) -> Option<String> {
     Some(describe_ratio(next.times.point))
 }
 
+/// Ratios from here on are told in times, and smaller ones in per cent.
+const FAR: f64 = 1.095;
+
 /// How much more a ratio is: per cent while it is small.
-pub(super) fn describe_ratio(ratio: f64) -> String {
+fn describe_ratio(ratio: f64) -> String {
     match ratio {
-        small if (1.0..1.095).contains(&small) => format!("{:.0} %", (small - 1.0) * 100.0),
+        small if (1.0..FAR).contains(&small) => format!("{:.0} %", (small - 1.0) * 100.0),
         ratio => format!("{} times", short_times(ratio)),
     }
 }
@@ -77,8 +89,8 @@ fn describe_distance(ratio: f64) -> String {
     match ratio {
         level if (0.995..1.005).contains(&level) => "as much".to_owned(),
         less if less < 1.0 => format!("{:.0} % less", (1.0 - less) * 100.0),
-        small if small < 1.095 => format!("{:.0} % more", (small - 1.0) * 100.0),
-        ratio => format!("{} times as much", short_times(ratio)),
+        small if small < FAR => format!("{} more", describe_ratio(small)),
+        ratio => format!("{} as much", describe_ratio(ratio)),
     }
 }
 

@@ -41,7 +41,7 @@ impl Card<'_> {
         FONTS.iter().for_each(|font| fonts.load_font_data(font.to_vec()));
         let options =
             Options { fontdb: Arc::new(fonts), font_family: "DejaVu Sans".to_owned(), ..Options::default() };
-        let svg = self.draw().into_string();
+        let svg = self.draw_svg().into_string();
         let failed = |error: String| ReportError::Io(std::io::Error::other(error));
         let tree = Tree::from_str(&svg, &options).map_err(|error| failed(error.to_string()))?;
         let mut pixels =
@@ -50,7 +50,7 @@ impl Card<'_> {
         pixels.encode_png().map_err(|error| failed(error.to_string()))
     }
 
-    fn draw(&self) -> Markup {
+    fn draw_svg(&self) -> Markup {
         let question = wrap(&one_line(self.question), QUESTION);
         let (mark, verdict) = match self.cell.answer() {
             Some(answer) => (Some(mark_words(answer.mark)), describe_answer(answer)),

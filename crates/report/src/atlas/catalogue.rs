@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+/// The most letters of a name in an address.
+const LONGEST_NAME: usize = 60;
+
 const TOML: &str = include_str!("catalogue.toml");
 
 #[derive(Debug, Clone, Deserialize)]
@@ -111,8 +114,8 @@ impl Catalogue {
         toml::from_str(TOML)
     }
 
-    /// The kind of a model that the catalogue need not know.
-    pub fn kind(&self, model: &str, summary: &str) -> AtlasKind {
+    /// The kind of a model; one that the catalogue does not know has no facts.
+    pub fn find_kind(&self, model: &str, summary: &str) -> AtlasKind {
         let known = self.kinds.iter().find(|kind| kind.model == model || base_name(&kind.model) == model);
         known.cloned().unwrap_or_else(|| AtlasKind {
             model: model.to_owned(),
@@ -124,6 +127,20 @@ impl Catalogue {
             drives: Vec::new(),
         })
     }
+}
+
+impl AtlasKind {
+    /// The name of its page.
+    pub(super) fn page(&self) -> String {
+        format!("device-{}.html", safe_name(&self.model))
+    }
+}
+
+/// A name as a part of paths and addresses.
+pub fn safe_name(name: &str) -> String {
+    let letters = name.chars();
+    let safe = letters.map(|one| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '-' });
+    safe.take(LONGEST_NAME).collect()
 }
 
 /// A model's name without its state.
@@ -142,8 +159,8 @@ mod tests {
         for kind in &catalogue.kinds {
             assert!(catalogue.candidates[&kind.candidates].len() >= 8, "{}", kind.model);
         }
-        let stick = catalogue.kind("usb3-stick", "");
+        let stick = catalogue.find_kind("usb3-stick", "");
         assert_eq!((stick.title.as_str(), stick.candidates.as_str()), ("USB stick", "carried"));
-        assert_eq!(catalogue.kind("/tmp/own.toml", "a disk").place, "on /tmp/own.toml: a disk");
+        assert_eq!(catalogue.find_kind("/tmp/own.toml", "a disk").place, "on /tmp/own.toml: a disk");
     }
 }

@@ -7,7 +7,7 @@ use super::answers::{describe_answer, mark_words};
 use super::computed_cell::{ComputedCell, PhaseTable};
 use super::picture::draw_bars;
 use super::shell::{PageHead, link, page};
-use super::{Atlas, AtlasCell, StrangersAnswer, filesystem_page, kind_page};
+use super::{Atlas, AtlasCell, StrangersAnswer, filesystem_page};
 use crate::wording::text::one_line;
 use fsverdict_judgement::verdict::AnswerMark;
 
@@ -42,7 +42,7 @@ fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, que
             p.sentence { (one_line(&computed.sentence)) }
             @if let Some(drawbacks) = &computed.drawbacks { p { (one_line(drawbacks)) } }
             @if let Some(mark) = &mark {
-                p class=(mark.class) { span.sign aria-hidden="true" { (mark.sign) } " " (mark.words)
+                p class=(mark.class) { (mark.draw_sign()) (mark.words)
                     @if let Some(answer) = computed.answer().filter(|answer| answer.mark == AnswerMark::DependsOnDrive) {
                         ": " (one_line(&answer.rivals.join(", "))) " may be better on yours"
                     }
@@ -61,7 +61,7 @@ fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, que
         dl {
             @for (label, text) in &computed.basis { dt { (label) } dd { (text) } }
             dt { "Computed" } dd { (computed.day) ", Linux " (computed.kernel) }
-            dt { "Device" } dd { @if let Some(kind) = atlas.kinds.get(cell.kind) { (link(&kind_page::name(kind), &kind.title)) ", the model " code { (one_line(&kind.model)) } } }
+            dt { "Device" } dd { @if let Some(kind) = atlas.kinds.get(cell.kind) { (link(&kind.page(), &kind.title)) ", the model " code { (one_line(&kind.model)) } } }
         }
         @if !computed.notes.is_empty() {
             h2 #errors { "How wrong it may be" }
@@ -117,8 +117,8 @@ fn neighbours(atlas: &Atlas, cell: &AtlasCell) -> Markup {
         h2 { "Beside it" }
         ul {
             @if let Some(facts) = known { li { "More of " (link(&filesystem_page::name(&facts.name), &facts.title)) } }
-            @if let Some(work) = atlas.works.get(cell.work) { li { "The same work on other devices: " (link(&format!("for-{}.html", work.slug), &work.about)) } }
-            @if let Some(kind) = atlas.kinds.get(cell.kind) { li { "Other works on it: " (link(&kind_page::name(kind), &kind.title)) } }
+            @if let Some(work) = atlas.works.get(cell.work) { li { "The same work on other devices: " (link(&work.page(), &work.about)) } }
+            @if let Some(kind) = atlas.kinds.get(cell.kind) { li { "Other works on it: " (link(&kind.page(), &kind.title)) } }
             li { a href="index.html" { "All of it as a matrix" } }
         }
     }

@@ -83,7 +83,8 @@ impl ComputedCell {
         let alone =
             Estimate { point: 1.0, low: None, high: None, n: others.first().map_or(0, |one| one.times.n) };
         let first_bar = first.iter().map(|name| RunnerUp { name: name.clone(), times: alone });
-        let bars = first_bar.chain(others.iter().cloned()).map(|one| bar(usual, plan, one)).collect();
+        let bars =
+            first_bar.chain(others.iter().cloned()).map(|one| describe_bar(usual, plan, one)).collect();
         let missing = judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
         let missing = missing.map(|entry| {
             let reason = format!("{}: {}", describe_status(entry), one_line(&explain_missing_result(entry)));
@@ -124,7 +125,7 @@ fn without_budget(plan: &Plan) -> fsverdict_judgement::plan::Protocol {
     protocol
 }
 
-fn bar(usual: &Report<'_>, plan: &Plan, one: RunnerUp) -> CandidateBar {
+fn describe_bar(usual: &Report<'_>, plan: &Plan, one: RunnerUp) -> CandidateBar {
     let candidate = plan.candidates.iter().find(|candidate| candidate.name == one.name);
     let protection = plan.goal.protection_of(&one.name);
     let features: Vec<&str> = protection.features().map(ProtectionFeature::adjective).collect();
@@ -179,10 +180,7 @@ fn describe_basis(plan: &Plan, run: &Run, report: &Report<'_>) -> Vec<(&'static 
 /// Each candidate with one option or layer, beside the plain one of its filesystem.
 fn option_worths(report: &Report<'_>) -> Vec<OptionWorth> {
     let plan = report.judged.plan;
-    let is_plain = |one: &Candidate| {
-        Candidate { name: String::new(), ..one.clone() }
-            == Candidate { name: String::new(), ..Candidate::with_defaults(&one.filesystem) }
-    };
+    let is_plain = |one: &Candidate| one.is_same_but_for_name(&Candidate::with_defaults(&one.filesystem));
     let mut worths = Vec::new();
     for base in plan.candidates.iter().filter(|one| is_plain(one)) {
         let compared = compare_all(&report.judged, &base.name);

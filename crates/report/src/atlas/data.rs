@@ -76,6 +76,7 @@ pub(super) fn data_files(atlas: &Atlas) -> Result<Vec<SiteFile>, ReportError> {
 
 fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> CellDocument<'a> {
     let computed = cell.content.as_ref().ok();
+    let (work, model) = atlas.names_of(cell);
     let answers = computed.map_or(&[][..], |computed| &computed.answers);
     let answers = atlas.filters.iter().zip(answers);
     let bars = computed.map_or(&[][..], |computed| &computed.bars);
@@ -83,8 +84,8 @@ fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> CellDocument<'a> 
         cell: &cell.slug,
         identity: &cell.identity,
         question: atlas.question(cell),
-        work: atlas.work_of(cell).map_or("", |work| &work.slug),
-        model: atlas.kind_of(cell).map_or("", |kind| &kind.model),
+        work,
+        model,
         empty: cell.content.as_ref().err().map(String::as_str),
         plan_digest: computed.map(|computed| computed.digest.as_str()),
         kernel: computed.map(|computed| computed.kernel.as_str()),
@@ -125,8 +126,7 @@ fn write_csv(atlas: &Atlas) -> Result<Vec<u8>, ::csv::Error> {
         "mark",
     ])?;
     for (at, computed) in atlas.computed() {
-        let work = atlas.work_of(at).map_or("", |work| &work.slug);
-        let model = atlas.kind_of(at).map_or("", |kind| &kind.model);
+        let (work, model) = atlas.names_of(at);
         for bar in &computed.bars {
             let mark = computed.answer().filter(|answer| answer.first == bar.name);
             let mark = mark.map_or("", |answer| super::answers::mark_words(answer.mark).class);
@@ -150,8 +150,7 @@ fn write_metrics(atlas: &Atlas) -> String {
         "# TYPE {NAME} gauge\n# HELP {NAME} How many times as much as the recommended candidate a candidate takes.\n"
     );
     for (at, computed) in atlas.computed() {
-        let work = atlas.work_of(at).map_or("", |work| &work.slug);
-        let model = atlas.kind_of(at).map_or("", |kind| &kind.model);
+        let (work, model) = atlas.names_of(at);
         for bar in &computed.bars {
             let labels =
                 [("work", work), ("model", model), ("candidate", &bar.name), ("kernel", &computed.kernel)];

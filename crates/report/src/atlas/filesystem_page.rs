@@ -24,10 +24,17 @@ fn own_bar<'a>(cell: &'a ComputedCell, filesystem: &str) -> Option<&'a Candidate
     cell.bars.iter().find(|bar| bar.name == filesystem)
 }
 
-pub(super) fn render(atlas: &Atlas, facts: &CataloguedFilesystem) -> Markup {
+/// The cells in which a filesystem is first.
+fn list_led_cells<'a>(
+    atlas: &'a Atlas,
+    facts: &'a CataloguedFilesystem,
+) -> impl Iterator<Item = (&'a AtlasCell, &'a ComputedCell)> {
     let is_first = |cell: &ComputedCell| cell.answer().is_some_and(|answer| answer.first == facts.name);
-    let leads: Vec<(&AtlasCell, &ComputedCell)> =
-        atlas.computed().filter(|(_, cell)| is_first(cell)).collect();
+    atlas.computed().filter(move |(_, cell)| is_first(cell))
+}
+
+pub(super) fn render(atlas: &Atlas, facts: &CataloguedFilesystem) -> Markup {
+    let leads: Vec<(&AtlasCell, &ComputedCell)> = list_led_cells(atlas, facts).collect();
     let mut tried: Vec<(&AtlasCell, f64)> = atlas
         .computed()
         .filter_map(|(cell, computed)| Some((cell, own_bar(computed, &facts.name)?.times.point)))
@@ -47,12 +54,12 @@ pub(super) fn render(atlas: &Atlas, facts: &CataloguedFilesystem) -> Markup {
         h2 #leads { "Where it is first" }
         @if leads.is_empty() { p { "In no cell that was computed." } }
         ul { @for (cell, computed) in &leads {
-            li { (link(&format!("{}.html", cell.slug), &atlas.question(cell))) " "
+            li { (link(&cell.page(), &atlas.question(cell))) " "
                 @if let Some(answer) = computed.answer() { (describe_answer(answer)) } }
         } }
         h2 #worst { "Where it is worst" }
         ul { @for (cell, ratio) in worst {
-            li { (link(&format!("{}.html", cell.slug), &atlas.question(cell))) " " (times(*ratio)) " times as much as the first." }
+            li { (link(&cell.page(), &atlas.question(cell))) " " (times(*ratio)) " times as much as the first." }
         } }
         h2 #options { "What its options are worth" }
         (render_options(atlas, &facts.name))
@@ -83,8 +90,8 @@ fn render_options(atlas: &Atlas, filesystem: &str) -> Markup {
             h3 { code { (one_line(option)) } }
             @if let (Some((least_cell, least)), Some((most_cell, most))) = (tried.first(), tried.last()) {
                 p { "In " (tried.len()) " cells it took between " b { (times(least.times.point)) } " times as much as without it ("
-                    (link(&format!("{}.html", least_cell.slug), &atlas.question(least_cell))) ") and " b { (times(most.times.point)) } " times ("
-                    (link(&format!("{}.html", most_cell.slug), &atlas.question(most_cell))) ")." }
+                    (link(&least_cell.page(), &atlas.question(least_cell))) ") and " b { (times(most.times.point)) } " times ("
+                    (link(&most_cell.page(), &atlas.question(most_cell))) ")." }
             }
         }
     }
@@ -96,7 +103,7 @@ pub(super) fn render_list(atlas: &Atlas) -> Markup {
     let body = html! {
         h1 { (title) }
         @for facts in &atlas.catalogue.filesystems {
-            @let first = atlas.computed().filter(|(_, cell)| cell.answer().is_some_and(|answer| answer.first == facts.name)).count();
+            @let first = list_led_cells(atlas, facts).count();
             h2 { (link(&name(&facts.name), &facts.title)) }
             p { "First in " (first) " cells. " (facts.power_cuts) }
         }

@@ -4,15 +4,8 @@ use maud::{Markup, html};
 
 use super::answers::{describe_answer, mark_words};
 use super::shell::{PageHead, link, page};
-use super::{Atlas, AtlasCell, AtlasKind};
+use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
-
-/// The page's name.
-pub(super) fn name(kind: &AtlasKind) -> String {
-    let letters = kind.model.chars();
-    let safe = letters.map(|one| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '-' });
-    format!("device-{}.html", safe.take(60).collect::<String>())
-}
 
 pub(super) fn render(atlas: &Atlas, at: usize) -> Markup {
     let Some(kind) = atlas.kinds.get(at) else { return html! {} };
@@ -52,11 +45,11 @@ pub(super) fn render(atlas: &Atlas, at: usize) -> Markup {
 pub(super) fn list_answers(cells: &[&AtlasCell], label: impl Fn(&AtlasCell) -> String) -> Markup {
     html! {
         dl { @for cell in cells {
-            dt { (link(&format!("{}.html", cell.slug), &label(cell))) }
+            dt { (link(&cell.page(), &label(cell))) }
             dd { @match cell.content.as_ref().map(|computed| computed.answer()) {
                 Ok(Some(answer)) => {
                     @let mark = mark_words(answer.mark);
-                    span class=(mark.class) { span.sign aria-hidden="true" { (mark.sign) } " " } (describe_answer(answer))
+                    span class=(mark.class) { (mark.draw_sign()) } (describe_answer(answer))
                 }
                 Ok(None) => { "No candidate has a result." }
                 Err(why) => { span.note { (one_line(why)) } }
@@ -71,7 +64,7 @@ pub(super) fn render_list(atlas: &Atlas) -> Markup {
     let body = html! {
         h1 { (title) }
         @for kind in &atlas.kinds {
-            h2 { (link(&name(kind), &kind.title)) }
+            h2 { (link(&kind.page(), &kind.title)) }
             p { (one_line(&kind.matters)) }
         }
     };

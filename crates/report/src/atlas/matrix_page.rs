@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::answers::{describe_answer, describe_lead, mark_words};
 use super::shell::{PageHead, link, page};
-use super::{Atlas, AtlasCell, kind_page};
+use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
 use fsverdict_judgement::verdict::{Answer, AnswerMark};
 
@@ -30,18 +30,18 @@ pub(super) fn render(atlas: &Atlas, filter: usize) -> Markup {
         ul.marks {
             @for mark in MARKS {
                 @let words = mark_words(mark);
-                li class=(words.class) { span.sign aria-hidden="true" { (words.sign) } " " (words.words) }
+                li class=(words.class) { (words.draw_sign()) (words.words) }
             }
         }
         p.note { "Times are those of the whole work until its data are safe on the device." }
         div.scroll { table.matrix {
             thead { tr {
                 th scope="col" { "for" }
-                @for kind in &atlas.kinds { th scope="col" { (link(&kind_page::name(kind), &kind.title)) } }
+                @for kind in &atlas.kinds { th scope="col" { (link(&kind.page(), &kind.title)) } }
             } }
             tbody { @for (at, work) in atlas.works.iter().enumerate() {
                 tr {
-                    th scope="row" { (link(&format!("for-{}.html", work.slug), &work.about)) }
+                    th scope="row" { (link(&work.page(), &work.about)) }
                     @for (kind, known) in atlas.kinds.iter().enumerate() {
                         (draw_cell(atlas.cell(at, kind), filter, &one_line(&known.title)))
                     }
@@ -54,7 +54,7 @@ pub(super) fn render(atlas: &Atlas, filter: usize) -> Markup {
 
 fn draw_cell(cell: Option<&AtlasCell>, filter: usize, label: &str) -> Markup {
     let Some(cell) = cell else { return html! { td data-label=(label) { span.none { "–" } } } };
-    let address = format!("{}.html", cell.slug);
+    let address = cell.page();
     match &cell.content {
         Err(why) => html! { td data-label=(label) { a href=(address) { small { (one_line(why)) } } } },
         Ok(computed) => match computed.answers.get(filter).and_then(Option::as_ref) {
@@ -79,7 +79,7 @@ fn draw_answer(answer: &Answer, address: &str, label: &str) -> Markup {
                 } @else if let Some(next) = &answer.next {
                     small { "as fast: " (one_line(&next.name)) }
                 }
-                small { span.sign aria-hidden="true" { (mark.sign) } " " (mark.words) }
+                small { (mark.draw_sign()) (mark.words) }
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::ReportError;
 use fsverdict_judgement::verdict::Answer;
 
 pub use card::Card;
-pub use catalogue::{AtlasKind, Catalogue, CataloguedCandidate, CataloguedStudy, base_name};
+pub use catalogue::{AtlasKind, Catalogue, CataloguedCandidate, CataloguedStudy, base_name, safe_name};
 pub use computed_cell::ComputedCell;
 pub use studies::AtlasStudy;
 
@@ -86,7 +86,19 @@ pub struct StrangersAnswer {
     pub disagrees: bool,
 }
 
+impl AtlasWork {
+    /// The name of its page.
+    fn page(&self) -> String {
+        format!("for-{}.html", self.slug)
+    }
+}
+
 impl AtlasCell {
+    /// The name of its page.
+    fn page(&self) -> String {
+        format!("{}.html", self.slug)
+    }
+
     /// Adds the answer of a run of others, and whether it disagrees: it recommends another filesystem than this cell.
     pub fn add_stranger(&mut self, stranger: StrangersAnswer) {
         let own = self.content.as_ref().ok().and_then(|computed| computed.answer());
@@ -104,6 +116,13 @@ pub struct SiteFile {
     pub content: Vec<u8>,
 }
 
+impl SiteFile {
+    /// Its path below the site's folder.
+    pub fn path(&self) -> String {
+        self.folder.map_or_else(|| self.name.clone(), |folder| format!("{folder}/{}", self.name))
+    }
+}
+
 impl Atlas {
     /// Every file of the site.
     ///
@@ -118,13 +137,13 @@ impl Atlas {
             page(self.filter_page(at), matrix_page::render(self, at));
         }
         for cell in &self.cells {
-            page(format!("{}.html", cell.slug), cell_page::render(self, cell));
+            page(cell.page(), cell_page::render(self, cell));
         }
         for (at, work) in self.works.iter().enumerate() {
-            page(format!("for-{}.html", work.slug), questions::render_work(self, at));
+            page(work.page(), questions::render_work(self, at));
         }
         for (at, kind) in self.kinds.iter().enumerate() {
-            page(kind_page::name(kind), kind_page::render(self, at));
+            page(kind.page(), kind_page::render(self, at));
         }
         for facts in &self.catalogue.filesystems {
             page(filesystem_page::name(&facts.name), filesystem_page::render(self, facts));
@@ -160,6 +179,12 @@ impl Atlas {
 
     fn kind_of(&self, cell: &AtlasCell) -> Option<&AtlasKind> {
         self.kinds.get(cell.kind)
+    }
+
+    /// The names of a cell's work and model; empty where it has none.
+    fn names_of(&self, cell: &AtlasCell) -> (&str, &str) {
+        let work = self.work_of(cell).map_or("", |work| &work.slug);
+        (work, self.kind_of(cell).map_or("", |kind| &kind.model))
     }
 
     /// The question of a cell, as a reader would put it.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::kind_page::{self, list_answers};
+use super::kind_page::list_answers;
 use super::shell::{PageHead, link, page};
 use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
@@ -48,15 +48,15 @@ pub(super) fn render(atlas: &Atlas) -> Markup {
         p.lead { "Every question that this atlas answers. What is not here was not computed; " code { "fsverdict ask" } " answers it on your machine." }
         h2 { "By what you store" }
         ul.columns { @for (word, at) in &words { @if let Some(work) = atlas.works.get(*at) {
-            li { (link(&format!("for-{}.html", work.slug), word)) }
+            li { (link(&work.page(), word)) }
         } } }
         h2 { "By the device" }
-        ul { @for kind in &atlas.kinds { li { (link(&kind_page::name(kind), &format!("Which filesystem {}?", kind.place))) } } }
+        ul { @for kind in &atlas.kinds { li { (link(&kind.page(), &format!("Which filesystem {}?", kind.place))) } } }
         h2 { "All questions" }
         @for (at, work) in atlas.works.iter().enumerate() {
-            h3 { (link(&format!("for-{}.html", work.slug), &work.about)) }
+            h3 { (link(&work.page(), &work.about)) }
             ul { @for cell in atlas.cells.iter().filter(|cell| cell.work == at) {
-                li { (link(&format!("{}.html", cell.slug), &atlas.question(cell))) @if cell.content.is_err() { " " small { "(not computed)" } } }
+                li { (link(&cell.page(), &atlas.question(cell))) @if cell.content.is_err() { " " small { "(not computed)" } } }
             } }
         }
     };

@@ -150,10 +150,7 @@ fn links(page: &str) -> BTreeSet<String> {
 #[test]
 fn every_link_leads_to_a_file_of_the_site_and_no_page_needs_the_network() {
     let files = atlas("a title").render().unwrap();
-    let path = |file: &SiteFile| {
-        file.folder.map_or_else(|| file.name.clone(), |folder| format!("{folder}/{}", file.name))
-    };
-    let known: BTreeSet<String> = files.iter().map(path).collect();
+    let known: BTreeSet<String> = files.iter().map(SiteFile::path).collect();
     for file in files.iter().filter(|file| file.name.ends_with(".html")) {
         let page = String::from_utf8(file.content.clone()).unwrap();
         for link in links(&page) {

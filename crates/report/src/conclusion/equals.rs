@@ -23,7 +23,7 @@ fn standing_of<'a>(judged: &'a Judgement<'_>, name: &str) -> Option<&'a Contrast
     judged.verdict.standings.iter().find(|standing| standing.of == name)
 }
 
-fn list_nouns(features: &[ProtectionFeature]) -> String {
+pub(super) fn list_nouns(features: &[ProtectionFeature]) -> String {
     let nouns: Vec<&str> = features.iter().map(|feature| feature.noun()).collect();
     listing(&nouns, nouns.len())
 }

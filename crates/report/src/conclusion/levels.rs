@@ -22,18 +22,14 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
 
 /// The outcome of the only protection level with a result; `None` if several have one.
 fn describe_only_level(judged: &Judgement<'_>) -> Option<String> {
-    let runs = slice_by_protection(judged.plan, judged.run);
-    let mut levels =
-        judged.verdict.groups.iter().zip(&runs).filter(|(group, _)| group.first_choice().is_some());
-    let (group, run) = levels.next()?;
-    if levels.next().is_some() {
-        return None;
+    let groups = judged.verdict.groups.iter().enumerate();
+    let mut with_result = groups.filter(|(_, group)| group.first_choice().is_some());
+    let (Some((at, group)), None) = (with_result.next(), with_result.next()) else { return None };
+    if let Some(only) = group.sole_candidate() {
+        return Some(format!("{} alone is left.", only.candidate));
     }
-    let of_level = run.judge();
-    Some(match group.sole_candidate() {
-        Some(only) => format!("{} alone is left.", only.candidate),
-        None => sentence::describe_outcome(&of_level),
-    })
+    let levels = slice_by_protection(judged.plan, judged.run);
+    levels.get(at).map(|level| sentence::describe_outcome(&level.judge()))
 }
 
 /// The candidates that are excluded in protection levels of which no candidate is left; `None` if there are none.

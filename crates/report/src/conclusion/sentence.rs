@@ -105,12 +105,11 @@ fn describe_better_protected(judged: &Judgement<'_>, others: &[(String, f64)]) -
     let (features, _) = gains.first()?;
     let same = gains.iter().filter(|(others, _)| others == features);
     let names: Vec<&str> = same.map(|(_, name)| name.as_str()).collect();
-    let nouns: Vec<&str> = features.iter().map(|feature| feature.noun()).collect();
     let (verb, them) = if names.len() == 1 { ("has", "it") } else { ("have", "one of them") };
     Some(format!(
         " {} also {verb} {}: in doubt, take {them}.",
         join_names(&names, 3, "and"),
-        join_names(&nouns, nouns.len(), "and")
+        equals::list_nouns(features)
     ))
 }
 

@@ -57,7 +57,7 @@ fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     }
 }
 
-/// The protection that is had or left, where its cost is told by pairs that differ in nothing else.
+/// The additional protection, if pairs of candidates that differ in nothing else show its cost.
 fn describe_gain(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     if trade.takes_protected() {
         return format!("{} {}.", trade.protected, list_kept(trade));
@@ -116,12 +116,11 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
 
 /// The protection that only one candidate has: `is also encrypted and survives a power cut`.
 fn list_kept(trade: &LevelTrade) -> String {
-    let kept = trade.keeps.iter().enumerate().map(|(at, feature)| match (at, describe_kept(*feature)) {
-        (0, kept) => match kept.strip_prefix("is ") {
-            Some(state) => format!("is also {state}"),
-            None => format!("also {kept}"),
-        },
-        (_, kept) => kept,
+    let kept = trade.keeps.iter().map(|feature| ProtectionPredicate::new(*feature)).enumerate();
+    let kept = kept.map(|(at, ProtectionPredicate { verb: [_, verb], rest })| match (at, verb) {
+        (0, "is") => format!("is also {rest}"),
+        (0, _) => format!("also {verb} {rest}"),
+        _ => format!("{verb} {rest}"),
     });
     let kept: Vec<String> = kept.collect();
     listing(&kept, kept.len())
@@ -129,26 +128,28 @@ fn list_kept(trade: &LevelTrade) -> String {
 
 /// The protection that only one candidate has, behind "must": `be encrypted`.
 fn list_required(trade: &LevelTrade) -> String {
-    let required: Vec<String> = trade.keeps.iter().map(|feature| describe_required(*feature)).collect();
+    let required = trade.keeps.iter().map(|feature| ProtectionPredicate::new(*feature));
+    let required = required.map(|ProtectionPredicate { verb: [verb, _], rest }| format!("{verb} {rest}"));
+    let required: Vec<String> = required.collect();
     listing(&required, required.len())
 }
 
-fn describe_kept(feature: ProtectionFeature) -> String {
-    match feature {
-        ProtectionFeature::NotCrashSafe => "survives a power cut".to_owned(),
-        ProtectionFeature::Encrypted => "is encrypted".to_owned(),
-        ProtectionFeature::Redundant => "survives the loss of a device".to_owned(),
-        other => format!("has {}", other.noun()),
-    }
+/// What data or a candidate with a feature does.
+struct ProtectionPredicate {
+    /// The verb as it stands behind "must", and behind a name.
+    verb: [&'static str; 2],
+    rest: &'static str,
 }
 
-/// The feature behind "must".
-fn describe_required(feature: ProtectionFeature) -> String {
-    match feature {
-        ProtectionFeature::NotCrashSafe => "survive a power cut".to_owned(),
-        ProtectionFeature::Encrypted => "be encrypted".to_owned(),
-        ProtectionFeature::Redundant => "survive the loss of a device".to_owned(),
-        other => format!("have {}", other.noun()),
+impl ProtectionPredicate {
+    fn new(feature: ProtectionFeature) -> Self {
+        let (verb, rest) = match feature {
+            ProtectionFeature::NotCrashSafe => (["survive", "survives"], "a power cut"),
+            ProtectionFeature::Encrypted => (["be", "is"], "encrypted"),
+            ProtectionFeature::Redundant => (["survive", "survives"], "the loss of a device"),
+            other => (["have", "has"], other.noun()),
+        };
+        Self { verb, rest }
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Field<'a> {
     /// The best of them; `None` where no best may be named: the run ranks nothing, the metric has no better direction,
     /// or there is no rival.
     pub best: Option<(usize, &'a PhaseEstimate)>,
-    /// The best of each protection level that has rivals; empty where levels are not apart.
+    /// The best of each protection level that has rivals; empty where levels are compared.
     of_groups: Vec<(&'a GroupVerdict, (usize, &'a PhaseEstimate))>,
 }
 
@@ -37,8 +37,8 @@ impl<'a> Field<'a> {
         Self { judged, best, of_groups: groups.filter_map(best_of_group).collect(), all }
     }
 
-    /// The best of those that it is compared with: where protection levels are apart, those of its own; `None` where its place
-    /// beside that one is not told.
+    /// The best candidate that this one is compared with: of its own protection level where levels are not compared. `None` if
+    /// their order is unknown.
     fn best_beside(&self, own: &PhaseEstimate) -> Option<(usize, &'a PhaseEstimate)> {
         let is_own = |(group, _): &&(&GroupVerdict, _)| group.candidates.contains(&own.candidate);
         let best = match self.judged.verdict.has_separate_levels() {

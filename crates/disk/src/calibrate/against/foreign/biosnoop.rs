@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockLetters, BlockOperation};
-use super::line_account::{LineAccount, LineOutcome};
+use super::line_account::LineOutcome;
 use super::lines::{RequestShape, parse_seconds, parse_time, whole_number};
 use super::{LineFault, LineForm, ReadLines, TraceFault, read_lines, whole_fault};
 use crate::device::Action;
@@ -242,12 +242,7 @@ impl LineForm for DiskLines<'_> {
     }
 
     fn into_lines(self) -> ReadLines {
-        ReadLines {
-            requests: self.taken,
-            account: self.account,
-            lines: LineAccount::default(),
-            notes: Vec::new(),
-        }
+        ReadLines::new(self.taken, self.account)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::super::measured::Measured;
 use super::account::{RequestAccount, UnreadRequest};
-use super::line_account::{LineAccount, LineOutcome};
+use super::line_account::LineOutcome;
 use super::lines::{RequestShape, parse_time, whole_number};
 use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
@@ -146,11 +146,6 @@ impl LineForm for FioLog {
     }
 
     fn into_lines(self) -> ReadLines {
-        ReadLines {
-            requests: self.taken,
-            account: self.account,
-            notes: Vec::new(),
-            lines: LineAccount::default(),
-        }
+        ReadLines::new(self.taken, self.account)
     }
 }

@@ -76,7 +76,7 @@ impl LineAccount {
     }
 
     /// Describes the lines in sentences: how many are passed by, by which rule, and how many were not read or lost.
-    pub fn describe(&self) -> Vec<String> {
+    pub fn describe_lines(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         let rules: Vec<String> = self.noise.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();
         let outside = match self.outside {
@@ -174,7 +174,7 @@ mod tests {
         }
         assert_eq!((account.total, account.read, account.noise_count(), account.unread), (6, 1, 2, 2));
         assert_eq!((account.first_unread.clone(), account.lost_events), (Some((3, "is torn".to_owned())), 7));
-        let sentences = account.describe();
+        let sentences = account.describe_lines();
         assert_eq!(
             sentences[0],
             "Lines: 6 = 1 read + 1 of other devices + 2 known to hold none + 2 unread: headings (1), marks of lost events (1)."

@@ -81,6 +81,13 @@ struct ReadLines {
     notes: Vec<String>,
 }
 
+impl ReadLines {
+    /// Requests and their account; the lines are counted by the reader of the whole text.
+    fn new(requests: Vec<Measured>, account: RequestAccount) -> Self {
+        Self { requests, account, lines: LineAccount::default(), notes: Vec::new() }
+    }
+}
+
 const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-until-the-next`, fio's latency log with \
                      --log_offset=1, blkparse's text, block events of perf script, what biosnoop prints, and a trace of fsverdict's";
 
@@ -184,7 +191,7 @@ fn read_own_trace(bytes: &[u8]) -> Result<ReadLines, TraceFault> {
             account.leave_out(UNDERWAY, account::UnreadRequest::of_record(at + 1, &record));
         }
     }
-    Ok(ReadLines { requests, account, lines: LineAccount::default(), notes: Vec::new() })
+    Ok(ReadLines::new(requests, account))
 }
 
 /// Tells the form of a line from its structure.

@@ -3,7 +3,7 @@
 
 use super::super::measured::Measured;
 use super::account::RequestAccount;
-use super::line_account::{LineAccount, LineOutcome};
+use super::line_account::LineOutcome;
 use super::lines::{LATEST_NS, RequestShape, parse_time, whole_number};
 use super::{LineFault, LineForm, ReadLines};
 use crate::device::Action;
@@ -50,6 +50,6 @@ impl LineForm for Serial {
 
     fn into_lines(self) -> ReadLines {
         let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
-        ReadLines { requests: self.taken, account, notes: Vec::new(), lines: LineAccount::default() }
+        ReadLines::new(self.taken, account)
     }
 }

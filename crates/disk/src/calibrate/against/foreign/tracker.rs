@@ -9,7 +9,6 @@ use super::super::measured::{Durability, Measured};
 use super::ReadLines;
 use super::account::{RequestAccount, UnreadRequest};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLetters, BlockOperation};
-use super::line_account::LineAccount;
 use super::lines::{LARGEST_SECTORS, RequestShape};
 use crate::device::Action;
 
@@ -215,7 +214,7 @@ impl RequestTracker {
         }
         self.taken.sort_by_key(|(number, _)| *number);
         let requests = self.taken.into_iter().map(|(_, request)| request).collect();
-        ReadLines { requests, account: self.account, notes, lines: LineAccount::default() }
+        ReadLines { notes, ..ReadLines::new(requests, self.account) }
     }
 }
 
