@@ -16,7 +16,7 @@ use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
 use super::consent::{ask_identity, check_erase_option, confirm_plan};
-use super::fleet::print_settled;
+use super::fleet::{end_with_input, print_settled};
 use super::open_run::{open_run, open_to_carry_out};
 use super::output::{ReportFormat, write_to, written};
 use super::run::Conduct;
@@ -53,15 +53,6 @@ pub(super) struct BlockArguments {
     attended: bool,
     #[command(flatten)]
     conduct: Conduct,
-}
-
-/// Ends this process when its standard input ends, because then the connection of the caller is closed. A trial in
-/// progress ends as if it was killed, and does not count.
-fn end_with_input() {
-    std::thread::spawn(|| {
-        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        std::process::exit(1);
-    });
 }
 
 pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {

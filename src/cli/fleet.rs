@@ -31,6 +31,15 @@ impl SiteArguments {
     }
 }
 
+/// Ends this process when its standard input ends, because then the connection of the caller is closed. A trial in
+/// progress ends as if it was killed, and does not count.
+pub(super) fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(1);
+    });
+}
+
 /// Prints whether further blocks are wanted.
 pub(super) fn print_settled(merged: &Merged, plan: &Plan) -> Exit {
     match &merged.settled {

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::runner::{ResumeRequest, resume};
 
 use super::consent::check_erase_option;
-use super::fleet::SiteArguments;
+use super::fleet::{SiteArguments, end_with_input};
 use super::open_run::open_to_carry_out;
 use super::run::Conduct;
 use super::run_report::show_outcome;
@@ -23,6 +23,9 @@ pub(super) struct ResumeArguments {
     /// Allow the content of this block device to be destroyed: its identity, as the refusal prints it
     #[arg(long, value_name = "IDENTITY")]
     erase: Vec<String>,
+    /// End when standard input does: who asked for the run is then gone
+    #[arg(long, hide = true)]
+    attended: bool,
     #[command(flatten)]
     sites: SiteArguments,
     #[command(flatten)]
@@ -30,6 +33,9 @@ pub(super) struct ResumeArguments {
 }
 
 pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
+    if arguments.attended {
+        end_with_input();
+    }
     let conduct = &arguments.conduct;
     let (folder, plan) = open_to_carry_out(&arguments.run, conduct.consent())?;
     check_erase_option(&arguments.erase, &plan.device.source)?;

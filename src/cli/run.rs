@@ -114,10 +114,6 @@ impl Conduct {
         self.jobs.map(usize::from)
     }
 
-    pub(super) fn is_quiet(&self) -> bool {
-        self.quiet
-    }
-
     pub(super) fn consent(&self) -> Consent {
         Consent { yes: self.yes, network: self.allow_network, quiet: self.quiet }
     }

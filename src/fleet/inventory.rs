@@ -194,8 +194,7 @@ impl SiteEntry {
     /// The command line for a shell at the site that does a block of the run in `folder`, quoted; `block` is not
     /// quoted, so that the shell may expand a `$…` in it.
     pub(super) fn block_command(&self, folder: &Path, block: &str, more: &[&str]) -> String {
-        let program = self.program.as_deref().unwrap_or("fsverdict");
-        let mut words = vec![quoted(program), "block".to_owned()];
+        let mut words = self.command_words("block");
         words.extend([format!("--site={}", self.name), format!("--block={block}"), "--quiet".to_owned()]);
         for (option, value) in [("--device", &self.device), ("--erase", &self.erase)] {
             words.extend(value.iter().map(|value| quoted(&format!("{option}={value}"))));
@@ -204,6 +203,20 @@ impl SiteEntry {
         words.extend(more.iter().map(|word| (*word).to_owned()));
         words.extend(["--".to_owned(), quoted(&folder.to_string_lossy())]);
         words.join(" ")
+    }
+
+    /// The command line for a shell at the site that carries out the whole run in `folder`, quoted.
+    pub(super) fn resume_command(&self, folder: &Path, more: &[&str]) -> String {
+        let mut words = self.command_words("resume");
+        words.push("--quiet".to_owned());
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        words.extend(["--".to_owned(), quoted(&folder.to_string_lossy())]);
+        words.join(" ")
+    }
+
+    /// The program of the site and one of its commands.
+    fn command_words(&self, command: &str) -> Vec<String> {
+        vec![quoted(self.program.as_deref().unwrap_or("fsverdict")), command.to_owned()]
     }
 }
 

@@ -24,6 +24,7 @@ mod slurm;
 mod ssh;
 mod stored_inventory;
 mod user_state;
+mod whole_runs;
 
 pub use block::{BlockEnd, BlockOrder, conduct_block, create_shared_run, shared_run};
 pub use bundle::{BundleError, Bundled, Hiding, bundle_name, bundle_run, open_bundle};
@@ -38,3 +39,4 @@ pub use site::Site;
 pub use slurm::log_name as slurm_log_name;
 pub use stored_inventory::{store_inventory, stored_inventory};
 pub use user_state::state_folder;
+pub use whole_runs::{SharedRun, carry_out_whole_runs};

@@ -48,33 +48,55 @@ impl Slurm {
 
     fn submit_jobs(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
-        let node = wanted.site.slurm_node();
         let line = wanted.site.block_command(&self.path, "$SLURM_ARRAY_TASK_ID", &[]);
-        let name = log_name(&wanted.site.name);
-        // Slurm appends to the log on another machine, so the log must be no symbolic link and no file with further names.
-        let log = self.run.file(name.as_str());
-        if log.is_taken() && log.open().is_err() {
-            return Err(FleetError::InTheWay(log.path()));
-        }
-        let log = self.path.join(name);
-        // Slurm replaces patterns that begin with %.
-        let log = log.to_string_lossy().replace('%', "%%");
-        run_slurm(&[
-            "sbatch",
-            "--parsable",
-            &format!("--job-name={}", self.job_name(wanted.site)),
-            &format!("--nodelist={node}"),
-            "--exclusive",
-            "--mem=0",
-            &format!("--array={}%1", numbers.join(",")),
-            "--requeue",
-            "--open-mode=append",
-            &format!("--output={log}"),
-            // The block is started a second time if it was killed: Slurm requeues only jobs that lost their node.
-            &format!("--wrap={line} || {line}"),
-        ])
-        .map(drop)
+        let array = format!("--array={}%1", numbers.join(","));
+        submit_job(&self.run, &self.path, wanted.site, &self.job_name(wanted.site), &line, &[&array])
     }
+}
+
+/// Submits a job with this command line for the run in this folder, alone on the node of its site.
+fn submit_job(
+    run: &FolderHandle,
+    path: &Path,
+    site: &SiteEntry,
+    name: &str,
+    line: &str,
+    more: &[&str],
+) -> Result<(), FleetError> {
+    let log_name = log_name(&site.name);
+    // Slurm appends to the log on another machine, so the log must be no symbolic link and no file with further names.
+    let log = run.file(log_name.as_str());
+    if log.is_taken() && log.open().is_err() {
+        return Err(FleetError::InTheWay(log.path()));
+    }
+    let log = path.join(log_name);
+    // Slurm replaces patterns that begin with %.
+    let log = log.to_string_lossy().replace('%', "%%");
+    let (name, node) = (format!("--job-name={name}"), format!("--nodelist={}", site.slurm_node()));
+    let output = format!("--output={log}");
+    // The command is started a second time if it was killed: Slurm requeues only jobs that lost their node.
+    let wrap = format!("--wrap={line} || {line}");
+    let usual = ["sbatch", "--parsable", &name, &node, "--exclusive", "--mem=0", "--requeue"];
+    run_slurm(&[&usual, more, &["--open-mode=append", &output, &wrap]].concat()).map(drop)
+}
+
+/// Submits a whole run as one job of this site.
+pub(super) fn submit_run(
+    site: &SiteEntry,
+    run: &FolderHandle,
+    path: &Path,
+    name: &str,
+) -> Result<(), FleetError> {
+    submit_job(run, path, site, name, &site.resume_command(path, &[]), &[])
+}
+
+/// Those of these jobs, by their names, that are queued or running.
+pub(super) fn queued_jobs(names: &[String]) -> Result<Vec<String>, FleetError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let listed = run_slurm(&["squeue", "--noheader", "--format=%j", "--name", &names.join(",")])?;
+    Ok(listed.lines().map(|line| line.trim().to_owned()).collect())
 }
 
 /// The name of the file in the run's folder that receives the output of a site's jobs.

@@ -102,31 +102,25 @@ fn run_block_at(
     block: u32,
     limit: Duration,
 ) -> Result<(), FleetError> {
-    let host = site.ssh_destination();
     let there = site.folder.clone().unwrap_or_else(|| path.to_owned());
-    let on_host = |line: &str, limit: Duration| {
-        let program = Program::new(SSH.into_iter().chain(["--", host.as_str(), line]));
-        run_program(program.with_open_input().with_time_limit(limit), Vec::new())
-    };
-    on_host(&format!("mkdir -p -- {}", quoted(&there.to_string_lossy())), SHORT.min(limit))?;
-    let remote = |below: &str| format!("{host}:{}/{below}", there.display());
-    let blocks = [
-        "-r",
-        "--include=/plan.json",
-        "--include=/fleet.json",
-        "--include=/run-id",
-        "--include=/sites/",
-        "--include=/sites/*/",
-        "--include=/sites/*/block-*.jsonl",
-        "--exclude=*",
-    ];
-    let lent = LentFolder::new(folder)?;
-    copy_files(&blocks, &lent.path(), &remote(""), &lent, COPY.min(limit))?;
-    on_host(&site.block_command(&there, &block.to_string(), &["--attended"]), limit)?;
+    let place = SitePlace::new(site, there, limit);
+    place.send(
+        folder,
+        &[
+            "-r",
+            "--include=/plan.json",
+            "--include=/fleet.json",
+            "--include=/run-id",
+            "--include=/sites/",
+            "--include=/sites/*/",
+            "--include=/sites/*/block-*.jsonl",
+            "--exclude=*",
+        ],
+    )?;
+    place.run(&site.block_command(&place.folder, &block.to_string(), &["--attended"]), limit)?;
     let shards = Shards::new(folder);
-    let site_folder = LentFolder::new(&shards.make_folder(&site.name)?)?;
-    let from = remote(&format!("sites/{}/{}", site.name, Shards::whole_name(block)));
-    copy_files(&[], &from, &site_folder.path(), &site_folder, COPY.min(limit))?;
+    let below = format!("sites/{}/{}", site.name, Shards::whole_name(block));
+    let from = place.fetch(&below, &shards.make_folder(&site.name)?)?;
     if let Some(other) = shards.remove_other_run(&site.name, block)? {
         return Err(FleetError::OfOtherRun { site: site.name.to_string(), block, other });
     }
@@ -139,6 +133,65 @@ fn run_block_at(
         LONGEST_SHARD >> 20
     );
     Err(FleetError::Engine(Reason::new(text, "look at it there")))
+}
+
+/// Copies a run with its journal to this site, carries it out there from where it stands, and fetches its journal, also
+/// that of a run that was interrupted. `path` is the run's folder at sites for which the inventory names no other.
+pub(super) fn carry_out_run_at(
+    site: &SiteEntry,
+    run: &FolderHandle,
+    path: &Path,
+    limit: Duration,
+) -> Result<(), FleetError> {
+    let there = match (&site.folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    };
+    let place = SitePlace::new(site, there, limit);
+    let files = ["-r", "-u", "--include=/plan.json", "--include=/journal.jsonl", "--exclude=*"];
+    place.send(run, &files)?;
+    let ended = place.run(&site.resume_command(&place.folder, &["--attended"]), limit);
+    place.fetch("journal.jsonl", run)?;
+    ended
+}
+
+/// A folder at a site, and the time limit of whatever is done there.
+struct SitePlace {
+    host: String,
+    folder: PathBuf,
+    limit: Duration,
+}
+
+impl SitePlace {
+    fn new(site: &SiteEntry, folder: PathBuf, limit: Duration) -> Self {
+        SitePlace { host: site.ssh_destination(), folder, limit }
+    }
+
+    /// Runs a command line at the site. Its standard input ends with this process.
+    fn run(&self, line: &str, limit: Duration) -> Result<(), FleetError> {
+        let program = Program::new(SSH.into_iter().chain(["--", self.host.as_str(), line]));
+        run_program(program.with_open_input().with_time_limit(limit), Vec::new())
+    }
+
+    fn remote(&self, below: &str) -> String {
+        format!("{}:{}/{below}", self.host, self.folder.display())
+    }
+
+    /// Copies those files of `folder` to the site that these options of rsync choose.
+    fn send(&self, folder: &FolderHandle, which: &[&str]) -> Result<(), FleetError> {
+        let make = format!("mkdir -p -- {}", quoted(&self.folder.to_string_lossy()));
+        self.run(&make, SHORT.min(self.limit))?;
+        let lent = LentFolder::new(folder)?;
+        copy_files(which, &lent.path(), &self.remote(""), &lent, COPY.min(self.limit))
+    }
+
+    /// Copies one file from the site into `folder`, and returns its address there.
+    fn fetch(&self, below: &str, folder: &FolderHandle) -> Result<String, FleetError> {
+        let lent = LentFolder::new(folder)?;
+        let from = self.remote(below);
+        copy_files(&[], &from, &lent.path(), &lent, COPY.min(self.limit))?;
+        Ok(from)
+    }
 }
 
 /// A folder that is passed to rsync as a descriptor, so that rsync uses the opened folder even if another one has its

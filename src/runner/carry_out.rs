@@ -17,8 +17,8 @@ pub fn carry_out(request: RunRequest, view: &dyn RunView) -> Result<RunOutcome, 
     Session::begin(request, view)?.conduct(view)
 }
 
-/// Continues the run that was requested: one that was interrupted, or one that has ended with faults that are not
-/// examined yet.
+/// Continues the run that was requested: one that was interrupted, one that has ended with faults that are not
+/// examined yet, or one that has a plan alone because it was prepared, or ended before its first record.
 ///
 /// # Errors
 /// Fails when the run cannot continue. A failed trial is no error.
@@ -29,6 +29,9 @@ pub fn resume(request: ResumeRequest, view: &dyn RunView) -> Result<RunOutcome, 
     }
     if let Some(fleet) = kept_fleet(&request.folder)? {
         return conduct_at_sites(request.folder, request.plan, &fleet, view);
+    }
+    if request.more.is_none() && !request.folder.journal().is_there() {
+        return Session::begin(request.into_run(), view)?.conduct(view);
     }
     let (folder, plan) = (request.folder.clone(), request.plan.clone());
     match Session::resume(request, view)? {

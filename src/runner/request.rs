@@ -39,6 +39,15 @@ pub struct ResumeRequest {
     pub erase: Vec<String>,
 }
 
+impl ResumeRequest {
+    /// The request that begins this run here, in its folder.
+    pub(super) fn into_run(self) -> RunRequest {
+        let ResumeRequest { folder, plan, jobs, erase, .. } = self;
+        let folder = FolderRequest::Named(folder.path().to_owned());
+        RunRequest { plan, folder, place: RunPlace::Here, jobs, erase, needs_rivals: false }
+    }
+}
+
 /// A run that was carried out, for the caller to present.
 pub struct RunOutcome {
     pub folder: RunFolder,

@@ -14,6 +14,7 @@
 
 pub mod attacks;
 pub mod carried;
+pub mod daemons;
 mod disk;
 pub mod fetched;
 mod journal;

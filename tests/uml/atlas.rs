@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::Place;
+use crate::common::daemons::{LocalSlurm, LocalSshd, write_inventory};
+use crate::common::{Place, Seen};
 
 const PLAN: &str = r#"
 title    = "A small work"
@@ -97,4 +98,48 @@ fn uml_a_cell_that_does_not_end_in_its_time_is_empty_and_says_so() {
     assert!(told.stdout.contains("nothing was computed yet"), "{told:?}");
     let index = std::fs::read_to_string(place.path().join("site/index.html")).unwrap();
     assert_eq!(index.matches("its run did not end in 1s").count(), 2, "{index}");
+}
+
+/// What the site of a build at two sites must be: the same bytes as that of a build on one machine.
+fn check_sites(place: &Place, on: &str, variables: &[(&str, &Path)]) {
+    let more = ["--on", on, "--sites", "sites.toml"];
+    let words = [&arguments("site2", "shared", "10m")[..], &more].concat();
+    let mut command = place.command(&words);
+    let told = Seen::of(&command.envs(variables.iter().copied()).output().unwrap());
+    assert!(told.code == Some(0) && told.stdout.contains("2 of 2 cells computed"), "{told:#?}");
+    for site in ["lab1", "lab2"] {
+        assert!(told.stderr.contains(&format!(" at {site} (")), "{site} computed no cell: {told:#?}");
+    }
+    place.fsverdict(&arguments("site1", "cells", "10m")).exits(0);
+    let (one, two) = (files(&place.path().join("site1")), files(&place.path().join("site2")));
+    assert!(one.len() > 15 && one.keys().eq(two.keys()), "{:?}", one.keys());
+    for (name, content) in &one {
+        assert!(*content == two[name], "{name} differs");
+    }
+}
+
+#[test]
+fn uml_cells_computed_over_ssh_at_two_sites_give_the_same_pages() {
+    let place = Place::new();
+    place.plan("plan", PLAN);
+    let Some(sshd) = LocalSshd::start(&place) else { return };
+    let folder = place.path().display().to_string();
+    write_inventory(&place, ["lab1", "lab2"], |name| format!("folder = \"{folder}/{name}\""));
+    check_sites(&place, "ssh", &[("PATH", sshd.path.as_ref())]);
+    // Each cell was carried out at one of the sites, in a folder of its own there.
+    let cells = |site: &str| std::fs::read_dir(place.path().join(site)).unwrap().count();
+    assert_eq!((cells("lab1"), cells("lab2")), (1, 1));
+    // A device of a site is refused, since cells bring their own.
+    write_inventory(&place, ["lab1", "lab2"], |_| "device = \"image:1GiB\"".to_owned());
+    let words = [&arguments("site3", "third", "10m")[..], &["--on", "ssh", "--sites", "sites.toml"]].concat();
+    place.fsverdict(&words).exits(1).says(&["the site lab1 of the inventory names a device", "hint: "]);
+}
+
+#[test]
+fn uml_cells_computed_by_slurm_give_the_same_pages() {
+    let place = Place::new();
+    place.plan("plan", PLAN);
+    let Some(slurm) = LocalSlurm::start(&place) else { return };
+    write_inventory(&place, ["lab1", "lab2"], |_| String::new());
+    check_sites(&place, "slurm", &slurm.variables());
 }

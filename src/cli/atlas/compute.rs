@@ -1,10 +1,11 @@
 //! Computes the missing cells of an atlas, one after the other. Each cell is an ordinary run with its own folder.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::fleet::Merged;
-use crate::runner::{self, FaultNews, ResumeRequest, RunPlace, RunRequest, RunView, SiteNews};
-use crate::study::{FolderRequest, Observer, PreparedTrials, RunFolder, Silent};
+use crate::fleet::{Fleet, SharedRun, SiteEntry, carry_out_whole_runs};
+use crate::runner::{self, FaultNews, ResumeRequest, RunView, SiteNews};
+use crate::study::{Observer, PreparedTrials, RunFolder, Silent};
 use fsverdict_folders::FolderHandle;
 use fsverdict_judgement::journal::{Ending, Run};
 use fsverdict_judgement::plan::{Plan, digest};
@@ -52,9 +53,7 @@ pub(super) fn read_cell(cell: &PlannedCell) -> Result<CellState, CliError> {
 
 /// Shows nothing of a cell's trials, and asks nothing. It writes no page while a run goes on, which would cost more than many
 /// a trial.
-struct CellView {
-    is_quiet: bool,
-}
+struct CellView;
 
 impl RunView for CellView {
     fn ask_identity(&self, _: &Refusal) -> Option<String> {
@@ -73,79 +72,129 @@ impl RunView for CellView {
 
     fn tell_faults(&self, _: FaultNews<'_>) {}
 
-    fn tell_sites(&self, news: SiteNews<'_>) {
-        if let (SiteNews::BlocksArrived(Merged { rounds, .. }), false) = (news, self.is_quiet) {
-            print_line(&format!("  complete rounds: {rounds}"));
-        }
-    }
+    fn tell_sites(&self, _: SiteNews<'_>) {}
 }
 
-/// Computes the cells that are missing. A cell that cannot be computed does not keep the others from it.
+/// Computes the cells that are missing, here or at the sites that were named. A cell that cannot be computed does not keep
+/// the others from it.
 pub(super) fn compute_cells(arguments: &BuildArguments, atlas: &PlannedAtlas) -> Result<(), CliError> {
     let began = Instant::now();
-    let (mut computed, mut there) = (0_u32, 0);
     FolderHandle::open_or_create(&arguments.cells_folder())?;
-    let all = atlas.cells.len();
-    for (at, cell) in atlas.cells.iter().enumerate() {
+    let mut missing = Vec::new();
+    for cell in &atlas.cells {
         let state = read_cell(cell)?;
         let is_kept = match &state {
             CellState::Ended(_) => true,
             CellState::TimeUp(plan) => plan.protocol.budget.is_some_and(|time| time >= arguments.budget),
             CellState::Missing | CellState::Interrupted(..) => false,
         };
-        if is_kept {
-            there += 1;
-            continue;
+        if !is_kept {
+            missing.push((cell, state));
         }
-        let to_go = began.elapsed().checked_div(computed).map_or(String::new(), |each| {
-            format!(", about {} to go", rough_duration_text(each.as_secs_f64() * (all - at) as f64))
-        });
-        print_line(&format!(
-            "cell {} of {all}: {} ({there} were there, {computed} computed{to_go})",
-            at + 1,
-            cell.slug
-        ));
-        if let Err(error) = compute_cell(arguments, cell, state) {
-            print_line(&format!("warning: the cell {} stays empty: {}", cell.slug, error.reason()));
+    }
+    let (all, wanted) = (atlas.cells.len(), missing.len());
+    let progress = CellProgress { wanted, there: all - wanted, began };
+    match arguments.sites.fleet()? {
+        Some(fleet) => compute_at_sites(arguments, missing, &fleet, &progress)?,
+        None => {
+            for (at, (cell, state)) in missing.into_iter().enumerate() {
+                progress.tell(at, &cell.slug);
+                let run =
+                    || prepare_cell(arguments, cell, state).and_then(|run| compute_cell(arguments, run));
+                if let Err(error) = run() {
+                    warn_of_empty(&cell.slug, &error.reason());
+                }
+            }
         }
-        computed += 1;
     }
     print_line(&format!(
-        "{all} cells: {there} were there, {computed} were computed in {}",
+        "{all} cells: {} were there, {wanted} were computed in {}",
+        all - wanted,
         rough_duration_text(began.elapsed().as_secs_f64())
     ));
     Ok(())
 }
 
-fn compute_cell(arguments: &BuildArguments, cell: &PlannedCell, state: CellState) -> Result<(), CliError> {
-    let view = CellView { is_quiet: arguments.conduct.is_quiet() };
-    let jobs = arguments.conduct.jobs();
+/// How far the missing cells have come.
+struct CellProgress {
+    wanted: usize,
+    there: usize,
+    began: Instant,
+}
+
+impl CellProgress {
+    /// Says which cell comes next or has ended, after `computed` of them.
+    fn tell(&self, computed: usize, what: &str) {
+        let each =
+            u32::try_from(computed).ok().and_then(|computed| self.began.elapsed().checked_div(computed));
+        let to_go = each.map_or(String::new(), |each| {
+            let left = self.wanted.saturating_sub(computed) as f64;
+            format!(", about {} to go", rough_duration_text(each.as_secs_f64() * left))
+        });
+        let (all, next) =
+            (self.there + self.wanted, (self.there + computed + 1).min(self.there + self.wanted));
+        print_line(&format!(
+            "cell {next} of {all}: {what} ({} were there, {computed} computed{to_go})",
+            self.there
+        ));
+    }
+}
+
+fn warn_of_empty(slug: &str, reason: &Reason) {
+    print_line(&format!("warning: the cell {slug} stays empty: {reason}"));
+}
+
+/// The run of a cell, with its folder and its plan, and no journal unless it was interrupted.
+fn prepare_cell(
+    arguments: &BuildArguments,
+    cell: &PlannedCell,
+    state: CellState,
+) -> Result<SharedRun, CliError> {
     confirm_plan(&cell.plan, &cell.origin, arguments.conduct.consent())?;
-    let outcome = match state {
-        CellState::Interrupted(folder, plan) => {
-            let request = ResumeRequest {
-                folder,
-                plan,
-                fleet: arguments.sites.fleet()?,
-                more: None,
-                jobs,
-                erase: Vec::new(),
-            };
-            runner::resume(request, &view)
+    if let CellState::Interrupted(folder, plan) = state {
+        return Ok(SharedRun { folder, plan });
+    }
+    if matches!(state, CellState::TimeUp(_)) {
+        remove_run(cell)?;
+    }
+    let mut plan = cell.plan.clone();
+    plan.protocol.budget = Some(arguments.budget);
+    let folder = RunFolder::create(&cell.folder, &plan).map_err(CliError::failed)?;
+    Ok(SharedRun { folder, plan })
+}
+
+fn compute_cell(arguments: &BuildArguments, run: SharedRun) -> Result<(), CliError> {
+    let SharedRun { folder, plan } = run;
+    let jobs = arguments.conduct.jobs();
+    let request = ResumeRequest { folder, plan, fleet: None, more: None, jobs, erase: Vec::new() };
+    runner::resume(request, &CellView).map(drop).map_err(CliError::from)
+}
+
+/// Computes each cell at one of the sites. Its drives are drawn as here, so that the record is the same.
+fn compute_at_sites(
+    arguments: &BuildArguments,
+    missing: Vec<(&PlannedCell, CellState)>,
+    fleet: &Fleet,
+    progress: &CellProgress,
+) -> Result<(), CliError> {
+    let mut runs = Vec::new();
+    for (cell, state) in missing {
+        match prepare_cell(arguments, cell, state) {
+            Ok(run) => runs.push(run),
+            Err(error) => warn_of_empty(&cell.slug, &error.reason()),
         }
-        state => {
-            if matches!(state, CellState::TimeUp(_)) {
-                remove_run(cell)?;
+    }
+    let computed = AtomicUsize::new(0);
+    let tell = |run: &SharedRun, site: &SiteEntry, failed: Option<Reason>| {
+        let name = run.folder.path().file_name().unwrap_or_default().to_string_lossy();
+        match failed {
+            None => {
+                progress.tell(computed.fetch_add(1, Ordering::Relaxed), &format!("{name} at {}", site.name))
             }
-            let mut plan = cell.plan.clone();
-            plan.protocol.budget = Some(arguments.budget);
-            let place = arguments.sites.fleet()?.map_or(RunPlace::Here, RunPlace::Sites);
-            let folder = FolderRequest::Named(cell.folder.clone());
-            let request = RunRequest { plan, folder, place, jobs, erase: Vec::new(), needs_rivals: false };
-            runner::carry_out(request, &view)
+            Some(reason) => warn_of_empty(&name, &reason.after(format!("site {}: ", site.name))),
         }
     };
-    outcome.map(|_| ()).map_err(CliError::from)
+    carry_out_whole_runs(&runs, fleet, &tell).map_err(CliError::failed)
 }
 
 /// Removes the run of a cell that was stopped and gets more time.
