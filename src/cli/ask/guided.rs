@@ -122,6 +122,15 @@ pub(super) fn ask_replacement(problem: &Problem) -> Result<String, CliError> {
         .map_err(|error| no_answer(&error))
 }
 
+/// Asks whether a question without the words that are not understood is the one that is meant.
+pub(super) fn ask_rephrased(sentence: &str, problems: &[Problem]) -> Result<bool, CliError> {
+    let words: Vec<String> = once_each(problems.iter().map(|problem| format!("`{}`", problem.words)));
+    let told =
+        format!("Not understood: {}. Without these words it is this question: {sentence}", words.join(", "));
+    print_line(&wrap(&told, WIDTH).join("\n"));
+    Confirm::new("Ask this?").with_default(false).prompt().map_err(|error| no_answer(&error))
+}
+
 /// Asks whether to begin. If something of the user's is erased, the default answer is no.
 pub(super) fn ask_consent(erases: bool) -> Result<bool, CliError> {
     let prompt = if erases { "Begin, and erase it?" } else { "Begin?" };

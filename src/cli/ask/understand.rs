@@ -8,7 +8,7 @@ use super::super::CliError;
 use super::AskArguments;
 use super::features::Feature;
 use super::grammar::parse_question;
-use super::guided::{ask_missing_work, ask_question, ask_replacement};
+use super::guided::{ask_missing_work, ask_question, ask_rephrased, ask_replacement};
 use super::lexicon::{Meaning, WorkKind, longest, meanings, works};
 use super::parsed::{NamedCandidate, ParsedQuestion, Problem, Worded};
 use super::question::{Question, list_nearest, usage, work_hint};
@@ -40,6 +40,15 @@ pub(super) fn understand(arguments: &AskArguments, is_interactive: bool) -> Resu
         }
     }
     let mut parsed = parse_question(&tokens);
+    if is_interactive
+        && !parsed.problems.is_empty()
+        && let Some(sentence) = rephrase(&parsed)
+        && ask_rephrased(&sentence, &parsed.problems)?
+    {
+        ignored.extend(parsed.problems.iter().map(|problem| problem.words.clone()));
+        tokens = tokenize(&[sentence]);
+        parsed = parse_question(&tokens);
+    }
     while is_interactive && let Some(problem) = parsed.problems.first() {
         let replacement = ask_replacement(problem)?;
         if replacement.trim().is_empty() {
@@ -145,7 +154,10 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
             format!("the nearest known works are {}", of_near.join(", "))
         });
     }
-    if let Some(problem) = unknown().next() {
+    if let Some(sentence) = rephrase(parsed) {
+        let quoted = fsverdict_text::quoted(&sentence);
+        reason = reason.and_hint(format!("without these words it is this question: fsverdict ask {quoted}"));
+    } else if let Some(problem) = unknown().next() {
         reason = reason.and_hint(format!(
             "say it in words of docs/reference/questions.md, or let the question be asked without it: --ignore {}",
             fsverdict_text::quoted(&problem.words)
@@ -154,18 +166,74 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
     CliError::Usage(reason)
 }
 
+/// How many words may be left out of a question that is offered: with more, what is left is hardly what was meant.
+const MOST_LEFT_OUT: usize = 4;
+
+/// A sentence that asks for exactly the parts that were understood, for the user to agree to; `None` if they are no
+/// question by themselves, or if a word that would be left out turns others around, as a negation or a number does.
+fn rephrase(parsed: &ParsedQuestion) -> Option<String> {
+    let left_out = once_each(parsed.problems.iter().map(|problem| problem.words.as_str()));
+    if left_out.len() > MOST_LEFT_OUT || parsed.problems.iter().any(|problem| !problem.advice.is_empty()) {
+        return None;
+    }
+    let work = match (parsed.works.as_slice(), &parsed.folder, parsed.near.as_slice()) {
+        ([only], None, []) => only.value.preset.name.to_owned(),
+        ([], Some(folder), []) => folder.words.clone(),
+        _ => return None,
+    };
+    let words = |all: &[Worded<NamedCandidate>]| once_each(all.iter().map(name_candidate)).join(" or ");
+    let on = |one: String| format!(" on {one}");
+    let mut sentence = work;
+    sentence.extend(parsed.devices.first().map(|device| on(device.value.clone())));
+    sentence.extend(parsed.places.first().map(|place| on(place.words.clone())));
+    if !parsed.candidates.is_empty() {
+        sentence = format!("{sentence}: {}", words(&parsed.candidates));
+    }
+    let clauses = parsed
+        .variants
+        .iter()
+        .map(|one| format!("with {}", one.words))
+        .chain(parsed.excluded.iter().map(|one| format!("not {}", one.value.name)))
+        .chain(parsed.required.iter().map(|one| format!("must {}", one.value.word())))
+        .chain(parsed.absent.iter().map(|one| format!("without {}", one.value.word())))
+        .chain(parsed.compared.iter().map(|one| format!("with and without {}", one.value.word())))
+        .chain(bound_words(parsed));
+    for clause in once_each(clauses) {
+        sentence = format!("{sentence}, {clause}");
+    }
+    let again = parse_question(&tokenize(&[sentence.clone()]));
+    let is_same = again.problems.is_empty()
+        && summarize(&again) == summarize(parsed)
+        && bound_words(&again) == bound_words(parsed)
+        && again.device_count.is_some() == parsed.device_count.is_some();
+    let is_question = || Question::new(again, None, None, &[]).is_ok();
+    (is_same && is_question()).then_some(sentence)
+}
+
+/// The words of everything that has a number.
+fn bound_words(parsed: &ParsedQuestion) -> Vec<String> {
+    let bounds = parsed.limits.iter().map(|one| &one.words);
+    let bounds = bounds.chain(parsed.throughputs.iter().map(|one| &one.words));
+    let bounds = bounds.chain(parsed.tolerance.iter().map(|one| &one.words));
+    let sizes = parsed.device_size.iter().chain(&parsed.memory).map(|one| &one.words);
+    let all = bounds.chain(parsed.budget.iter().map(|one| &one.words)).chain(sizes);
+    all.cloned().collect()
+}
+
+/// A candidate as a question names it.
+fn name_candidate(one: &Worded<NamedCandidate>) -> String {
+    let named = &one.value;
+    let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
+    let layers = named.layers.iter().map(|layer| format!(" on {layer}"));
+    format!("{}{}", named.filesystem.name, options.chain(layers).collect::<String>())
+}
+
 /// The parts that were understood, in one line.
 pub(super) fn summarize(parsed: &ParsedQuestion) -> String {
     fn part<T>(name: &str, all: &[Worded<T>], shown: impl Fn(&Worded<T>) -> String) -> Option<String> {
         let all: Vec<String> = once_each(all.iter().map(shown));
         (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
     }
-    let candidate = |one: &Worded<NamedCandidate>| {
-        let named = &one.value;
-        let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
-        let layers = named.layers.iter().map(|layer| format!(" on {layer}"));
-        format!("{}{}", named.filesystem.name, options.chain(layers).collect::<String>())
-    };
     let device = |one: &Worded<String>| {
         longest(&one.value.split(' ').collect::<Vec<_>>(), |meaning| match meaning {
             Meaning::Device(kind) | Meaning::DeviceBehindOn(kind) => Some(kind.model.clone()),
@@ -180,7 +248,7 @@ pub(super) fn summarize(parsed: &ParsedQuestion) -> String {
         part("place", &parsed.places, |one| {
             format!("{} (device {})", one.words, one.value.device.unwrap_or("of the work"))
         }),
-        part("candidates", &parsed.candidates, candidate),
+        part("candidates", &parsed.candidates, name_candidate),
         part("options", &parsed.variants, |one| one.words.clone()),
         part("not", &parsed.excluded, |one| one.value.name.to_owned()),
         part("must", &parsed.required, |one| one.value.word().to_owned()),
