@@ -189,7 +189,7 @@ fn compute_at_sites(
         let name = run.folder.path().file_name().unwrap_or_default().to_string_lossy();
         match failed {
             None => {
-                progress.tell(computed.fetch_add(1, Ordering::Relaxed), &format!("{name} at {}", site.name))
+                progress.tell(computed.fetch_add(1, Ordering::Relaxed), &format!("{name} at {}", site.name));
             }
             Some(reason) => warn_of_empty(&name, &reason.after(format!("site {}: ", site.name))),
         }
