@@ -50,26 +50,24 @@ impl Slurm {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
         let line = wanted.site.block_command(&self.path, "$SLURM_ARRAY_TASK_ID", &[]);
         let array = format!("--array={}%1", numbers.join(","));
-        submit_job(&self.run, &self.path, wanted.site, &self.job_name(wanted.site), &line, &[&array])
+        submit_job(&self.run, wanted.site, &self.job_name(wanted.site), &line, &[&array])
     }
 }
 
 /// Submits a job with this command line for the run in this folder, alone on the node of its site.
 fn submit_job(
     run: &FolderHandle,
-    path: &Path,
     site: &SiteEntry,
     name: &str,
     line: &str,
     more: &[&str],
 ) -> Result<(), FleetError> {
-    let log_name = log_name(&site.name);
     // Slurm appends to the log on another machine, so the log must be no symbolic link and no file with further names.
-    let log = run.file(log_name.as_str());
+    let log = run.file(log_name(&site.name).as_str());
     if log.is_taken() && log.open().is_err() {
         return Err(FleetError::InTheWay(log.path()));
     }
-    let log = path.join(log_name);
+    let log = std::path::absolute(log.path()).map_err(FleetError::io_error(run.path()))?;
     // Slurm replaces patterns that begin with %.
     let log = log.to_string_lossy().replace('%', "%%");
     let (name, node) = (format!("--job-name={name}"), format!("--nodelist={}", site.slurm_node()));
@@ -87,7 +85,7 @@ pub(super) fn submit_run(
     path: &Path,
     name: &str,
 ) -> Result<(), FleetError> {
-    submit_job(run, path, site, name, &site.resume_command(path, &[]), &[])
+    submit_job(run, site, name, &site.resume_command(path, &[]), &[])
 }
 
 /// Those of these jobs, by their names, that are queued or running.

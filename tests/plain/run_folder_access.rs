@@ -53,7 +53,7 @@ const WAYS: [&str; 27] = [
 ];
 
 /// Where that is right: the file, what is used there, and why it is nothing in the folder of a run.
-const REASONS: [(&str, &str, &str); 32] = [
+const REASONS: [(&str, &str, &str); 31] = [
     ("src/cli/calibrate_cpu.rs", "tempfile", "a folder of this process alone, which is no folder of a run"),
     ("src/cli/calibrate_cpu.rs", "fs::copy(", "the same"),
     ("src/cli/calibrate_cpu.rs", ".path().join(", "the same"),
@@ -104,11 +104,6 @@ const REASONS: [(&str, &str, &str); 32] = [
         "src/study/cpu_calibration/halves.rs",
         "symlink(",
         "a temporary folder of this process alone, beside the script that starts a kernel",
-    ),
-    (
-        "src/fleet/slurm.rs",
-        "self.path.join(",
-        "the log that Slurm writes on another machine, which takes a path alone",
     ),
 ];
 

@@ -157,7 +157,8 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
     if let Some(sentence) = rephrase(parsed) {
         let quoted = fsverdict_text::quoted(&sentence);
         reason = reason.and_hint(format!("without these words it is this question: fsverdict ask {quoted}"));
-    } else if let Some(problem) = unknown().next() {
+    }
+    if let Some(problem) = unknown().next() {
         reason = reason.and_hint(format!(
             "say it in words of docs/reference/questions.md, or let the question be asked without it: --ignore {}",
             fsverdict_text::quoted(&problem.words)
