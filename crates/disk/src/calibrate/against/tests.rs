@@ -139,7 +139,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ("R 0 8 1 2e14\nR 0 8 1 1\n", "it takes more than three years"),
         (
             "8,0 1 1 0.1 1 Q R 0 + 8 [x]\n",
-            "no request of 8,0 was completed: 1 queued (Q), 0 issued (D), none completed (C)",
+            "no request of 8,0 has a beginning and an end: 1 queued (Q), 0 issued (D), 0 completed (C)",
         ),
     ] {
         assert_eq!(read_recording(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");

@@ -47,6 +47,31 @@ pub(super) fn is_heading(line: &str) -> bool {
         && ["SECTOR", "BYTES", "LAT(ms)"].iter().all(|name| words.contains(name))
 }
 
+/// Why columns with such a heading are not read, where a line is one.
+pub(super) fn heading_fault(line: &str) -> Option<TraceFault> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_snoop = words.contains(&"LAT(ms)") && words.iter().any(|word| word.starts_with("TIME"));
+    if !is_snoop || is_heading(line) {
+        return None;
+    }
+    let place = "use the biosnoop of bcc or libbpf-tools, which prints the place of each request";
+    Some(if !words.contains(&"SECTOR") {
+        whole_fault("it is output of a biosnoop that prints no sectors", place)
+    } else if words.first() == Some(&"TIMESTAMP") {
+        whole_fault(
+            "it is output of biosnoop -t, with the time of day in milliseconds",
+            "record again without -t",
+        )
+    } else {
+        unknown_columns(&words)
+    })
+}
+
+fn unknown_columns(words: &[&str]) -> TraceFault {
+    let what = format!("the columns of this biosnoop are not known: {}", words.join(" "));
+    whole_fault(&what, "record with the biosnoop of bcc or libbpf-tools: biosnoop-bpfcc > FILE")
+}
+
 pub(super) fn is_line(line: &str) -> bool {
     is_heading(line) || guess_columns(line).is_some()
 }
@@ -62,13 +87,7 @@ impl SnoopColumns {
             ["QUE(ms)", "LAT(ms)"] => (false, true),
             ["P", "LAT(ms)"] => (true, false),
             ["P", "QUE(ms)", "LAT(ms)"] => (true, true),
-            _ => {
-                let what = format!("the columns of this biosnoop are not known: {}", words.join(" "));
-                return Err(whole_fault(
-                    &what,
-                    "record with the biosnoop of bcc or libbpf-tools: biosnoop-bpfcc > FILE",
-                ));
-            }
+            _ => return Err(unknown_columns(&words)),
         };
         Ok(Self { queue, pattern, ..lines })
     }
@@ -153,7 +172,8 @@ fn parse_line(line: &str, columns: SnoopColumns) -> Result<SnoopLine<'_>, LineFa
         done_ns: parse_seconds(done)?,
         disk,
         letters,
-        sector: whole_number(sector)?,
+        // Old versions print -1 where there is no place.
+        sector: if sector == "-1" { 0 } else { whole_number(sector)? },
         bytes: whole_number(bytes)?,
         took_ns: parse_time(took, 1e6)?,
     })
@@ -241,6 +261,10 @@ impl LineForm for DiskLines<'_> {
         self.taken.len()
     }
 
+    fn shows_end(&self) -> bool {
+        true
+    }
+
     fn into_lines(self) -> ReadLines {
         ReadLines::new(self.taken, self.account)
     }
@@ -270,19 +294,18 @@ pub(super) fn read_biosnoop(text: &str, device: Option<&str>) -> Result<ReadLine
 fn choose_disk<'a>(disks: &BTreeMap<&'a str, u64>, wanted: Option<&str>) -> Result<&'a str, TraceFault> {
     let names =
         || disks.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ");
-    let mut all = disks.keys().copied();
-    match wanted {
-        Some(wanted) => all.find(|name| *name == wanted).ok_or_else(|| {
-            let what = format!("it has no request of the disk {wanted}: there are {}", names());
-            whole_fault(&what, "name one of these")
-        }),
-        None => match (all.next(), all.next()) {
-            (Some(only), None) => Ok(only),
-            (Some(first), Some(_)) => {
-                let hint = format!("one disk at a time: capture --trace FILE --device {first}");
+    let Some(wanted) = wanted else {
+        return match disks.iter().max_by_key(|(_, count)| **count) {
+            Some((only, _)) if disks.len() == 1 => Ok(only),
+            Some((busiest, _)) => {
+                let hint = format!("one disk at a time: capture --trace FILE --device {busiest}");
                 Err(whole_fault(&format!("it is of several disks: {}", names()), &hint))
             }
-            _ => Err(whole_fault("there is no request in it", "record for longer: biosnoop-bpfcc 60")),
-        },
-    }
+            None => Err(whole_fault("there is no request in it", "record for longer: biosnoop-bpfcc 60")),
+        };
+    };
+    disks.keys().copied().find(|name| *name == wanted).ok_or_else(|| {
+        let what = format!("it has no request of the disk {wanted}: there are {}", names());
+        whole_fault(&what, "name one of these")
+    })
 }

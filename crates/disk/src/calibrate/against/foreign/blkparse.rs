@@ -3,6 +3,7 @@
 
 use super::LineFault;
 use super::block_event::{BlockEvent, BlockEventKind, BlockLine};
+use super::block_events::EventSource;
 use super::line_account::LineOutcome;
 use super::lines::{parse_seconds, parse_stamp, whole_number};
 
@@ -43,7 +44,13 @@ const OTHER_LINES: &[(&str, &[&str])] = &[
     ),
 ];
 
-pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, LineFault> {
+pub(super) const SOURCE: EventSource = EventSource {
+    parse: parse_event,
+    is_line,
+    hint: "record issue and completion, too: blktrace without -a, or with -a issue -a complete",
+};
+
+fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, LineFault> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [device, cpu, sequence, at, process, event, details @ ..] = words.as_slice() else {
         return parse_other_line(line);
@@ -67,9 +74,11 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
     let (sector, sectors) = match rest {
         [sector, "+", sectors, ..] => (whole_number(sector)?, whole_number(sectors)?),
         // A flush, or a driver's own command, has no place.
-        _ => (0, 0),
+        _ if !rest.contains(&"+") => (0, 0),
+        _ => return Err(LineFault::NoPlace),
     };
-    let event = BlockEvent { line: number, device, kind, at_ns: parse_stamp(at)?, rwbs, sector, sectors };
+    let (at_ns, decimals) = parse_stamp(at)?;
+    let event = BlockEvent { line: number, device, kind, at_ns, decimals, rwbs, sector, sectors };
     Ok(BlockLine::Event(event))
 }
 

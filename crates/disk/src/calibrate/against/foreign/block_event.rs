@@ -22,6 +22,8 @@ pub(super) struct BlockEvent<'a> {
     pub(super) device: &'a str,
     pub(super) kind: BlockEventKind,
     pub(super) at_ns: u64,
+    /// Digits behind the point of its time. A line with others than most is cut.
+    pub(super) decimals: usize,
     /// The letters for the operation and its flags.
     pub(super) rwbs: &'a str,
     pub(super) sector: u64,

@@ -18,8 +18,24 @@ struct EventCounts {
     completed: u64,
 }
 
+impl EventCounts {
+    /// Whether requests of the device may be whole: some were begun, and some completed.
+    fn has_requests(self) -> bool {
+        self.queued + self.issued > 0 && self.completed > 0
+    }
+}
+
 /// Reads lines of one form: returns the event of a line or the outcome of a line without one, or the fault of the line.
 pub(super) type EventParser = for<'a> fn(usize, &'a str) -> Result<BlockLine<'a>, LineFault>;
+
+/// A program that prints events of the block layer.
+#[derive(Clone, Copy)]
+pub(super) struct EventSource {
+    pub(super) parse: EventParser,
+    pub(super) is_line: fn(&str) -> bool,
+    /// How it records issue and completion.
+    pub(super) hint: &'static str,
+}
 
 /// The events of one device.
 struct DeviceEvents<'a> {
@@ -27,6 +43,8 @@ struct DeviceEvents<'a> {
     device: &'a str,
     /// Whether bios are followed: the device issues no requests.
     queued: bool,
+    /// Digits behind the point of most times.
+    decimals: usize,
     tracker: RequestTracker,
 }
 
@@ -36,8 +54,11 @@ impl LineForm for DeviceEvents<'_> {
             BlockLine::Event(event) => event,
             BlockLine::Other(outcome) => return Ok(outcome),
         };
+        if event.decimals != self.decimals {
+            return Err(LineFault::CutStamp(event.decimals, self.decimals));
+        }
         if event.device == self.device {
-            follow_event(&mut self.tracker, &event, self.queued);
+            follow_event(&mut self.tracker, &event);
             return Ok(LineOutcome::Read);
         }
         self.tracker.account.outside += u64::from(match event.kind {
@@ -52,6 +73,10 @@ impl LineForm for DeviceEvents<'_> {
         self.tracker.taken_count()
     }
 
+    fn shows_end(&self) -> bool {
+        true
+    }
+
     fn into_lines(self) -> ReadLines {
         self.tracker.into_lines()
     }
@@ -60,12 +85,14 @@ impl LineForm for DeviceEvents<'_> {
 /// Reads the requests of a device: the one that is asked for, or the only one.
 pub(super) fn read_block_events(
     text: &str,
-    parse: EventParser,
+    source: EventSource,
     device: Option<&str>,
 ) -> Result<ReadLines, TraceFault> {
     let mut devices: BTreeMap<&str, EventCounts> = BTreeMap::new();
+    let mut decimals: BTreeMap<usize, u64> = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
-        if let Ok(BlockLine::Event(event)) = parse(at + 1, line) {
+        if let Ok(BlockLine::Event(event)) = (source.parse)(at + 1, line) {
+            *decimals.entry(event.decimals).or_default() += 1;
             let counts = devices.entry(event.device).or_default();
             match event.kind {
                 BlockEventKind::Queued => counts.queued += 1,
@@ -75,19 +102,22 @@ pub(super) fn read_block_events(
             }
         }
     }
+    if devices.is_empty() {
+        first_fault(text, source)?;
+    }
     let (device, counts) = choose_device(&devices, device)?;
-    if counts.issued + counts.completed == 0 || counts.completed == 0 {
+    if !counts.has_requests() {
+        first_fault(text, source)?;
+        let EventCounts { queued, issued, completed } = counts;
         let what = format!(
-            "no request of {device} was completed: {} queued (Q), {} issued (D), none completed (C)",
-            counts.queued, counts.issued
+            "no request of {device} has a beginning and an end: {queued} queued (Q), {issued} issued (D), {completed} completed (C)"
         );
-        return Err(whole_fault(
-            &what,
-            "record issue and completion, too: blktrace without -a, or with -a issue -a complete",
-        ));
+        return Err(whole_fault(&what, source.hint));
     }
     let queued = counts.issued == 0;
-    let events = DeviceEvents { parse, device, queued, tracker: RequestTracker::default() };
+    let decimals = decimals.into_iter().max_by_key(|(_, lines)| *lines).map_or(0, |(decimals, _)| decimals);
+    let events =
+        DeviceEvents { parse: source.parse, device, queued, decimals, tracker: RequestTracker::new(queued) };
     let mut read = read_lines(text, events)?;
     if queued {
         read.notes.insert(0, format!(
@@ -104,6 +134,13 @@ pub(super) fn read_block_events(
     Ok(read)
 }
 
+/// The fault of the first event that cannot be read: the cause where no request can.
+fn first_fault(text: &str, source: EventSource) -> Result<(), TraceFault> {
+    let events = (1..).zip(text.lines()).filter(|(_, line)| (source.is_line)(line));
+    let mut faults = events.filter_map(|(line, text)| Some((line, (source.parse)(line, text).err()?)));
+    faults.next().map_or(Ok(()), |(line, fault)| Err(TraceFault::Line { line, fault }))
+}
+
 fn choose_device<'a>(
     devices: &BTreeMap<&'a str, EventCounts>,
     wanted: Option<&str>,
@@ -118,22 +155,24 @@ fn choose_device<'a>(
         names.join(", ")
     };
     let mut all = devices.iter().map(|(name, counts)| (*name, *counts));
-    match wanted {
-        Some(wanted) => all.find(|(name, _)| *name == wanted).ok_or_else(|| {
-            whole_fault(
-                &format!("it has no event of the device {wanted}: there are {}", names()),
-                "name one of these",
-            )
-        }),
-        None => match (all.next(), all.next()) {
-            (Some(only), None) => Ok(only),
-            (Some((first, _)), Some(_)) => {
+    let Some(wanted) = wanted else {
+        // A device without a whole request cannot be the one that is meant: a partition, or a number that is damaged.
+        let whole: Vec<_> = all.clone().filter(|(_, counts)| counts.has_requests()).collect();
+        let busiest = all.clone().max_by_key(|(_, counts)| counts.completed);
+        return match (whole.as_slice(), busiest) {
+            ([only], _) => Ok(*only),
+            (_, Some(only)) if devices.len() == 1 => Ok(only),
+            (_, Some((busiest, _))) => {
                 let hint = format!(
-                    "choose one device: capture --trace FILE --device {first}; or keep only its lines: grep -w '{first}' FILE"
+                    "choose one device: capture --trace FILE --device {busiest}; or keep only its lines: grep -w '{busiest}' FILE"
                 );
                 Err(whole_fault(&format!("it is of several devices: {}", names()), &hint))
             }
             _ => Err(whole_fault("there is no request in it", "record issue and completion of requests")),
-        },
-    }
+        };
+    };
+    all.find(|(name, _)| *name == wanted).ok_or_else(|| {
+        let what = format!("it has no event of the device {wanted}: there are {}", names());
+        whole_fault(&what, "name one of these")
+    })
 }

@@ -47,6 +47,10 @@ pub enum LineFault {
     NoColumns,
     #[error("its latency {0} has other decimals than those of most lines")]
     CutDecimals(String),
+    #[error("its time has {0} decimals, and that of most lines {1}")]
+    CutStamp(usize, usize),
+    #[error("it shows {bytes} bytes and {sectors} sectors, which disagree: one of them is cut")]
+    SizesDisagree { bytes: u64, sectors: u64 },
     #[error("it is no event of the block layer, and no other line that is known")]
     NoEvent,
     #[error("it does not end as an event does: it is cut, or several lines are joined")]

@@ -25,7 +25,12 @@ pub(super) struct FioLog {
     columns: usize,
     /// Whether a line has a number in the place of the direction that is none: there are two values before it.
     has_two_values: bool,
+    /// Whether each value is 1: requests per second of a log without averages, and no latency of any device.
+    counts_requests: bool,
 }
+
+/// Lines from which a log of requests per second is told.
+const LEAST_COUNTS: usize = 3;
 
 impl FioLog {
     pub(super) fn new(text: &str) -> Self {
@@ -42,7 +47,10 @@ impl FioLog {
                 && !is_no_direction(words[3])
         };
         let has_two_values = log_lines().any(of_two_values);
-        Self { taken: Vec::new(), account: RequestAccount::default(), columns, has_two_values }
+        let is_one = |line: &str| line.split(',').nth(1).is_some_and(|value| value.trim() == "1");
+        let counts_requests = log_lines().count() >= LEAST_COUNTS && log_lines().all(is_one);
+        let (taken, account) = (Vec::new(), RequestAccount::default());
+        Self { taken, account, columns, has_two_values, counts_requests }
     }
 }
 
@@ -70,6 +78,11 @@ impl LineForm for FioLog {
         if self.has_two_values {
             return Err(LineFault::NoSingleRequests(
                 "two averages of many requests in each line: run it without log_window_value and log_avg_msec",
+            ));
+        }
+        if self.counts_requests {
+            return Err(LineFault::NoSingleRequests(
+                "a log of requests per second, in which each value is 1: give the one that ends in _clat.1.log or _lat.1.log",
             ));
         }
         let (done, took, direction, bytes, offset, issued) = match columns.as_slice() {
@@ -145,7 +158,15 @@ impl LineForm for FioLog {
         self.taken.len()
     }
 
+    fn shows_end(&self) -> bool {
+        // The priority, which ends a line, is not used.
+        self.columns == 6
+    }
+
     fn into_lines(self) -> ReadLines {
-        ReadLines::new(self.taken, self.account)
+        let has_syncs = self.taken.iter().any(|request| request.record.operation == Action::Flush);
+        let note = "Not kept: syncs of the job. fio 3.33 writes none into a latency log; its iolog (--write_iolog) has them.";
+        let notes = if has_syncs { Vec::new() } else { vec![note.to_owned()] };
+        ReadLines { notes, ..ReadLines::new(self.taken, self.account) }
     }
 }

@@ -62,10 +62,13 @@ pub(super) fn parse_time(word: &str, unit_ns: f64) -> Result<u64, LineFault> {
     }
 }
 
-/// The time of an event: one without a fraction is the end of a time that is cut.
-pub(super) fn parse_stamp(word: &str) -> Result<u64, LineFault> {
-    let has_fraction = word.split_once(['.', ',']).is_some_and(|(_, fraction)| !fraction.is_empty());
-    if has_fraction { parse_seconds(word) } else { Err(LineFault::NoTime(word.to_owned())) }
+/// The time of an event, and its digits behind the point: one without a fraction is the end of a time that is cut.
+pub(super) fn parse_stamp(word: &str) -> Result<(u64, usize), LineFault> {
+    let decimals = word.split_once(['.', ',']).map_or(0, |(_, fraction)| fraction.len());
+    if decimals == 0 {
+        return Err(LineFault::NoTime(word.to_owned()));
+    }
+    Ok((parse_seconds(word)?, decimals))
 }
 
 /// Seconds with a fraction, in nanoseconds: exact for the clock of a day, which 53 bits are too few for.

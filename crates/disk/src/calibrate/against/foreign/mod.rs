@@ -29,6 +29,8 @@ const MOST_REQUESTS: usize = 4_000_000;
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
 /// Lines from which the form is told.
 const LOOKED_AT: usize = 200;
+/// Why a last line without its end is not read.
+const TORN: &str = "it is the last one and torn: the recording ends without a line end";
 /// The reason for requests in our own traces that had not completed at the end.
 const UNDERWAY: &str = "issued, but not completed before the recording ended";
 
@@ -232,17 +234,15 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
         let hint = "run fio with --write_lat_log=NAME --log_offset=1, which writes the time of each request";
         return Err(whole_fault("fio's iolog has the requests, but not their times", hint));
     }
-    let heading: Vec<&str> = first.split_whitespace().collect();
-    if heading.contains(&"LAT(ms)") && !heading.contains(&"SECTOR") {
-        let hint = "use the biosnoop of bcc or libbpf-tools, which prints the place of each request";
-        return Err(whole_fault("it is output of a biosnoop that prints no sectors", hint));
+    if let Some(fault) = text.lines().take(LOOKED_AT).find_map(biosnoop::heading_fault) {
+        return Err(fault);
     }
     let form = form_of(text).ok_or_else(|| whole_fault("its format is unknown", FORMS))?;
     let read = match form {
         RecordForm::Serial => read_lines(text, serial::Serial::default())?,
         RecordForm::FioLog => read_lines(text, fio_log::FioLog::new(text))?,
-        RecordForm::Blkparse => block_events::read_block_events(text, blkparse::parse_event, device)?,
-        RecordForm::Perf => block_events::read_block_events(text, perf::parse_event, device)?,
+        RecordForm::Blkparse => block_events::read_block_events(text, blkparse::SOURCE, device)?,
+        RecordForm::Perf => block_events::read_block_events(text, perf::SOURCE, device)?,
         RecordForm::Biosnoop => biosnoop::read_biosnoop(text, device)?,
         RecordForm::Own => return Err(whole_fault("it is text, and no trace of fsverdict's", FORMS)),
     };
@@ -257,6 +257,9 @@ trait LineForm {
 
     fn taken_count(&self) -> usize;
 
+    /// Whether a line that is cut at its end is always told by its shape. Where a number ends a line, it is not.
+    fn shows_end(&self) -> bool;
+
     fn into_lines(self) -> ReadLines;
 }
 
@@ -267,10 +270,13 @@ fn read_lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFau
     let mut lines = (1..).zip(text.lines()).peekable();
     while let Some((number, line)) = lines.next() {
         let trimmed = line.trim();
+        let is_torn = lines.peek().is_none() && !text.ends_with('\n');
         let outcome = if trimmed.is_empty() {
             LineOutcome::Noise(BLANK_LINES)
         } else if trimmed.starts_with('#') {
             LineOutcome::of_loss_mark(trimmed).unwrap_or(LineOutcome::Noise("comments"))
+        } else if is_torn && !form.shows_end() {
+            LineOutcome::of_strange_line(trimmed, TORN.to_owned())
         } else {
             match form.read_line(number, line) {
                 Ok(outcome) => outcome,
@@ -278,9 +284,7 @@ fn read_lines(text: &str, mut form: impl LineForm) -> Result<ReadLines, TraceFau
                     return Err(TraceFault::Line { line: number, fault });
                 }
                 Err(fault) => {
-                    let is_torn = lines.peek().is_none() && !text.ends_with('\n');
-                    let reason =
-                        if is_torn { "it is the last one and torn".to_owned() } else { fault.to_string() };
+                    let reason = if is_torn { TORN.to_owned() } else { fault.to_string() };
                     let outcome = LineOutcome::of_strange_line(trimmed, reason);
                     if matches!(outcome, LineOutcome::Unread(_)) {
                         first_fault.get_or_insert(TraceFault::Line { line: number, fault });

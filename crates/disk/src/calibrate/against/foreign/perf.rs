@@ -3,6 +3,7 @@
 use super::LineFault;
 use super::blkparse::{check_end, completion_error, is_device};
 use super::block_event::{BlockEvent, BlockEventKind, BlockLine};
+use super::block_events::EventSource;
 use super::line_account::LineOutcome;
 use super::lines::{parse_seconds, parse_stamp, whole_number};
 
@@ -35,7 +36,7 @@ fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     name.ends_with(':').then_some((time, name, details))
 }
 
-/// Other events of the block layer, and the beginnings of those of other subsystems.
+/// Other events of the block layer.
 const OTHER_BLOCK_EVENTS: [&str; 17] = [
     "block_plug:",
     "block_unplug:",
@@ -55,24 +56,13 @@ const OTHER_BLOCK_EVENTS: [&str; 17] = [
     "block_io_start:",
     "block_io_done:",
 ];
-const OTHER_SUBSYSTEMS: [&str; 14] = [
-    "sched",
-    "sys",
-    "raw_sys",
-    "ext4",
-    "xfs",
-    "btrfs",
-    "f2fs",
-    "jbd2",
-    "writeback",
-    "nvme",
-    "scsi",
-    "mm_",
-    "irq",
-    "workqueue",
-];
+pub(super) const SOURCE: EventSource = EventSource {
+    parse: parse_event,
+    is_line,
+    hint: "record issue and completion, too: perf record -a -e 'block:block_rq_*' sleep 60; perf script > FILE",
+};
 
-pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, LineFault> {
+fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, LineFault> {
     let Some((at, name, details)) = split_line(line) else { return parse_other_line(line) };
     if OTHER_BLOCK_EVENTS.contains(&name) {
         return Ok(BlockLine::Other(LineOutcome::Noise("other events of the block layer")));
@@ -92,13 +82,23 @@ pub(super) fn parse_event(number: usize, line: &str) -> Result<BlockLine<'_>, Li
         Some((sector, sectors)) => (whole_number(sector)?, whole_number(sectors)?),
         None => return Err(LineFault::NoPlace),
     };
+    // The bytes stand before the command in brackets; older kernels print 0.
+    if let [bytes, command, ..] = rest
+        && command.starts_with('(')
+        && let Ok(bytes @ 1..) = bytes.parse::<u64>()
+        && sectors > 0
+        && bytes / 512 != sectors
+    {
+        return Err(LineFault::SizesDisagree { bytes, sectors });
+    }
     // A flush has the place -1, which is printed without a sign.
     let (sector, sectors) = if sectors == 0 { (0, 0) } else { (sector, sectors) };
     let kind = match kind {
         BlockEventKind::Completed { .. } => BlockEventKind::Completed { error: completion_error(rest)? },
         other => *other,
     };
-    let event = BlockEvent { line: number, device, kind, at_ns: parse_stamp(at)?, rwbs, sector, sectors };
+    let (at_ns, decimals) = parse_stamp(at)?;
+    let event = BlockEvent { line: number, device, kind, at_ns, decimals, rwbs, sector, sectors };
     Ok(BlockLine::Event(event))
 }
 
@@ -108,9 +108,18 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
         let time = word.strip_suffix(':');
         !time.is_some_and(|time| time.contains('.') && parse_seconds(time).is_ok())
     });
-    let event = words.nth(1).and_then(|word| word.strip_suffix(':')).unwrap_or_default();
-    let is_of_other =
-        !event.contains("lock_") && OTHER_SUBSYSTEMS.iter().any(|begin| event.starts_with(begin));
+    words.next();
+    // A count stands before the name of a sample.
+    let mut words = words.skip_while(|word| word.parse::<u64>().is_ok());
+    let event = words.next().and_then(|word| word.strip_suffix(':')).unwrap_or_default();
+    let details: Vec<&str> = words.collect();
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
+    // What is left of a damaged event of the block layer has its device and its place.
+    let is_of_other = event.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && event.bytes().all(is_letter)
+        && !event.contains("lock_")
+        && !details.first().is_some_and(|word| is_device(word))
+        && !details.contains(&"+");
     let trimmed = line.trim();
     let first = trimmed.split(' ').next().unwrap_or_default();
     let is_frame = line.starts_with(char::is_whitespace)

@@ -48,6 +48,10 @@ impl LineForm for Serial {
         self.taken.len()
     }
 
+    fn shows_end(&self) -> bool {
+        false
+    }
+
     fn into_lines(self) -> ReadLines {
         let account = RequestAccount { seen: self.taken.len() as u64, ..RequestAccount::default() };
         ReadLines::new(self.taken, account)

@@ -224,6 +224,36 @@ const PERF: &[RecordingMember] = &[
         unread: &[],
     },
     RecordingMember {
+        name: "a flush of the kernel's own, for one that a filesystem asked for, twice",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 FF 0 () 0 + 0 [x]\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 FF () 18446744073709551615 + 0 [0]\nx 1 [0] 5.000600: block:block_rq_issue: 8,0 FF 0 () 0 + 0 [x]\nx 1 [0] 5.000700: block:block_rq_complete: 8,0 WS () 0 + 0 [0]\nx 1 [0] 5.001600: block:block_rq_complete: 8,0 FF () 18446744073709551615 + 0 [0]\nx 1 [0] 5.001700: block:block_rq_complete: 8,0 WS () 0 + 0 [0]\n",
+        requests: &[(Action::Flush, 0, 0, 500), (Action::Flush, 0, 0, 1000)],
+        unread: &[],
+    },
+    RecordingMember {
+        name: "a flush that failed, as the end of the one that was asked for shows",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 FF 0 () 0 + 0 [x]\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 FF () 0 + 0 [0]\nx 1 [0] 5.000700: block:block_rq_complete: 8,0 WS () 0 + 0 [-5]\n",
+        requests: &[(Action::Flush, 0, 0, 500)],
+        unread: &[("failed", 1)],
+    },
+    RecordingMember {
+        name: "samples and events of other subsystems, whichever their names",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 0x2,0,4 [x]\nx 1 [0] 5.000100: filemap:mm_filemap_add_to_page_cache: dev 254:1 ino cbff89 pfn=0x1\nx 1 5.000200:          1         major-faults:      777475998155 memmove+0x95 (/lib/libc.so.6)\nx-20   (   20) [001] .... 5.000300: zz_widget_evt: foo=3\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 0x2,0,4 [0]\n",
+        requests: &[(Action::Read, 8, 8, 500)],
+        unread: &[],
+    },
+    RecordingMember {
+        name: "torn: a line whose bytes and sectors disagree",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 [x]\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 [0]\nx 1 [0] 6.000000: block:block_rq_issue: 8,0 R 40960 () 80 + 8 [x]\n",
+        requests: &[(Action::Read, 8, 8, 500)],
+        unread: &[],
+    },
+    RecordingMember {
+        name: "torn: a line whose time has lost a digit",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 [x]\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 [0]\nx 1 [0] 6.00000: block:block_rq_issue: 8,0 R 4096 () 80 + 8 [x]\n",
+        requests: &[(Action::Read, 8, 8, 500)],
+        unread: &[],
+    },
+    RecordingMember {
         name: "bios where nothing is issued, and one that failed",
         text: "  x 1 [000] 5.000000: block:block_bio_queue: 253,0 R 0 + 8 [x]\n  x 1 [000] 5.000500: block:block_bio_complete: 253,0 R 0 + 8 [0]\n  x 1 [000] 6.000000: block:block_bio_queue: 253,0 W 8 + 8 [x]\n  x 1 [000] 6.000500: block:block_bio_complete: 253,0 W 8 + 8 [-5]\n",
         requests: &[(Action::Read, 0, 8, 500)],
@@ -312,6 +342,20 @@ fn one_of_several_devices_is_chosen() {
     }
 }
 
+/// A device of which no request has a beginning and an end cannot be meant: a partition, or a number that is damaged.
+#[test]
+fn the_only_device_with_whole_requests_is_the_one_that_is_meant() {
+    let text = "8,1 0 1 0.000 9 D R 8 + 8 [x]\n8,16 0 2 0.001 9 D R 8 + 8 [x]\n8,16 0 3 0.002 0 C R 8 + 8 [0]\n8,17 0 4 0.009 9 Q R 8 + 8 [x]\n";
+    let record = read_record(text.as_bytes(), None).unwrap();
+    assert_eq!(shapes(&record), [(Action::Read, 8, 8, 1000)]);
+    assert_eq!((record.lines.read, record.lines.outside, record.lines.unread), (2, 2, 0));
+    // Where several have some, the hint names the one with the most.
+    let two = "8,0 0 1 0.000 9 D R 8 + 8 [x]\n8,0 0 4 0.009 0 C R 8 + 8 [0]\n";
+    let fault =
+        read_record(format!("{two}{}", two.replace("8,0 ", "8,9 ").repeat(2)).as_bytes(), None).unwrap_err();
+    assert!(fault.hint().unwrap().contains("--device 8,9"), "{fault:?}");
+}
+
 #[test]
 fn what_cannot_be_used_is_told_with_its_cause() {
     let fifth = "with fio 3.20 or newer";
@@ -331,14 +375,38 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         ("500, 76844, 1, 4096, 0, 0\n501, 76844, 1, 0, 0, 0\n", "line 2: a request of 0 bytes"),
         ("1, 0, 4096, 1, 2, 3, 4, 5, 6, 7\n", "histogram"),
         (
+            "1, 1, 0, 4096, 0, 0\n1, 1, 0, 4096, 4096, 0\n2, 1, 0, 4096, 8192, 0\n",
+            "a log of requests per second",
+        ),
+        (
+            "Attaching 4 probes...\nTIME(ms)     COMM             PID    LAT(ms)\n611          bash             4179      10\n",
+            "prints no sectors",
+        ),
+        (
+            "TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n17:58:57.814 mount          163467  sde     WSM  41944043   524288    1.422\n",
+            "biosnoop -t",
+        ),
+        (
+            "TIME COMM PID DISK T SECTOR BYTES LAT(ms)\n01:00:00 x 7 sda R 8 4096 0.5\n",
+            "columns of this biosnoop",
+        ),
+        // A kernel that is patched prints another column.
+        (
+            "252,0 13 4 4.922506701 935 D ZAS R 262144 + 8 [x]\n252,0 13 5 4.922566122 77 C ZAS R 262144 + 8 [0]\n",
+            "line 1: the event does not say where",
+        ),
+        (
             "TIME(ms)     DISK         COMM             PID    LAT(ms)\n611          nvme0n1      bash             4179      10\n",
             "prints no sectors",
         ),
         ("TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n", "no request in it"),
-        ("8,0 0 1 0.001 9 Q R 0 + 8 [x]\n8,0 0 2 0.001 9 D R 0 + 8 [x]\n", "none completed (C)"),
+        (
+            "8,0 0 1 0.001 9 Q R 0 + 8 [x]\n8,0 0 2 0.001 9 D R 0 + 8 [x]\n",
+            "1 queued (Q), 1 issued (D), 0 completed (C)",
+        ),
         (
             "8,0 0 1 0.001 0 C R 0 + 8 [0]\n8,0 0 2 0.002 0 C R 8 + 8 [0]\n",
-            "2 completed, but issued before the recording began (line 1)",
+            "0 queued (Q), 0 issued (D), 2 completed (C)",
         ),
         (
             "8,0 0 1 0.001 9 D R zero + 8 [x]\n8,0 0 1 0.001 9 C R 0 + 8 [0]\n",

@@ -48,6 +48,8 @@ impl OpenRequest {
 
 /// A range that is not done yet: its operation and first sector.
 type RangeKey = (BlockOperation, u64);
+/// Requests without a place: their operation, whether they are the kernel's own flush (`FF`), and their length.
+type UnplacedKey = (BlockOperation, bool, u64);
 
 #[derive(Default)]
 pub(super) struct RequestTracker {
@@ -55,8 +57,12 @@ pub(super) struct RequestTracker {
     next: u64,
     /// Ranges with their lengths and the numbers of their requests.
     ranges: BTreeMap<RangeKey, Vec<(u64, u64)>>,
-    /// Requests that have no place, or none that is known before they are done, by operation and length.
-    unplaced: BTreeMap<(BlockOperation, u64), VecDeque<u64>>,
+    /// Requests that have no place, or none that is known before they are done.
+    unplaced: BTreeMap<UnplacedKey, VecDeque<u64>>,
+    /// Whether bios are followed, on a device that issues no requests.
+    follows_bios: bool,
+    /// Whether a flush of the kernel's own is done.
+    has_flushed: bool,
     /// Requests that the driver gave back.
     requeued: BTreeMap<(BlockOperation, u64, u64), Vec<OpenRequest>>,
     requeues: u64,
@@ -68,6 +74,17 @@ pub(super) struct RequestTracker {
 }
 
 impl RequestTracker {
+    pub(super) fn new(follows_bios: bool) -> Self {
+        Self { follows_bios, ..Self::default() }
+    }
+
+    /// The kernel issues a flush of its own for one that a filesystem asks for, and reports the end of both: `FF` is
+    /// issued, and `FF` and `WS 0` are completed. A bio is completed without the letter of its flush.
+    fn unplaced_key(&self, letters: BlockLetters, sectors: u64) -> UnplacedKey {
+        let is_own = letters.operation == BlockOperation::Flush && letters.preflush && !self.follows_bios;
+        (letters.operation, is_own, sectors)
+    }
+
     /// Requests that are read or underway.
     pub(super) fn taken_count(&self) -> usize {
         self.taken.len().max(self.pending.len())
@@ -99,14 +116,14 @@ impl RequestTracker {
             let range = (letters.operation, event.sector);
             self.ranges.entry(range).or_default().push((event.sectors, number));
         } else {
-            let key = (letters.operation, event.sectors);
+            let key = self.unplaced_key(letters, event.sectors);
             self.unplaced.entry(key).or_default().push_back(number);
         }
     }
 
     pub(super) fn requeue_request(&mut self, event: &BlockEvent<'_>) {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
-        let Some(number) = self.take_part(letters.operation, event.sector, event.sectors) else { return };
+        let Some(number) = self.take_part(letters, event.sector, event.sectors) else { return };
         let Some(pending) = self.pending.remove(&number) else { return };
         self.requeues += 1;
         let key = (letters.operation, event.sector, event.sectors);
@@ -116,7 +133,7 @@ impl RequestTracker {
     /// Completes a request, or a part of one.
     pub(super) fn complete_request(&mut self, event: &BlockEvent<'_>, error: i64) {
         let letters = BlockLetters::new(event.rwbs, event.sectors);
-        let found = self.take_part(letters.operation, event.sector, event.sectors);
+        let found = self.take_part(letters, event.sector, event.sectors);
         let merged = if found.is_none() {
             self.find_merged(letters.operation, event.sector, event.sectors)
         } else {
@@ -132,6 +149,11 @@ impl RequestTracker {
         }
         let Some((number, pending)) = found.and_then(|number| Some((number, self.pending.get_mut(&number)?)))
         else {
+            let is_flush = letters.operation == BlockOperation::Flush;
+            if is_flush && !letters.preflush && self.has_flushed && error == 0 {
+                // The one that was asked for is done with the kernel's own.
+                return;
+            }
             self.account.seen += 1;
             let orphan = OpenRequest {
                 letters,
@@ -142,7 +164,8 @@ impl RequestTracker {
                 remaining: 0,
                 failed: false,
             };
-            self.account.leave_out(BEFORE, orphan.as_unread());
+            let reason = if is_flush && error != 0 { FAILED } else { BEFORE };
+            self.account.leave_out(reason, orphan.as_unread());
             return;
         };
         pending.failed |= error != 0;
@@ -152,6 +175,7 @@ impl RequestTracker {
             return;
         }
         let mut completed = *pending;
+        self.has_flushed |= letters.operation == BlockOperation::Flush && letters.preflush;
         self.pending.remove(&number);
         if completed.letters.operation == BlockOperation::ZoneAppend {
             completed.sector = event.sector;
@@ -223,8 +247,9 @@ fn is_placed(operation: BlockOperation, sectors: u64) -> bool {
     sectors > 0 && !matches!(operation, BlockOperation::ZoneAppend | BlockOperation::Other)
 }
 
-/// Takes an event in; `queued` is that bios are followed, on a device that issues no requests.
-pub(super) fn follow_event(tracker: &mut RequestTracker, event: &BlockEvent<'_>, queued: bool) {
+/// Takes an event in.
+pub(super) fn follow_event(tracker: &mut RequestTracker, event: &BlockEvent<'_>) {
+    let queued = tracker.follows_bios;
     match event.kind {
         BlockEventKind::Queued if queued => tracker.issue_request(event),
         BlockEventKind::Issued if !queued => tracker.issue_request(event),

@@ -1,6 +1,6 @@
 //! Finds the open request that a completion is of: by its range, by a part of it, or by several ranges that the kernel merged.
 
-use super::super::block_event::BlockOperation;
+use super::super::block_event::{BlockLetters, BlockOperation};
 use super::{RequestTracker, is_placed};
 
 /// Ranges that begin before a completion and are asked whether it is a part of them.
@@ -8,9 +8,10 @@ const MOST_ASKED: usize = 64;
 
 impl RequestTracker {
     /// Takes the part of a request away that these sectors are, and gives the request's number.
-    pub(super) fn take_part(&mut self, operation: BlockOperation, sector: u64, sectors: u64) -> Option<u64> {
+    pub(super) fn take_part(&mut self, letters: BlockLetters, sector: u64, sectors: u64) -> Option<u64> {
+        let operation = letters.operation;
         if !is_placed(operation, sectors) {
-            let key = (operation, sectors);
+            let key = self.unplaced_key(letters, sectors);
             let waiting = self.unplaced.get_mut(&key)?;
             let number = waiting.pop_front();
             if waiting.is_empty() {
