@@ -122,7 +122,7 @@ const FORMS: [RecordingForm; 9] = [
         },
         request: NEVER,
         event: r"^ *8,16 +\d+ +\d+ +\d+[.,]\d+ +\d+ +([QDC]) +W +(\d+) \+ (\d+) \[(?:tar x|0)\]$",
-        doubtful: r"^ *8,16 +-?\d+ +-?\d+ +\d+[.,]\d+ +-?\d+ +[A-Zm]+ +[A-Z]+ .*\[.{0,16}\] *$",
+        doubtful: r"^ *\d+,\d+ +-?\d+ +-?\d+ +\d+[.,]\d+ +-?\d+ +[A-Zm]+ +[A-Z]+ .*\[.{0,16}\] *$",
         other: NEVER,
         noise: r"^ *(?:Input file .*|CPU.*|Total.*|Reads .*|Throughput \(R/W\):.*|Events \(.*)$",
     },
@@ -139,7 +139,10 @@ const FORMS: [RecordingForm; 9] = [
                 match kind {
                     EventKind::Queued => format!("{stamp} block_bio_queue: 8,16 W {place} [tar]\n"),
                     EventKind::Issued => {
-                        format!("{stamp} block_rq_issue: 8,16 W 4096 () {place} none,0,0 [tar]\n")
+                        format!(
+                            "{stamp} block_rq_issue: 8,16 W {} () {place} none,0,0 [tar]\n",
+                            bytes_of(place)
+                        )
                     }
                     EventKind::Completed => {
                         format!("{stamp} block_rq_complete: 8,16 W () {place} none,0,0 [0]\n")
@@ -148,8 +151,8 @@ const FORMS: [RecordingForm; 9] = [
             })
         },
         request: NEVER,
-        event: r"^ +tar-1650 +\[002\] d\.\.2[.,] \d+[.,]\d+: (block_bio_queue|block_rq_issue|block_rq_complete): 8,16 W (?:4096 \(\) |\(\) )?(\d+) \+ (\d+) (?:none,0,0 )?\[(?:tar|0)\]$",
-        doubtful: r"^(?:.* )?\d+[.,]\d+: (?:block:)?block_[a-z_]+: +8,16 +[A-Z]+ (?:.* )?\d+ *\+ *\d+ .*\[.{0,16}\] *$",
+        event: r"^ +tar-1650 +\[002\] d\.\.2[.,] \d+[.,]\d+: (block_bio_queue|block_rq_issue|block_rq_complete): 8,16 W (?:\d+ \(\) |\(\) )?(\d+) \+ (\d+) (?:none,0,0 )?\[(?:tar|0)\]$",
+        doubtful: r"^(?:.* )?\d+[.,]\d+: (?:block:)?block_[a-z_]+: +\d+,\d+ +[A-Z]+ (?:.* )?\d+ *\+ *\d+ .*\[.{0,16}\] *$",
         other: NEVER,
         noise: r"^#.*$",
     },
@@ -165,14 +168,16 @@ const FORMS: [RecordingForm; 9] = [
                 );
                 match kind {
                     EventKind::Queued => format!("{stamp}block_bio_queue: 8,16 W {place} [tar]\n"),
-                    EventKind::Issued => format!("{stamp}block_rq_issue: 8,16 W 4096 () {place} [tar]\n"),
+                    EventKind::Issued => {
+                        format!("{stamp}block_rq_issue: 8,16 W {} () {place} [tar]\n", bytes_of(place))
+                    }
                     EventKind::Completed => format!("{stamp}block_rq_complete: 8,16 W () {place} [0]\n"),
                 }
             })
         },
         request: NEVER,
-        event: r"^ +tar +1650 +\[002\] +\d+[.,]\d+: block:(block_bio_queue|block_rq_issue|block_rq_complete): 8,16 W (?:4096 \(\) |\(\) )?(\d+) \+ (\d+) \[(?:tar|0)\]$",
-        doubtful: r"^(?:.* )?\d+[.,]\d+: (?:block:)?block_[a-z_]+: +8,16 +[A-Z]+ (?:.* )?\d+ *\+ *\d+ .*\[.{0,16}\] *$",
+        event: r"^ +tar +1650 +\[002\] +\d+[.,]\d+: block:(block_bio_queue|block_rq_issue|block_rq_complete): 8,16 W (?:\d+ \(\) |\(\) )?(\d+) \+ (\d+) \[(?:tar|0)\]$",
+        doubtful: r"^(?:.* )?\d+[.,]\d+: (?:block:)?block_[a-z_]+: +\d+,\d+ +[A-Z]+ (?:.* )?\d+ *\+ *\d+ .*\[.{0,16}\] *$",
         other: NEVER,
         noise: r"^#.*$",
     },
@@ -271,6 +276,15 @@ fn draw_events(random: &mut Random, at: usize, line: fn(EventKind, usize, &str) 
     text.push_str(&line(EventKind::Issued, at * 10 + 1, &place));
     text.push_str(&line(EventKind::Completed, at * 10 + 7, &place));
     text
+}
+
+/// The bytes of a place, as the kernel prints them beside it.
+fn bytes_of(place: &str) -> u64 {
+    place
+        .rsplit(' ')
+        .next()
+        .and_then(|sectors| sectors.parse::<u64>().ok())
+        .map_or(0, |sectors| sectors * 512)
 }
 
 /// Marks of lost events with their numbers, as the programs print them.

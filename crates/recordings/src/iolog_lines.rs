@@ -75,6 +75,53 @@ pub(super) enum IologFault {
     Range { offset: u64, length: u64 },
     #[error("there are too many names")]
     TooManyNames,
+    #[error("it has the form of version {0}, in which lines {1}, and the heading says another")]
+    FormOfVersion(u8, &'static str),
+}
+
+/// The words for what is done to a file.
+const ACTIONS: [&str; 16] = [
+    "wait",
+    "add",
+    "open",
+    "close",
+    "read",
+    "write",
+    "trim",
+    "sync",
+    "datasync",
+    "sync_file_range",
+    "syncfs",
+    "unlink",
+    "stat",
+    "mkdir",
+    "rmdir",
+    "rename",
+];
+
+/// The name, the action and the numbers in the words of a line. A name may have blanks (SPDK's do), but no word of it is
+/// an action or, behind the first, a number: that would be what is left of another line.
+fn split_words<'a>(words: &[&'a str]) -> Option<(String, &'a str, Vec<&'a str>)> {
+    let at = words.iter().position(|word| ACTIONS.contains(word)).filter(|at| *at > 0)?;
+    if words[1..at].iter().any(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+        return None;
+    }
+    Some((words[..at].join(" "), words[at], words[at + 1..].to_vec()))
+}
+
+/// The fault of a line that has the form of the other version.
+fn version_fault(words: &[&str], version: u8) -> Option<IologFault> {
+    let is_number = |word: &&str| word.parse::<u64>().is_ok();
+    let is_action = |at: usize| words.get(at).is_some_and(|word| ACTIONS.contains(word));
+    match version {
+        2 if words.first().is_some_and(is_number) && !is_action(1) && is_action(2) => {
+            Some(IologFault::FormOfVersion(3, "begin with a time"))
+        }
+        3 if !words.first().is_some_and(is_number) && is_action(1) => {
+            Some(IologFault::FormOfVersion(2, "have no time"))
+        }
+        _ => None,
+    }
 }
 
 /// All lines of a log, and the names of its files in the order in which they come.
@@ -117,7 +164,9 @@ impl Iolog {
                 LineOutcome::Read if is_torn => {
                     // A log that is cut off may end within a number.
                     log.lines.pop_if(|last| last.number == number);
-                    LineOutcome::Unread("it is the last one and torn".to_owned())
+                    LineOutcome::Unread(
+                        "it is the last one and torn: the recording ends without a line end".to_owned(),
+                    )
                 }
                 other => other,
             };
@@ -149,17 +198,31 @@ impl Iolog {
             clock.base_ns = clock.now_ns;
             return Ok(LineOutcome::Noise("headings of fio"));
         }
+        if line.starts_with('#') {
+            return Ok(LineOutcome::Noise("comments"));
+        }
         let mut words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if let Some(fault) = version_fault(&words, version) {
+            return Err(fault);
+        }
         let at_ns = match version {
             3 if words.is_empty() => return Err(IologFault::NumberMissing),
             3 => parse_number(Some(words.remove(0)))?.saturating_mul(1000).saturating_add(clock.base_ns),
             _ => clock.now_ns,
         };
-        let [name, action, numbers @ ..] = words.as_slice() else {
-            return Err(if words.is_empty() { IologFault::NameMissing } else { IologFault::ActionMissing });
+        let Some((name, action, numbers)) = split_words(&words) else {
+            return Err(match words.as_slice() {
+                [] => IologFault::NameMissing,
+                [_] => IologFault::ActionMissing,
+                [_, other, ..] => IologFault::UnknownAction(shorten(other)),
+            });
         };
+        // A name with blanks is one that was added.
+        if name.contains(' ') && action != "add" && !self.numbers.contains_key(&name) {
+            return Err(IologFault::UnknownAction(shorten(words[1])));
+        }
         let mut wait_ns = 0;
-        let action = match (*action, numbers) {
+        let action = match (action, numbers.as_slice()) {
             ("wait", [us] | [us, _]) => {
                 match parse_number(numbers.get(1).or(Some(us)).copied()).and(parse_number(Some(us)))? {
                     // fio ignores them where each line has its time.
@@ -170,7 +233,10 @@ impl Iolog {
                     }
                 }
             }
-            ("add", []) => return Ok(LineOutcome::Noise("names of files (add)")),
+            ("add", []) => {
+                self.file_number(&name);
+                return Ok(LineOutcome::Noise("names of files (add)"));
+            }
             ("open", []) => IologAction::Open,
             ("close", []) => IologAction::Close,
             (
@@ -178,7 +244,7 @@ impl Iolog {
                 [offset, length],
             ) => {
                 let (offset, length) = parse_span(offset, length)?;
-                match *action {
+                match action {
                     "read" => IologAction::Read { offset, length },
                     "write" => IologAction::Write { offset, length },
                     "trim" => IologAction::Other("requests to discard"),
@@ -197,7 +263,7 @@ impl Iolog {
         };
         clock.now_ns = clock.now_ns.max(at_ns).saturating_add(wait_ns);
         if action != IologAction::Wait {
-            let file = self.file_number(name);
+            let file = self.file_number(&name);
             self.lines.push(IologLine { number, at_ns: clock.now_ns, file, action });
         }
         Ok(LineOutcome::Read)
@@ -251,7 +317,7 @@ impl Iolog {
 
 /// The version that the first filled line of a text shows, where it is of an iolog.
 pub(super) fn version_of(text: &str) -> Option<Result<u8, Reason>> {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
     match first {
         "fio version 2 iolog" => Some(Ok(2)),
         "fio version 3 iolog" => Some(Ok(3)),

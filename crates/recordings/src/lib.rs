@@ -115,16 +115,15 @@ pub fn recorded_file(path: &Path, wanted: &RecordRequest) -> Result<CapturedCall
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(cannot)?;
         return strace::read_strace(Box::new(BufReader::new(file)), wanted.below.as_deref(), &beginning);
     }
-    let captured = read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)?;
     // fio's logs have the same columns for every quantity; the file name tells which it is.
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    match requests::other_log(&name).filter(|_| captured.form == requests::LATENCY_LOG) {
-        Some(what) => Err(Reason::new(
+    if let Some(what) = requests::other_log(&name) {
+        return Err(Reason::new(
             format!("its name says that it is a log of {what}, not of latencies"),
             "give the one that ends in _clat.1.log or _lat.1.log",
-        )),
-        None => Ok(captured),
+        ));
     }
+    read_record(&read_regular(path, LONGEST_RECORD).map_err(cannot)?, wanted)
 }
 
 /// Whether bytes that are no UTF-8 are a text nevertheless: printable, but for a name that is cut within a letter.

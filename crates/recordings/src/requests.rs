@@ -19,12 +19,17 @@ const MOST_AT_AN_EDGE: u64 = 1024;
 /// The name of a fio latency log in messages.
 pub(super) const LATENCY_LOG: &str = "requests of one device or file, from a latency log of fio's";
 
-/// The quantity that fio counts in a log of this name, if it is not a latency.
+/// The quantity that fio counts in a log of this name, `NAME_bw.log` or `NAME_bw.1.log`, if it is not a latency.
 pub(super) fn other_log(name: &str) -> Option<&'static str> {
-    [("_bw.", "bandwidths"), ("_iops.", "requests per second")]
-        .into_iter()
-        .find(|(part, _)| name.contains(part) && name.ends_with(".log"))
-        .map(|(_, what)| what)
+    let name = name.strip_suffix(".log")?.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let quantities = [
+        ("_bw", "bandwidths"),
+        ("_iops", "requests per second"),
+        ("_slat", "the times of submission alone"),
+        ("_clat_hist", "histograms"),
+    ];
+    quantities.into_iter().find(|(part, _)| name.ends_with(part)).map(|(_, what)| what)
 }
 
 pub(super) fn read_requests(bytes: &[u8], wanted: &RecordRequest) -> Result<CapturedCalls, Reason> {

@@ -52,6 +52,13 @@ fn check(members: &[CaptureMember]) {
 fn every_line_of_an_iolog_is_a_call_or_counted() {
     check(&[
         CaptureMember {
+            name: "names with blanks, which were added, and a comment above",
+            text: "# of SPDK\nfio version 3 iolog\n0 trtype=PCIe ns=1 add\n0 trtype=PCIe ns=1 open\n5 trtype=PCIe ns=1 write 0 4096\n9 trtype=PCIe ns=1 close\n",
+            calls: "open 1 1 direct\n+5 write 1 0 4096\n+4 close 1\n",
+            seen: 1,
+            not_kept: &[],
+        },
+        CaptureMember {
             name: "version 3 counts microseconds from the beginning",
             text: "fio version 3 iolog\n20 a.0.0 add\n120 a.0.0 open\n125 a.0.0 write 0 4096\n50125 a.0.0 read 0 4096\n150125 a.0.0 datasync 0 0\n150200 a.0.0 trim 0 4096\n250125 a.0.0 close\n",
             calls: "open 1 1 direct\n+5 write 1 0 4096\n+50000 read 1 0 4096\n+100000 fdatasync 1\n+100000 close 1\n",
@@ -151,6 +158,14 @@ fn what_cannot_be_used_is_told_with_its_cause() {
             "fio version 2 iolog\nx jump 0 1\n".to_owned(),
             "line 2: \"jump\" is nothing that is done to a file",
         ),
+        (
+            "fio version 2 iolog\n0 x write 0 4096\n".to_owned(),
+            "line 2: it has the form of version 3, in which lines begin with a time",
+        ),
+        (
+            "fio version 3 iolog\nx write 0 4096\n".to_owned(),
+            "line 2: it has the form of version 2, in which lines have no time",
+        ),
         ("1, 0, 4096\n1, 0\n".to_owned(), "an iolog of fio's of version 1"),
         (
             "8,0 0 1 0.0 9 D R 0 + 8 [x]\n8,9 0 2 0.1 0 C R 0 + 8 [0]\n".to_owned(),
@@ -173,6 +188,9 @@ fn a_log_of_fio_is_of_latencies_by_its_name() {
         ("x_clat.1.log", None),
         ("x_lat.1.log", None),
         ("x_bw.1.log", Some("a log of bandwidths")),
+        ("x_bw.log", Some("a log of bandwidths")),
+        ("x_slat.1.log", Some("a log of the times of submission")),
+        ("x_clat_hist.2.log", Some("a log of histograms")),
         ("x_iops.1.log", Some("a log of requests per second")),
     ] {
         let path = folder.path().join(name);

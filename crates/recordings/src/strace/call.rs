@@ -1,6 +1,7 @@
 //! Parses a system call as strace prints it: name, arguments, returned value and duration.
 
 use super::line::{count_digits, find_bytes, parse_seconds, parse_u64};
+use super::value::parse_number;
 
 /// Arguments of a call that are looked at.
 const MOST_ARGUMENTS: usize = 8;
@@ -48,6 +49,20 @@ impl<'a> SystemCall<'a> {
     /// Whether strace made up the result (-e inject): the kernel did nothing.
     pub(super) fn is_injected(&self) -> bool {
         find_bytes(self.remark, b"(INJECTED").is_some()
+    }
+
+    /// Whether it returned more bytes than it asked for, as no call does.
+    pub(super) fn moved_more_than_asked(&self) -> bool {
+        let asked = match self.name {
+            "read" | "pread64" | "pread" | "write" | "pwrite64" | "pwrite" | "getdents64" => 2,
+            "sendfile" | "sendfile64" => 3,
+            "copy_file_range" | "splice" => 4,
+            _ => return false,
+        };
+        let asked = self.argument(asked).and_then(parse_number).and_then(|asked| u64::try_from(asked).ok());
+        asked
+            .zip(self.value().and_then(|moved| u64::try_from(moved).ok()))
+            .is_some_and(|(asked, moved)| moved > asked)
     }
 
     pub(super) fn argument_text(&self, at: usize) -> &'a str {

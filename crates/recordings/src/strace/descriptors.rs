@@ -35,6 +35,8 @@ pub(super) struct Description {
     /// Whether the position is where an append ended, which a later lseek may tell.
     pub(super) is_behind_append: bool,
     pub(super) appends: bool,
+    /// Whether reads and writes go past the kernel's cache (O_DIRECT).
+    pub(super) is_direct: bool,
     /// The place of its opening among the calls.
     pub(super) slot: Option<usize>,
     /// Whether nothing shows yet that it is a file and no directory.
@@ -53,6 +55,7 @@ impl Description {
             position: 0,
             is_behind_append: false,
             appends: false,
+            is_direct: false,
             slot: None,
             may_be_directory: false,
             is_unseen: false,

@@ -16,6 +16,8 @@ const LOOKED_AT: usize = 60;
 const EXAMINED: usize = 2000;
 /// Bytes before a call at most: process, time and all else that options print there.
 const LONGEST_PREFIX: usize = 120;
+/// Calls that failed, from which it is told that others were left out.
+const LEAST_FAILED: usize = 20;
 /// Since 1970 far more than these nanoseconds have passed: smaller times may be those since the line before.
 const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;
 
@@ -24,6 +26,8 @@ const SMALL_NS: u64 = 1_000_000 * 1_000_000_000;
 pub(super) enum StraceOption {
     Missing(&'static str),
     TooMany(&'static str),
+    /// Each line has something before what strace printed.
+    Quoted,
 }
 
 impl StraceOption {
@@ -31,6 +35,12 @@ impl StraceOption {
         let (what, remedy, option) = match self {
             StraceOption::Missing(option) => ("lacks", "with", option),
             StraceOption::TooMany(option) => ("has", "without", option),
+            StraceOption::Quoted => {
+                return Reason::new(
+                    "the lines of this recording of strace have something before the process (`> `, a number)",
+                    "take it out: give the file as strace wrote it (-o FILE)",
+                );
+            }
         };
         Reason::new(
             format!("this recording of strace {what} {option}, and cannot be converted into a trace"),
@@ -50,6 +60,18 @@ const NAMED_CONSTANTS: [(&str, usize); 9] = [
     ("fcntl64", 1),
     ("mmap", 2),
     ("mmap2", 2),
+];
+/// Which argument of a call are flags that may be 0.
+const ZERO_FLAGS: [(&str, usize); 9] = [
+    ("unlinkat", 2),
+    ("renameat2", 4),
+    ("linkat", 4),
+    ("fallocate", 1),
+    ("pwritev2", 4),
+    ("preadv2", 4),
+    ("dup3", 2),
+    ("msync", 2),
+    ("newfstatat", 3),
 ];
 /// AT_FDCWD as a number.
 const CURRENT_DIRECTORY: [&[u8]; 3] = [b"-100", b"0xffffff9c", b"4294967196"];
@@ -74,7 +96,12 @@ pub(super) fn option_in_call(call: &SystemCall<'_>) -> Option<StraceOption> {
         let folder = call.argument(*at).unwrap_or_default();
         raw |= CURRENT_DIRECTORY.contains(&folder.split(|byte| *byte == b'<').next().unwrap_or_default());
     }
-    raw.then_some(StraceOption::TooMany("-X raw or -e raw (numbers in the place of flags)"))
+    // Zero is shown as a number where it has no name; a comment says that strace does not know the flag.
+    let flags = ZERO_FLAGS.iter().filter(|(name, _)| *name == call.name);
+    raw |= flags.filter_map(|(_, at)| call.argument(*at)).any(|flags| is_number(flags) && flags != b"0");
+    raw.then_some(StraceOption::TooMany(
+        "-X raw or -e raw (numbers in the place of flags: 0x4000 is O_DIRECT on x86, and O_DIRECTORY on arm64)",
+    ))
 }
 
 /// Whether most calls show how long they took (-T).
@@ -107,7 +134,19 @@ pub(crate) fn is_strace(beginning: &[u8]) -> bool {
 pub(crate) fn check_form(beginning: &[u8]) -> Result<(), Reason> {
     let lines = beginning.split(|byte| *byte == b'\n').take(EXAMINED);
     let options = option_in_prefixes(lines.clone()).or_else(|| option_in_calls(lines.clone()));
-    options.or_else(|| option_in_times(lines)).map_or(Ok(()), |option| Err(option.to_reason()))
+    let options = options.or_else(|| option_in_times(lines.clone())).or_else(|| option_in_results(lines));
+    options.map_or(Ok(()), |option| Err(option.to_reason()))
+}
+
+/// Where every call failed, those that did not were left out.
+fn option_in_results<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<StraceOption> {
+    let calls = lines.filter_map(|line| parse_call(split_any_prefix(line)?.1));
+    let (mut failed, mut others) = (0, 0);
+    for call in calls {
+        if matches!(call.returned, Returned::Error(_)) { failed += 1 } else { others += 1 }
+    }
+    (failed >= LEAST_FAILED && others == 0)
+        .then_some(StraceOption::TooMany("-Z or -e status=failed (no call in it succeeded)"))
 }
 
 /// Splits the text before a call, or before the rest of one, from a line of any form; `None` where there is no call.
@@ -151,8 +190,11 @@ fn option_in_prefixes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Strac
 
 /// The option that the text before a call shows.
 fn option_in_prefix(line: &[u8]) -> Option<StraceOption> {
-    if line.trim_ascii_start().starts_with(b"> ") {
+    if line.trim_ascii_start().starts_with(b"> ") && line.trim_ascii_end().ends_with(b"]") {
         return Some(StraceOption::TooMany("-k (stack traces)"));
+    }
+    if is_quoted(line) {
+        return Some(StraceOption::Quoted);
     }
     let (prefix, rest) = split_any_prefix(line)?;
     let process = &prefix[count_digits(prefix)..];
@@ -166,9 +208,20 @@ fn option_in_prefix(line: &[u8]) -> Option<StraceOption> {
     }
     match split_line(line) {
         Some(split) if split.rest.len() == rest.len() => None,
-        Some(_) => Some(StraceOption::TooMany("-i, -n or --secontext (brackets before the call)")),
+        Some(_) => Some(StraceOption::TooMany(CONTEXTS)),
+        None if find_bytes(process, b" [").is_some() => Some(StraceOption::TooMany(CONTEXTS)),
         None => Some(StraceOption::Missing("-ttt (seconds since 1970)")),
     }
+}
+
+const CONTEXTS: &str = "-i, -n or --secontext (brackets before the call)";
+
+/// Whether a line of the documented form stands behind something else: `> ` of a mail, or a line's number.
+fn is_quoted(line: &[u8]) -> bool {
+    let is_whole =
+        |text: &[u8]| split_line(text).is_some_and(|split| starts_call(split.rest) && split.at_ns > SMALL_NS);
+    let begins = |at: &usize| line[*at].is_ascii_digit() && !line[at - 1].is_ascii_digit();
+    !is_whole(line) && (1..line.len().min(LONGEST_PREFIX)).filter(begins).any(|at| is_whole(&line[at..]))
 }
 
 /// Times that go up and down are those since the line before (-r); such a recording begins with 0.

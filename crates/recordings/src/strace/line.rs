@@ -50,6 +50,15 @@ pub(super) fn noise_rule(text: &[u8]) -> Option<&'static str> {
     let fits = |(begin, end, _): &&(&[u8], &[u8], &str)| text.starts_with(begin) && text.ends_with(end);
     let rule = NOISE.iter().find(fits).map(|(_, _, rule)| *rule);
     rule.or_else(|| is_summary(text).then_some("sums of strace -C"))
+        .or_else(|| is_dump(text).then_some("contents that strace -e read or -e write shows"))
+}
+
+/// Whether a text is a line of a call's content below it: `| 00010  78 78 …  xx |`, or the heading of one of its buffers.
+fn is_dump(text: &[u8]) -> bool {
+    let row = text.strip_prefix(b"| ").filter(|row| row.ends_with(b"|"));
+    let place = |row: &[u8]| row.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    row.is_some_and(|row| place(row) >= 5 && row[place(row)..].starts_with(b"  "))
+        || (text.starts_with(b"* ") && find_bytes(text, b" bytes in buffer ").is_some())
 }
 
 /// Whether a text is a line of the summary that strace -C prints below the calls: its heading, a ruler, or the sums of a
@@ -182,6 +191,13 @@ mod tests {
         ] {
             assert_eq!(noise_rule(sum.as_bytes()), Some("sums of strace -C"), "{sum}");
         }
+        for dump in [
+            "| 00000  78 78 0a                                          xx.              |",
+            "* 5 bytes in buffer 0",
+        ] {
+            assert!(noise_rule(dump.as_bytes()).is_some_and(|rule| rule.starts_with("contents")), "{dump}");
+        }
+        assert_eq!(noise_rule(b"| sda | 00010"), None);
         for unknown in
             [" > /lib/x(a+0x1)", "R (1)", "(", "", "--- SIGCHLD {si_si", "+++ exited wi", "<... rea"]
         {

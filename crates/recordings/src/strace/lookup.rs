@@ -201,8 +201,7 @@ impl StraceReader {
 }
 
 /// Why a call is not kept that names a file in a way that the recording does not show.
-const UNKNOWN_FOLDER: &str =
-    "relative paths where the recording does not say the working directory (record with strace -y)";
+const UNKNOWN_FOLDER: &str = "relative paths where the recording does not say the working directory yet";
 /// Bytes of a path (PATH_MAX of Linux): a program that goes deeper step by step is not followed.
 const LONGEST_PATH: usize = 4096;
 const LONG_PATH: &str = "paths of more than 4,096 bytes";

@@ -75,10 +75,18 @@ pub(super) fn read_strace<'a>(
         reader.calls.account.count_line(line.number, outcome, shown);
     }
     reader.end_recording();
-    if reader.lacks_processes {
+    let lacking = [
+        (
+            reader.lacks_processes,
+            "how its processes were made, so that their open files cannot be told apart",
+            "%process",
+        ),
+        (reader.lacks_closes(), "when its files were closed, and may lack reads and writes, too", "%desc"),
+    ];
+    if let Some((_, what, class)) = lacking.into_iter().find(|(is_lacking, _, _)| *is_lacking) {
         return Err(Reason::new(
-            "the recording lacks how its processes were made, so that their open files cannot be told apart",
-            format!("record again with %process among the traced calls: {STRACE_COMMAND} PROGRAM"),
+            format!("the recording lacks {what}"),
+            format!("record again with {class} among the traced calls: {STRACE_COMMAND} PROGRAM"),
         ));
     }
     finish_reading(reader, lines.clock_steps())

@@ -21,6 +21,9 @@ use crate::record_line::{RecordLine, mask_names};
 
 /// Why a line is not read that is cut, or that several lines share.
 const CUT_LINE: &str = "its call is cut short, or goes on with another line";
+const TORN: &str = "it is the last one and torn: the recording ends without a line end";
+/// Openings of numbers that were open, from which it is told that closes were not recorded.
+const LEAST_OPENED_OVER: u64 = 3;
 /// Calls that may be under way at once.
 const MOST_UNDERWAY: usize = 50_000;
 
@@ -64,6 +67,9 @@ pub(super) struct StraceReader {
     pub(super) open_before: u64,
     /// Whether a process that was taken for a thread proved to be another process.
     pub(super) lacks_processes: bool,
+    /// How many calls closed a descriptor, and how many opened one under a number that was open already.
+    pub(super) closes: u64,
+    pub(super) opened_over: u64,
     pub(super) work: WorkLimit,
     pub(super) copies: HeldCopies,
 }
@@ -80,9 +86,16 @@ impl StraceReader {
             wrong_option: None,
             open_before: 0,
             lacks_processes: false,
+            closes: 0,
+            opened_over: 0,
             work: WorkLimit::default(),
             copies: HeldCopies::default(),
         }
+    }
+
+    /// Whether the closes were not recorded: numbers are opened again, and none was closed.
+    pub(super) fn lacks_closes(&self) -> bool {
+        self.closes == 0 && self.opened_over >= LEAST_OPENED_OVER
     }
 
     /// Whether the process of a line was met before, or is the first.
@@ -106,6 +119,10 @@ impl StraceReader {
             && !parse_call(text).is_some_and(|call| self.is_complete(&call))
         {
             return LineOutcome::Unread(CUT_LINE.to_owned());
+        }
+        // A result that ends a line may be cut where the line is; the duration behind it ends with a bracket.
+        if line.is_torn && !self.has_durations && matches!(kind, LineKind::Whole(_) | LineKind::Resumed(..)) {
+            return LineOutcome::Unread(TORN.to_owned());
         }
         match kind {
             LineKind::Noise(rule) => return LineOutcome::Noise(rule),
@@ -137,9 +154,10 @@ impl StraceReader {
     }
 
     /// Whether a line has all that such a line has: one that lacks the duration which others have is cut, and its number
-    /// may be, too.
+    /// may be, too. One that moved more than was asked for has a number that is cut.
     fn is_complete(&self, call: &SystemCall<'_>) -> bool {
-        !self.has_durations || call.took_ns.is_some() || call.returned == Returned::Unknown
+        let has_end = !self.has_durations || call.took_ns.is_some() || call.returned == Returned::Unknown;
+        has_end && !call.moved_more_than_asked()
     }
 
     /// Follows a process from its first line on.
@@ -222,6 +240,7 @@ impl StraceReader {
         self.wrong_option = self.wrong_option.or_else(|| option_in_call(&call));
         let (began, ended) = context.times;
         let times = (began, call.took_ns.map_or(ended, |took| began.saturating_add(took)));
+        self.closes += u64::from(call.name == "close" || call.name == "close_range");
         self.calls.begin_recorded_call(line);
         let settled = self.settle_call(&CallContext { times, ..context }, &call);
         self.record_outcome(line, text, settled);

@@ -19,7 +19,7 @@ use Reference::{At, Descriptor, Path};
 const CALLS: &[(&[Reference], &str)] = &[
     (
         &[Descriptor(0)],
-        "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek llseek fsync \
+        "read readv pread pread64 preadv preadv2 write writev pwrite pwrite64 pwritev pwritev2 lseek _llseek llseek fsync \
          fdatasync syncfs sync_file_range sync_file_range2 ftruncate ftruncate64 fallocate getdents getdents64 \
          readdir close dup dup2 dup3 fcntl fcntl64 ioctl flock fadvise64 fadvise64_64 arm_fadvise64_64 readahead \
          fstat fstat64 oldfstat fstatfs fstatfs64 fchmod fchown fchown32 fchdir fgetxattr fsetxattr flistxattr \

@@ -12,6 +12,11 @@ use super::references::{Reference, references_of};
 use super::value::{constants_or_placeholder, parse_descriptor, quoted_path};
 use crate::account::{CallOutcome, CallWeight};
 
+/// How strace names a call that it does not know, with its number.
+const UNNAMED_CALL: &str = "syscall_0x";
+/// io_uring_enter(2), which has this number on every processor.
+const IO_URING_ENTER: &str = "syscall_0x1aa";
+
 pub(super) fn settled_kept(weight: CallWeight) -> SettledCall {
     (CallOutcome::Kept, weight)
 }
@@ -48,6 +53,15 @@ impl StraceReader {
         context: &CallContext,
         call: &SystemCall<'_>,
     ) -> SettledCall {
+        if call.name.starts_with(UNNAMED_CALL) {
+            let done = call.value().map_or(0, i64::unsigned_abs);
+            let unsized_requests = if call.name == IO_URING_ENTER { done } else { 0 };
+            let weight = CallWeight { unsized_requests, ..CallWeight::NONE };
+            return settled_not_kept(
+                "calls that this version of strace does not name (record with a later one)",
+                weight,
+            );
+        }
         // These calls select the action by their second argument.
         let call_name = match call.name {
             "ioctl" | "fcntl" | "fcntl64" => {

@@ -8,7 +8,7 @@ use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
 use super::settle_transfer::End;
-use super::value::{field_value, has_flag, parse_descriptor, parse_number};
+use super::value::{field_value, has_flag, parse_descriptor, parse_number, unnamed_bits};
 use crate::account::CallWeight;
 
 impl StraceReader {
@@ -91,7 +91,18 @@ impl StraceReader {
         match command {
             "F_SETFL" => {
                 let id = self.known_file(context, call)?;
-                self.descriptions.get_mut(id)?.appends = has_flag(call.argument_text(2), "O_APPEND");
+                let flags = call.argument_text(2);
+                let description = self.descriptions.get_mut(id)?;
+                description.appends = has_flag(flags, "O_APPEND");
+                let is_direct = has_flag(flags, "O_DIRECT");
+                let switches = description.is_direct != is_direct && !description.is_unseen;
+                description.is_direct = is_direct;
+                if (switches || unnamed_bits(flags) != 0) && matches!(description.opened, Opened::File { .. })
+                {
+                    let why =
+                        "fcntl F_SETFL that switches O_DIRECT, or with flags that strace shows as numbers";
+                    return Some(settled_not_kept(why, CallWeight::NONE));
+                }
             }
             "F_SETFD" => {
                 self.set_closes_on_exec(context, call, has_flag(call.argument_text(2), "FD_CLOEXEC"));

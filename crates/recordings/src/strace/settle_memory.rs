@@ -8,9 +8,11 @@ use super::descriptors::Opened;
 use super::processes::{FileMapping, ProcessMemory};
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_not_kept, settled_outside};
-use super::settle_transfer::TracedOpenFile;
 use super::value::{constants_or_placeholder, field_value, has_flag, parse_number};
 use crate::account::{CallOutcome, CallWeight};
+
+const OLD_REQUESTS: &str =
+    "requests of io_submit in the form of strace before version 5 (record with a later one)";
 
 impl StraceReader {
     /// io_submit(2): several requests in one call.
@@ -59,38 +61,36 @@ impl StraceReader {
             true => sum_lengths(field("aio_buf").unwrap_or_default()),
             false => 0,
         };
-        let bytes = field("aio_nbytes").and_then(parse_number).and_then(|length| u64::try_from(length).ok());
+        // strace before version 5 names the fields without `aio_`, and the operation without a name.
+        let bytes = field("aio_nbytes")
+            .or_else(|| field("nbytes"))
+            .and_then(parse_number)
+            .and_then(|length| u64::try_from(length).ok());
         let length = if vectors > 0 { vectors } else { bytes.unwrap_or(0) };
         let place = field("aio_offset").and_then(parse_number).and_then(|place| u64::try_from(place).ok());
         let weight = CallWeight::of_bytes(length);
-        let file = match self.file_of_argument(context, field("aio_fildes"), weight) {
+        let Some(descriptor) = field("aio_fildes").or_else(|| field("fildes")) else {
+            let unsized_requests = u64::from(length == 0);
+            return settled_not_kept(OLD_REQUESTS, CallWeight { unsized_requests, ..weight });
+        };
+        let file = match self.file_of_argument(context, Some(descriptor), weight) {
             Ok(file) => file,
             Err(settled) => return settled,
         };
-        let TracedOpenFile { id, open } = file;
+        let open = file.open;
         match code.as_str() {
             "pread" | "preadv" => self.read_file(context, file, length, place, None),
             "pwrite" | "pwritev" => {
                 let flags = field("aio_rw_flags")
                     .and_then(|flags| std::str::from_utf8(flags).ok())
                     .unwrap_or_default();
-                let appends = self.descriptions.get(id).is_some_and(|description| description.appends)
-                    || has_flag(flags, "RWF_APPEND");
-                let mut settled = self.write_file(context, file, length, place, appends);
-                if has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC") {
-                    self.calls.add_file_call(context.times, CallWork::Fdatasync { file: open });
-                    settled.1.syncs = 1;
-                }
-                settled
+                self.write_with_flags(context, file, length, place, flags)
             }
             "fsync" => self.keep_on_file(context, CallWork::Fsync { file: open }, CallWeight::one_sync()),
             "fdsync" => {
                 self.keep_on_file(context, CallWork::Fdatasync { file: open }, CallWeight::one_sync())
             }
-            "" => settled_not_kept(
-                "requests of io_submit in the form of strace before version 5 (record with a later one)",
-                weight,
-            ),
+            "" => settled_not_kept(OLD_REQUESTS, weight),
             other => settled_not_kept(
                 &format!("requests of io_submit to {}", constants_or_placeholder(other)),
                 CallWeight::NONE,

@@ -9,7 +9,7 @@ use super::descriptors::{Description, DescriptionId, Opened};
 use super::lookup::NamedFile;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_kept, settled_not_kept};
-use super::value::{ShownFile, has_flag, quoted_path, shown_file};
+use super::value::{ShownFile, has_flag, quoted_path, shown_file, unnamed_bits};
 use crate::account::CallWeight;
 use crate::known_files::NameKind;
 
@@ -40,6 +40,9 @@ impl StraceReader {
         };
         let real =
             shown.path().cloned().or_else(|| asked.map(|asked| self.paths.resolve(&asked).into_owned()));
+        let table = self.processes.table_of(context.process);
+        let is_open = table.is_some_and(|table| table.borrow().descriptors.contains_key(&descriptor));
+        self.opened_over += u64::from(is_open);
         let (description, settled) = self.describe_opened(context, &named, how, real.as_deref());
         self.install_descriptor(context, descriptor, description, has_flag(how, "O_CLOEXEC"));
         settled
@@ -92,6 +95,10 @@ impl StraceReader {
                 return (with(Opened::Lost("names beyond those that a plan can hold")), settled);
             }
         };
+        if unnamed_bits(how) != 0 {
+            let why = "files that were opened with flags that strace shows as numbers";
+            return (with(Opened::Lost(why)), settled_not_kept(why, CallWeight::NONE));
+        }
         if self.descriptions.is_full() {
             let why = "files that were open beside 200,000 others";
             return (with(Opened::Lost(why)), settled_not_kept(why, CallWeight::NONE));
@@ -102,7 +109,9 @@ impl StraceReader {
             synced: has_flag(how, "O_SYNC") || has_flag(how, "O_DSYNC"),
             direct: has_flag(how, "O_DIRECT"),
         };
-        let opened = if has_flag(how, "O_TMPFILE") {
+        let opened = if has_flag(how, "O_TMPFILE") && (flags.synced || flags.direct) {
+            Err("files without a name that were opened with O_SYNC, O_DSYNC or O_DIRECT")
+        } else if has_flag(how, "O_TMPFILE") {
             self.calls.open_unnamed(context.times, name)
         } else if name == 0
             || has_flag(how, "O_DIRECTORY")
@@ -122,7 +131,7 @@ impl StraceReader {
             if let (Ok(open), true) = (opened, doubtful) {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());
-                description.may_be_directory = true;
+                (description.may_be_directory, description.is_direct) = (true, flags.direct);
                 return (description, settled_kept(CallWeight::NONE));
             }
             opened
@@ -131,7 +140,7 @@ impl StraceReader {
             Ok(open) => {
                 let mut description = with(Opened::File { open });
                 description.slot = Some(self.calls.last_slot());
-                description.appends = has_flag(how, "O_APPEND");
+                (description.appends, description.is_direct) = (has_flag(how, "O_APPEND"), flags.direct);
                 (description, settled_kept(CallWeight::NONE))
             }
             Err(why) => (with(Opened::Lost(why)), settled_not_kept(why, CallWeight::NONE)),

@@ -7,7 +7,7 @@ use super::descriptors::{DescriptionId, Opened};
 use super::lookup::DescriptorTarget;
 use super::reader::{CallContext, SettledCall, StraceReader};
 use super::settle::{settled_followed, settled_not_kept, settled_outside};
-use super::value::{has_flag, parse_bracketed, parse_number};
+use super::value::{has_flag, parse_bracketed, parse_number, unnamed_bits};
 use crate::account::{CallOutcome, CallWeight};
 
 /// An open file of the folder, and the number under which the trace has it open.
@@ -25,6 +25,45 @@ pub(super) enum End {
     Lost(&'static str),
 }
 
+/// The flags of a write that change where it goes, or when it is durable.
+#[derive(Clone, Copy)]
+struct WriteFlags {
+    appends: bool,
+    /// Whether it goes where it says, also into a file that is open to append.
+    at_its_place: bool,
+    sync: Option<fn(u32) -> CallWork>,
+    is_unknown: bool,
+}
+
+/// RWF_NOAPPEND (Linux 6.9), and those that change neither place nor durability (RWF_ATOMIC, RWF_DONTCACHE,
+/// RWF_NOSIGNAL): the same numbers on every processor, which older versions of strace do not name.
+const RWF_NOAPPEND: u64 = 0x20;
+const WITHOUT_EFFECT: u64 = 0x40 | 0x80 | 0x100;
+
+impl WriteFlags {
+    fn new(flags: &str) -> Self {
+        let bits = unnamed_bits(flags);
+        let sync: Option<fn(u32) -> CallWork> = if has_flag(flags, "RWF_SYNC") {
+            Some(|file| CallWork::Fsync { file })
+        } else if has_flag(flags, "RWF_DSYNC") {
+            Some(|file| CallWork::Fdatasync { file })
+        } else {
+            None
+        };
+        Self {
+            appends: has_flag(flags, "RWF_APPEND"),
+            at_its_place: has_flag(flags, "RWF_NOAPPEND") || bits & RWF_NOAPPEND != 0,
+            sync,
+            is_unknown: bits & !(RWF_NOAPPEND | WITHOUT_EFFECT) != 0,
+        }
+    }
+
+    /// The weight of a write of so many bytes.
+    fn weigh(self, bytes: u64) -> CallWeight {
+        CallWeight { bytes, syncs: u64::from(self.sync.is_some()), ..CallWeight::NONE }
+    }
+}
+
 impl StraceReader {
     pub(super) fn settle_transfer(
         &mut self,
@@ -35,12 +74,12 @@ impl StraceReader {
         let moved = value.unsigned_abs();
         let settled = match call.name {
             "read" | "readv" => self.settle_read(context, call, moved, None),
-            "pread64" | "preadv" | "preadv2" => {
+            "pread64" | "pread" | "preadv" | "preadv2" => {
                 let place = call.argument(3).and_then(parse_number)?;
                 self.settle_read(context, call, moved, u64::try_from(place).ok())
             }
             "write" | "writev" => self.settle_write(context, call, moved, None, ""),
-            "pwrite64" | "pwritev" | "pwritev2" => {
+            "pwrite64" | "pwrite" | "pwritev" | "pwritev2" => {
                 let place = call.argument(3).and_then(parse_number)?;
                 self.settle_write(context, call, moved, u64::try_from(place).ok(), call.argument_text(4))
             }
@@ -170,7 +209,7 @@ impl StraceReader {
         place: Option<u64>,
     ) -> Result<SettledCall, SettledCall> {
         let asked = match call.name {
-            "read" | "pread64" => {
+            "read" | "pread64" | "pread" => {
                 call.argument(2).and_then(parse_number).and_then(|length| u64::try_from(length).ok())
             }
             _ => None,
@@ -217,21 +256,33 @@ impl StraceReader {
         place: Option<u64>,
         flags: &str,
     ) -> Result<SettledCall, SettledCall> {
-        let syncs = u64::from(has_flag(flags, "RWF_DSYNC") || has_flag(flags, "RWF_SYNC"));
-        let weight = CallWeight { bytes: moved, syncs, ..CallWeight::NONE };
-        let file = self.file_of_argument(context, call.argument(0), weight)?;
-        let appends = self.descriptions.get(file.id).is_some_and(|known| known.appends);
-        let appends = (appends && !has_flag(flags, "RWF_NOAPPEND")) || has_flag(flags, "RWF_APPEND");
-        let mut settled = self.write_file(context, file, moved, place, appends);
-        if settled.0 == CallOutcome::Kept && syncs > 0 {
-            let work = match has_flag(flags, "RWF_SYNC") {
-                true => CallWork::Fsync { file: file.open },
-                false => CallWork::Fdatasync { file: file.open },
-            };
-            self.calls.add_file_call(context.times, work);
+        let file = self.file_of_argument(context, call.argument(0), WriteFlags::new(flags).weigh(moved))?;
+        Ok(self.write_with_flags(context, file, moved, place, flags))
+    }
+
+    /// A write with the flags of pwritev2(2) or of a request of io_submit(2).
+    pub(super) fn write_with_flags(
+        &mut self,
+        context: &CallContext,
+        file: TracedOpenFile,
+        moved: u64,
+        place: Option<u64>,
+        flags: &str,
+    ) -> SettledCall {
+        let asked = WriteFlags::new(flags);
+        let weight = asked.weigh(moved);
+        if asked.is_unknown {
+            return settled_not_kept("writes with flags that strace shows as numbers", weight);
         }
-        settled.1.syncs = syncs;
-        Ok(settled)
+        let appends = self.descriptions.get(file.id).is_some_and(|known| known.appends);
+        let appends = (appends && !asked.at_its_place) || asked.appends;
+        let settled = self.write_file(context, file, moved, place, appends);
+        if settled.0 == CallOutcome::Kept
+            && let Some(sync) = asked.sync
+        {
+            self.calls.add_file_call(context.times, sync(file.open));
+        }
+        (settled.0, CallWeight { syncs: weight.syncs, ..settled.1 })
     }
 
     /// A write that moved so many bytes.

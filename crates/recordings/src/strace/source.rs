@@ -20,6 +20,8 @@ pub(super) struct SourceLine {
     /// `None` where it does not begin with a process and a time.
     pub(super) process: Option<u32>,
     pub(super) now_ns: u64,
+    /// Whether the recording ends within the line, without a line end.
+    pub(super) is_torn: bool,
 }
 
 impl SourceLine {
@@ -97,9 +99,7 @@ impl<'a> LineSource<'a> {
 
     fn read_line(&mut self) -> io::Result<Option<SourceLine>> {
         let mut text = Vec::new();
-        if !read_bounded_line(&mut *self.input, &mut text)? {
-            return Ok(None);
-        }
+        let Some(is_torn) = read_bounded_line(&mut *self.input, &mut text)? else { return Ok(None) };
         self.number += 1;
         let (process, rest, now_ns) = match split_line(&text) {
             Some(split) => {
@@ -107,17 +107,18 @@ impl<'a> LineSource<'a> {
             }
             None => (None, 0, self.clock.now_ns),
         };
-        Ok(Some(SourceLine { number: self.number, text, rest, process, now_ns }))
+        Ok(Some(SourceLine { number: self.number, text, rest, process, now_ns, is_torn }))
     }
 }
 
-/// Reads a line up to the longest that is looked at; the rest of a longer one is skipped. Gives whether there was one.
-fn read_bounded_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+/// Reads a line up to the longest that is looked at; the rest of a longer one is skipped. Returns whether its end is
+/// missing; `None` where there is no line.
+fn read_bounded_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
     let mut any = false;
     loop {
         let piece = input.fill_buf()?;
         if piece.is_empty() {
-            return Ok(any);
+            return Ok(any.then_some(true));
         }
         any = true;
         let end = piece.iter().position(|byte| *byte == b'\n');
@@ -127,7 +128,7 @@ fn read_bounded_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<
         line.extend_from_slice(&text[..text.len().min(room)]);
         input.consume(used);
         if end.is_some() {
-            return Ok(true);
+            return Ok(Some(false));
         }
     }
 }

@@ -473,6 +473,44 @@ const EXAMPLES: &[Example] = &[
             ("write whose result strace injected", 1),
         ],
     },
+    Example {
+        what: "the names of calls and the requests of old versions of strace",
+        record: r#"7 1.0 open("/s/a", O_RDWR|O_CREAT|O_EXCL, 0600) = 3</s/a>
+7 1.1 pwrite(3</s/a>, ""..., 512, 0) = 512
+7 1.2 pread(3</s/a>, ""..., 512, 0) = 512
+7 1.3 io_submit(140, 1, [{data=0x7f, pwrite, fildes=3</s/a>, str=""..., nbytes=4096, offset=4096}]) = 1
+7 1.4 io_submit(140, 1, [{0x7f0000, 0, 1, 0, 3}]) = 1
+7 1.4 syscall_0x1aa(0x3, 0x1, 0, 0x1, 0, 0) = 0x1
+7 1.5 io_submit(140, 1, [{data=0x7f, pwrite, fildes=4</elsewhere>, str=""..., nbytes=4096, offset=4096}]) = 1
+"#,
+        calls: "open 1 1 create\nwrite 1 0 512\nread 1 0 512\n",
+        lost: &[
+            ("requests of io_submit in the form of strace before version 5", 2),
+            ("calls that this version of strace does not name", 1),
+        ],
+    },
+    Example {
+        what: "flags that strace shows as numbers beside names, and flags that the trace cannot have",
+        record: r#"7 1.0 openat(AT_FDCWD</>, "/s/a", O_RDWR|O_CREAT|O_EXCL|O_APPEND, 0600) = 3</s/a>
+7 1.1 pwritev2(3</s/a>, [{iov_base=""..., iov_len=512}], 1, 0, RWF_DSYNC) = 512
+7 1.2 pwritev2(3</s/a>, [{iov_base=""..., iov_len=512}], 1, 0, RWF_DSYNC|0x20 /* RWF_??? */) = 512
+7 1.3 pwritev2(3</s/a>, [{iov_base=""..., iov_len=512}], 1, 0, 0x20 /* RWF_??? */) = 512
+7 1.4 pwritev2(3</s/a>, [{iov_base=""..., iov_len=512}], 1, 0, 0x400 /* RWF_??? */) = 512
+7 1.5 fcntl(3</s/a>, F_SETFL, O_RDWR|O_APPEND|O_DIRECT) = 0
+7 1.6 fcntl(3</s/a>, F_SETFL, O_RDWR|O_DIRECT) = 0
+7 1.7 openat(AT_FDCWD</>, "/s/b", O_RDWR|O_CREAT|0x8000000, 0600) = 4</s/b>
+7 1.8 write(4</s/b>, ""..., 512) = 512
+7 1.9 openat(AT_FDCWD</>, "/s", O_RDWR|O_TMPFILE|O_DSYNC, 0600) = 5</s/#1>(deleted)
+7 2.0 write(5</s/#1>(deleted), ""..., 512) = 512
+"#,
+        calls: "open 1 1 create\nwrite 1 0 512\nfdatasync 1\nwrite 1 0 512\nfdatasync 1\nwrite 1 0 512\n",
+        lost: &[
+            ("writes with flags that strace shows as numbers", 1),
+            ("fcntl F_SETFL that switches O_DIRECT", 1),
+            ("files that were opened with flags that strace shows as numbers", 2),
+            ("files without a name that were opened with O_SYNC", 2),
+        ],
+    },
 ];
 
 #[test]
@@ -549,6 +587,10 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         (format!("7 12:00:00.5 (+     0.000100) {call}\n"), "lacks -ttt"),
         (format!("7 0.000000 {call}\n7 0.5 fsync(3</s/a>) = 0\n"), "lacks -ttt"),
         (format!("7 1.5 [   2] {call}\n"), "has -i, -n"),
+        (format!("7 [unconfined_t] 1.5 {call}\n"), "has -i, -n or --secontext"),
+        (format!("> 7 1700000000.5 {call}\n"), "something before the process"),
+        (format!("     1\t7 1700000000.5 {call}\n"), "something before the process"),
+        (format!("1:7 1700000000.5 {call}\n"), "something before the process"),
         (format!("7 1.5 [00007f1c2b0e1f47] {call}\n"), "has -i, -n"),
         (format!("7 1.5 {call}\n > /lib/libc.so(open+0x1) [0x1]\n"), "has -k"),
         ("7 1.5 openat(dirfd=AT_FDCWD</>, pathname=\"/s/a\", flags=O_RDWR) = 3</s/a>\n".to_owned(), "has -N"),
@@ -557,6 +599,7 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         (format!("7 1.5 {call}\n7 1.6 lseek(3</s/a>, 4096, 0) = 4096\n"), "has -X raw"),
         (format!("7 1.5 {call}\n7 1.6 fcntl(3</s/a>, 0x4, 0x400) = 0\n"), "has -X raw"),
         (format!("7 1.5 {call}\n7 1.6 unlinkat(-100</>, \"/s/a\", 0) = 0\n"), "has -X raw"),
+        (format!("7 1.5 {call}\n7 1.6 unlinkat(3</s/a>, \"d\", 0x200) = 0\n"), "0x4000 is O_DIRECT on x86"),
         (
             "7 1.5 openat2(AT_FDCWD</>, \"/s/a\", {flags=0x42, mode=0600}, 24) = 3</s/a>\n".to_owned(),
             "has -X raw",
@@ -567,7 +610,10 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         assert!(is_strace(record.as_bytes()), "{record}");
         let refused = check_form(record.as_bytes()).unwrap_err();
         assert!(refused.what.contains(option), "{record}: {refused:?}");
-        assert!(refused.hint.contains("record again with"), "{refused:?}");
+        assert!(
+            ["record again with", "take it out"].iter().any(|hint| refused.hint.contains(hint)),
+            "{refused:?}"
+        );
     }
     // One line without its process is damaged, and no other form.
     let damaged =
@@ -807,6 +853,43 @@ fn a_call_of_several_requests_is_not_kept_if_one_of_them_is_lost() {
         assert_eq!(captured.account.count_not_kept(), 1, "{order}");
         assert_eq!(captured.account.kept_weight.bytes, 512, "{order}");
         assert_eq!(captured.account.largest_loss(), (0.5, "bytes"), "{order}");
+    }
+}
+
+/// A recording of a part of the calls is told by what cannot be otherwise.
+#[test]
+fn a_recording_without_closes_or_without_successes_is_refused() {
+    let open = |number: u32| {
+        format!("7 1.{number} openat(AT_FDCWD</>, \"/s/{number}\", O_RDWR|O_CREAT, 0600) = 3</s/{number}>\n")
+    };
+    let opens: String = (0..5).map(open).collect();
+    let refused = capture_below(&opens, "/s").unwrap_err();
+    assert!(
+        refused.what.contains("lacks when its files were closed") && refused.hint.contains("%desc"),
+        "{refused:?}"
+    );
+    let closed = format!("{opens}7 2.0 close(3</s/4>) = 0\n");
+    assert_eq!(capture(&closed).account.count_not_kept(), 0);
+    let failed =
+        "7 1.0 openat(AT_FDCWD</>, \"/s/a\", O_RDONLY) = -1 ENOENT (No such file or directory)\n".repeat(30);
+    let refused = check_form(failed.as_bytes()).unwrap_err();
+    assert!(refused.what.contains("has -Z"), "{refused:?}");
+    check_form(format!("{failed}{closed}").as_bytes()).unwrap();
+}
+
+/// A number that is cut is told where the line shows it twice, and where the recording ends within it.
+#[test]
+fn numbers_that_are_cut_are_not_read_where_a_line_shows_it() {
+    let open = "7 1.0 openat(AT_FDCWD</>, \"/s/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3</s/a>\n";
+    for (rest, unread) in [
+        ("7 1.1 write(3</s/a>, \"\"..., 4096) = 4096\n", 0),
+        ("7 1.1 write(3</s/a>, \"\"..., 4096) = 409", 1),
+        ("7 1.1 write(3</s/a>, \"\"..., 409) = 4096\n", 1),
+        ("7 1.1 copy_file_range(3</s/a>, NULL, 3</s/a>, NULL, 40, 0) = 4096\n", 1),
+        ("7 1.1 +++ exited with 0 +++", 0),
+    ] {
+        let captured = capture_below(&format!("{open}{rest}"), "/s").unwrap();
+        assert_eq!(captured.account.lines.unread, unread, "{rest}: {:?}", captured.account);
     }
 }
 

@@ -148,6 +148,13 @@ pub(super) fn has_flag(flags: &str, flag: &str) -> bool {
     flags.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').any(|word| word == flag)
 }
 
+/// The bits of a flags argument that strace shows as a number, beside names or in their place: `RWF_DSYNC|0x200`,
+/// `0x200 /* RWF_??? */`.
+pub(super) fn unnamed_bits(flags: &str) -> u64 {
+    let names = flags.split(" /*").next().unwrap_or_default();
+    names.split('|').filter_map(|word| parse_number(word.as_bytes())).fold(0, |bits, word| bits | word as u64)
+}
+
 /// A number of bytes or a place, below zero where it says so.
 pub(super) fn parse_number(argument: &[u8]) -> Option<i64> {
     let (sign, digits) = match argument.strip_prefix(b"-") {
@@ -202,6 +209,7 @@ mod tests {
 
     use super::{
         ShownFile, field_value, has_flag, parse_bracketed, parse_descriptor, parse_number, parse_quoted,
+        unnamed_bits,
     };
 
     #[test]
@@ -220,6 +228,10 @@ mod tests {
         assert_eq!(
             (parse_descriptor(b"-1"), parse_descriptor(b"0x7f0000000000"), parse_descriptor(b"3x")),
             (None, None, None)
+        );
+        assert_eq!(
+            ["RWF_DSYNC|0x20", "0x20 /* RWF_??? */", "0", "RWF_SYNC"].map(unnamed_bits),
+            [0x20, 0x20, 0, 0]
         );
         assert!(has_flag("{flags=O_RDWR|O_CREAT, mode=0644}", "O_CREAT") && !has_flag("O_SYNCX", "O_SYNC"));
         assert_eq!(
