@@ -99,13 +99,17 @@ fn refuse_large_loss(account: &Account) -> Result<(), Reason> {
     if share <= REFUSAL_SHARE {
         return Ok(());
     }
+    let whole = match account.unit {
+        "calls" => format!("record it with all calls ({STRACE_COMMAND} PROGRAM)"),
+        _ => "record it as a whole, and give the file as the program wrote it".to_owned(),
+    };
     Err(Reason::new(
         format!(
             "the trace would lose {} of its recorded {unit}. {}",
             percent(share),
             account.summary(SHOWN_REASONS)
         ),
-        format!("record it with all calls ({STRACE_COMMAND} PROGRAM), or accept the loss with --partial"),
+        format!("{whole}; or accept the loss with --partial"),
     ))
 }
 

@@ -46,6 +46,7 @@ mod pager;
 mod parsers;
 mod plan;
 mod promises;
+mod recording_example;
 mod resume;
 mod robustness;
 mod rooms;
