@@ -208,6 +208,9 @@ fn option_in_prefix(line: &[u8]) -> Option<StraceOption> {
     }
     match split_line(line) {
         Some(split) if split.rest.len() == rest.len() => None,
+        Some(split) if split.rest.starts_with(b"(+") => {
+            Some(StraceOption::TooMany("-r (the time since the line before)"))
+        }
         Some(_) => Some(StraceOption::TooMany(CONTEXTS)),
         None if find_bytes(process, b" [").is_some() => Some(StraceOption::TooMany(CONTEXTS)),
         None => Some(StraceOption::Missing("-ttt (seconds since 1970)")),

@@ -587,6 +587,7 @@ fn other_forms_of_strace_are_refused_by_their_option() {
         (format!("7 12:00:00.5 (+     0.000100) {call}\n"), "lacks -ttt"),
         (format!("7 0.000000 {call}\n7 0.5 fsync(3</s/a>) = 0\n"), "lacks -ttt"),
         (format!("7 1.5 [   2] {call}\n"), "has -i, -n"),
+        (format!("7 1.5 (+     0.000100) {call}\n"), "has -r"),
         (format!("7 [unconfined_t] 1.5 {call}\n"), "has -i, -n or --secontext"),
         (format!("> 7 1700000000.5 {call}\n"), "something before the process"),
         (format!("     1\t7 1700000000.5 {call}\n"), "something before the process"),

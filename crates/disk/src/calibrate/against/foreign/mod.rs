@@ -94,7 +94,7 @@ const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-u
                      --log_offset=1, blkparse's text, block events of perf script, what biosnoop prints, and a trace of fsverdict's";
 
 /// Binary files of other programs: their first bytes, their name, and how to turn them into text.
-const BINARY: [(&[u8], &str, &str); 8] = [
+const BINARY: [(&[u8], &str, &str); 9] = [
     (&[0x07, 0x74, 0x61, 0x65], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
     (&[0x65, 0x61, 0x74, 0x07], "the kernel's binary trace", "blkparse makes it text: blkparse -i NAME"),
     (b"PERFILE2", "perf's binary recording", "perf makes it text: perf script -i FILE"),
@@ -106,6 +106,7 @@ const BINARY: [(&[u8], &str, &str); 8] = [
     (&[0x1f, 0x8b], "compressed by gzip", "unpack it first: gunzip FILE"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "unpack it first: zstd -d FILE"),
     (&[0xfd, b'7', b'z', b'X', b'Z'], "compressed by xz", "unpack it first: xz -d FILE"),
+    (&[0x78, 0x9c], "a log that fio compressed", "fio makes it text: fio --inflate-log=NAME > FILE"),
     (b"BZh", "compressed by bzip2", "unpack it first: bunzip2 FILE"),
 ];
 

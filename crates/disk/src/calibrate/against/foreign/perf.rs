@@ -122,9 +122,12 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
         && !details.contains(&"+");
     let trimmed = line.trim();
     let first = trimmed.split(' ').next().unwrap_or_default();
+    // An address, a symbol and a file in brackets; every event has a colon before a blank.
     let is_frame = line.starts_with(char::is_whitespace)
-        && first.len() >= 6
         && trimmed.ends_with(')')
+        && trimmed.contains(" (")
+        && !trimmed.contains(": ")
+        && !first.is_empty()
         && first.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_heading = trimmed.strip_prefix("cpus=").is_some_and(|count| count.parse::<u32>().is_ok());
     let rules = [

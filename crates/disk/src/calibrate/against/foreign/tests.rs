@@ -237,7 +237,7 @@ const PERF: &[RecordingMember] = &[
     },
     RecordingMember {
         name: "samples and events of other subsystems, whichever their names",
-        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 0x2,0,4 [x]\nx 1 [0] 5.000100: filemap:mm_filemap_add_to_page_cache: dev 254:1 ino cbff89 pfn=0x1\nx 1 5.000200:          1         major-faults:      777475998155 memmove+0x95 (/lib/libc.so.6)\nx-20   (   20) [001] .... 5.000300: zz_widget_evt: foo=3\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 0x2,0,4 [0]\n",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 0x2,0,4 [x]\nx 1 [0] 5.000100: filemap:mm_filemap_add_to_page_cache: dev 254:1 ino cbff89 pfn=0x1\nx 1 5.000200:          1         major-faults:      777475998155 memmove+0x95 (/lib/libc.so.6)\n                   db730 write (/lib/libc-2.24.so)\n                  30 foo (inlined)\nx-20   (   20) [001] .... 5.000300: zz_widget_evt: foo=3\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 0x2,0,4 [0]\n",
         requests: &[(Action::Read, 8, 8, 500)],
         unread: &[],
     },
@@ -425,6 +425,7 @@ fn what_cannot_be_used_is_told_with_its_cause() {
         (b"PERFILE2xxx", "perf's binary", "perf script"),
         (b"\x1f\x8b\x08x", "gzip", "gunzip"),
         (b"\x28\xb5\x2f\xfdx", "zstd", "zstd -d"),
+        (b"\x78\x9c\x8d\xda", "fio compressed", "--inflate-log"),
     ] {
         let fault = read_record(bytes, None).unwrap_err();
         assert!(matches!(fault, TraceFault::Whole { .. }), "{fault}");
