@@ -7,6 +7,8 @@ use super::line_account::LineOutcome;
 use super::tracker::{RequestTracker, follow_event};
 use super::{LineFault, LineForm, ReadLines, TraceFault, read_lines, whole_fault};
 
+/// Times that are smaller than the one before, from which it is told that they are differences.
+const LEAST_STEPS_BACK: u64 = 3;
 /// Devices that are named in an error.
 const MOST_NAMED: usize = 8;
 
@@ -90,9 +92,13 @@ pub(super) fn read_block_events(
 ) -> Result<ReadLines, TraceFault> {
     let mut devices: BTreeMap<&str, EventCounts> = BTreeMap::new();
     let mut decimals: BTreeMap<usize, u64> = BTreeMap::new();
+    let (mut last_ns, mut steps, mut steps_back) = (0, 0, 0);
     for (at, line) in text.lines().enumerate() {
         if let Ok(BlockLine::Event(event)) = (source.parse)(at + 1, line) {
             *decimals.entry(event.decimals).or_default() += 1;
+            steps += 1;
+            steps_back += u64::from(event.at_ns < last_ns);
+            last_ns = event.at_ns;
             let counts = devices.entry(event.device).or_default();
             match event.kind {
                 BlockEventKind::Queued => counts.queued += 1,
@@ -104,6 +110,10 @@ pub(super) fn read_block_events(
     }
     if devices.is_empty() {
         first_fault(text, source)?;
+    }
+    if steps_back >= LEAST_STEPS_BACK && steps_back * 4 > steps {
+        let what = "its times go up and down: they are those since the line before";
+        return Err(whole_fault(what, "print the time of each event: perf script without --deltatime"));
     }
     let (device, counts) = choose_device(&devices, device)?;
     if !counts.has_requests() {

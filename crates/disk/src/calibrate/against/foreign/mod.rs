@@ -27,7 +27,7 @@ pub use line_account::{BLANK_LINES, LineAccount, LineOutcome};
 const MOST_REQUESTS: usize = 4_000_000;
 /// Nanoseconds of a whole trace.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
-/// Lines from which the form is told.
+/// Lines of any form from which the form of the whole is told.
 const LOOKED_AT: usize = 200;
 /// Why a last line without its end is not read.
 const TORN: &str = "it is the last one and torn: the recording ends without a line end";
@@ -218,7 +218,7 @@ fn form_of_line(line: &str) -> Option<RecordForm> {
 fn form_of(text: &str) -> Option<RecordForm> {
     let filled = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut counts: Vec<(RecordForm, usize)> = Vec::new();
-    for form in filled.take(LOOKED_AT).filter_map(form_of_line) {
+    for form in filled.filter_map(form_of_line).take(LOOKED_AT) {
         match counts.iter_mut().find(|(known, _)| *known == form) {
             Some((_, count)) => *count += 1,
             None => counts.push((form, 1)),
@@ -238,7 +238,10 @@ fn read_text(text: &str, device: Option<&str>) -> Result<(RecordForm, ReadLines)
     if let Some(fault) = text.lines().take(LOOKED_AT).find_map(biosnoop::heading_fault) {
         return Err(fault);
     }
-    let form = form_of(text).ok_or_else(|| whole_fault("its format is unknown", FORMS))?;
+    let form = form_of(text).ok_or_else(|| match text.contains("block_rq_issue: ") {
+        true => whole_fault("it has block events without their times", perf::SOURCE.hint),
+        false => whole_fault("its format is unknown", FORMS),
+    })?;
     let read = match form {
         RecordForm::Serial => read_lines(text, serial::Serial::default())?,
         RecordForm::FioLog => read_lines(text, fio_log::FioLog::new(text))?,

@@ -32,7 +32,9 @@ fn split_line(line: &str) -> Option<(&str, &str, &str)> {
     let (head, tail) = line.split_at(at);
     let (name, details) = tail.split_once(' ')?;
     let head = head.trim_end().strip_suffix("block:").unwrap_or(head);
-    let time = head.split_whitespace().next_back()?.strip_suffix(':')?;
+    // A period, of perf script -F +period, stands between the time and the event.
+    let is_period = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let time = head.split_whitespace().rev().find(|word| !is_period(word))?.strip_suffix(':')?;
     name.ends_with(':').then_some((time, name, details))
 }
 
@@ -111,7 +113,8 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
     words.next();
     // A count stands before the name of a sample.
     let mut words = words.skip_while(|word| word.parse::<u64>().is_ok());
-    let event = words.next().and_then(|word| word.strip_suffix(':')).unwrap_or_default();
+    let record = words.next().unwrap_or_default();
+    let event = record.strip_suffix(':').unwrap_or_default();
     let details: Vec<&str> = words.collect();
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
     // What is left of a damaged event of the block layer has its device and its place.
@@ -129,10 +132,12 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
         && !trimmed.contains(": ")
         && !first.is_empty()
         && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_record = record.strip_prefix("PERF_RECORD_").is_some_and(|kind| !kind.starts_with("LOST"));
     let is_heading = trimmed.strip_prefix("cpus=").is_some_and(|count| count.parse::<u32>().is_ok());
     let rules = [
         (is_of_other, "events of other subsystems"),
         (is_frame, "stack traces (perf)"),
+        (is_record, "records of tasks and memory (perf)"),
         (is_heading, "the number of processors (trace-cmd)"),
         (trimmed.starts_with("[ perf record: "), "messages of perf"),
     ];

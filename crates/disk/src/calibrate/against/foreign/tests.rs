@@ -237,7 +237,7 @@ const PERF: &[RecordingMember] = &[
     },
     RecordingMember {
         name: "samples and events of other subsystems, whichever their names",
-        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 0x2,0,4 [x]\nx 1 [0] 5.000100: filemap:mm_filemap_add_to_page_cache: dev 254:1 ino cbff89 pfn=0x1\nx 1 5.000200:          1         major-faults:      777475998155 memmove+0x95 (/lib/libc.so.6)\n                   db730 write (/lib/libc-2.24.so)\n                  30 foo (inlined)\nx-20   (   20) [001] .... 5.000300: zz_widget_evt: foo=3\nx 1 [0] 5.000500: block:block_rq_complete: 8,0 R () 8 + 8 0x2,0,4 [0]\n",
+        text: "x 1 [0] 5.000000: block:block_rq_issue: 8,0 R 4096 () 8 + 8 0x2,0,4 [x]\nx 1 [0] 5.000100: filemap:mm_filemap_add_to_page_cache: dev 254:1 ino cbff89 pfn=0x1\nx 1 [0] 5.000150: PERF_RECORD_MMAP2 1/1: [0x55(0x1000) @ 0 00:1a 123 0]: r-xp /usr/bin/dd\nx 1 5.000200:          1         major-faults:      777475998155 memmove+0x95 (/lib/libc.so.6)\n                   db730 write (/lib/libc-2.24.so)\n                  30 foo (inlined)\nx-20   (   20) [001] .... 5.000300: zz_widget_evt: foo=3\nx 1 [0] 5.000500:          1 block:block_rq_complete: 8,0 R () 8 + 8 0x2,0,4 [0]\n",
         requests: &[(Action::Read, 8, 8, 500)],
         unread: &[],
     },
@@ -359,6 +359,7 @@ fn the_only_device_with_whole_requests_is_the_one_that_is_meant() {
 #[test]
 fn what_cannot_be_used_is_told_with_its_cause() {
     let fifth = "with fio 3.20 or newer";
+    let deltas = "x 1 [0] 0.000500: block:block_rq_issue: 8,0 R 4096 () 8 + 8 [x]\nx 1 [0] 0.000100: block:block_rq_complete: 8,0 R () 8 + 8 [0]\n".repeat(8);
     for (text, cause) in [
         (
             "0, 173689, 0, 4096, 0\n",
@@ -390,6 +391,8 @@ fn what_cannot_be_used_is_told_with_its_cause() {
             "TIME COMM PID DISK T SECTOR BYTES LAT(ms)\n01:00:00 x 7 sda R 8 4096 0.5\n",
             "columns of this biosnoop",
         ),
+        (deltas.as_str(), "those since the line before"),
+        ("x 1 [0] block:block_rq_issue: 8,0 R 4096 () 8 + 8 [x]\n", "block events without their times"),
         // A kernel that is patched prints another column.
         (
             "252,0 13 4 4.922506701 935 D ZAS R 262144 + 8 [x]\n252,0 13 5 4.922566122 77 C ZAS R 262144 + 8 [0]\n",
