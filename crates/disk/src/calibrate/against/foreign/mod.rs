@@ -27,6 +27,8 @@ pub use line_account::{BLANK_LINES, LineAccount, LineOutcome};
 const MOST_REQUESTS: usize = 4_000_000;
 /// Nanoseconds of a whole trace.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
+/// Lines among which the form is looked for: perf prints thousands about tasks and memory first.
+const MOST_PREAMBLE: usize = 100_000;
 /// Lines of any form from which the form of the whole is told.
 const LOOKED_AT: usize = 200;
 /// Why a last line without its end is not read.
@@ -218,7 +220,7 @@ fn form_of_line(line: &str) -> Option<RecordForm> {
 fn form_of(text: &str) -> Option<RecordForm> {
     let filled = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut counts: Vec<(RecordForm, usize)> = Vec::new();
-    for form in filled.filter_map(form_of_line).take(LOOKED_AT) {
+    for form in filled.take(MOST_PREAMBLE).filter_map(form_of_line).take(LOOKED_AT) {
         match counts.iter_mut().find(|(known, _)| *known == form) {
             Some((_, count)) => *count += 1,
             None => counts.push((form, 1)),
