@@ -207,7 +207,8 @@ const FORMS: [RecordingForm; 9] = [
         },
         request: r"^\d+ /d/x (?:write \d+ (\d+)|sync 0 0|wait \d+ 0)$",
         event: NEVER,
-        doubtful: r"^ *\d+ +\S+ +(?:(?:write|sync|wait) +\d+ +\d+|wait \d+|add|open|close) *$",
+        // A name that is added may have blanks.
+        doubtful: r"^ *\d+ +(?:\S+ +(?:(?:write|sync|wait) +\d+ +\d+|wait \d+|add|open|close)|\S+ \S+ add) *$",
         other: r"^\d+ /d/x (?:open|close)$",
         noise: r"^(?:fio version 3 iolog|\d+ /d/x add)$",
     },

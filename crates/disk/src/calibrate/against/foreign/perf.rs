@@ -58,6 +58,9 @@ const OTHER_BLOCK_EVENTS: [&str; 17] = [
     "block_io_start:",
     "block_io_done:",
 ];
+/// Events whose names are one word.
+const SINGLE_WORDS: [&str; 3] = ["print", "cycles", "instructions"];
+
 pub(super) const SOURCE: EventSource = EventSource {
     parse: parse_event,
     is_line,
@@ -116,11 +119,13 @@ fn parse_other_line(line: &str) -> Result<BlockLine<'_>, LineFault> {
     let record = words.next().unwrap_or_default();
     let event = record.strip_suffix(':').unwrap_or_default();
     let details: Vec<&str> = words.collect();
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
-    // What is left of a damaged event of the block layer has its device and its place.
-    let is_of_other = event.starts_with(|letter: char| letter.is_ascii_lowercase())
+    // A damaged event of the block layer still has a part of its name, its device or its place, or a word of another program
+    // in the place of its name.
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_:-/".contains(&byte);
+    let is_name = event.contains(['_', ':', '-']) || SINGLE_WORDS.contains(&event);
+    let is_of_other = is_name
         && event.bytes().all(is_letter)
-        && !event.contains("lock_")
+        && !event.contains("lock")
         && !details.first().is_some_and(|word| is_device(word))
         && !details.contains(&"+");
     let trimmed = line.trim();
