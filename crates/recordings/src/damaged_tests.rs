@@ -72,7 +72,7 @@ const FORMS: [RecordingForm; 9] = [
                 4096 + at * 64
             )
         },
-        request: r"^\d+[.,]\d{6} +.{1,16}? +\d+ +sdq +[A-Z]+ +\d+ +(\d+) +\d+[.,]\d\d$",
+        request: r"^\d+[.,]\d{6} +.{1,16}? +\d+ +sdq +[A-Z]+ +\d+ +(\d+) +\d+[.,]\d\d *$",
         event: NEVER,
         doubtful: r"^\d+[.,]\d{6} +.{0,30} \S+ +[A-Z]+ +\d+ +\d+ *\d+[.,]\d\d$",
         other: NEVER,
@@ -95,7 +95,7 @@ const FORMS: [RecordingForm; 9] = [
                 0.3 + at as f64
             )
         },
-        request: r"^\d+[.,]\d{6} +.{1,16}? +\d+ +sdq +[A-Z]+ +\d+ +(\d+) +-?\d+[.,]\d{3} +\d+[.,]\d{3}$",
+        request: r"^\d+[.,]\d{6} +.{1,16}? +\d+ +sdq +[A-Z]+ +\d+ +(\d+) +-?\d+[.,]\d{3} +\d+[.,]\d{3} *$",
         event: NEVER,
         doubtful: r"^\d+[.,]\d{6} +.{0,30} \S+ +[A-Z]+ +\d+ +\d+ *-?\d+[.,]\d{3} +-?\d+[.,]\d{3}$",
         other: NEVER,
@@ -192,7 +192,7 @@ const FORMS: [RecordingForm; 9] = [
         event: NEVER,
         doubtful: r"^ *[\d.]+, *[\d.]+, *[0-5], *\d+, *\d+, *[\da-fx.]+ *$",
         other: NEVER,
-        noise: NEVER,
+        noise: r"^ *#.*$",
     },
     RecordingForm {
         name: "an iolog of fio, version 3",
@@ -248,7 +248,7 @@ const FORMS: [RecordingForm; 9] = [
         event: NEVER,
         doubtful: r"^ *\d+ +\d+\.\d+ +[a-z\d_]+\([^=]*\) *= *[^=<]*(?:<[^<]*)?[^=<]* *<\d+\.\d+> *$",
         other: NEVER,
-        noise: r"^(?:(?:\d+ \d+\.\d{6} )?--- SIG.* ---|strace: .*)$",
+        noise: r"^(?:(?:\d+ \d+\.\d{1,6} +)?--- SIG.* ---|strace: .*)$",
     },
 ];
 
