@@ -1,13 +1,12 @@
 //! Maps sectors to positions on a platter: cylinder, track and angle.
 //!
-//! The real layout of a drive is in `laid.rs`; here is an approximation for drives of which only the rates are known.
+//! The real layout of a drive is in `zoned_tracks.rs`; here is an approximation for drives of which only the rates are known.
 //! Sectors lie along one spiral. `along_ns` is the time that reading from the first sector to this one takes, with
 //! head and track switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by
 //! exactly the time of a switch. So sequential reading loses no time, and sustained rates are those of the model.
 
-use super::laid::Laid;
 use super::parameters::{PlatterParameters, Seek, Surface};
-use super::place::{SectorPosition, TrackBounds};
+use super::zoned_tracks::{SectorPosition, TrackBounds, ZonedTracks};
 
 /// The layout of a platter, and the times of its arm.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ enum TrackLayout {
     /// It is approximated from the rates.
     Smooth(Vec<SmoothZone>),
     /// It is the real layout of the drive.
-    Laid(Laid),
+    Zoned(ZonedTracks),
 }
 
 /// A zone of equal rate, from its first sector, position and cylinder on.
@@ -41,10 +40,10 @@ struct SmoothZone {
 impl Geometry {
     pub(super) fn new(platter: &PlatterParameters, sectors: u64) -> Geometry {
         let (layout, cylinders) = match &platter.surface {
-            Surface::Laid { zones } => {
-                let laid = Laid::new(platter, zones);
-                let cylinders = laid.cylinders();
-                (TrackLayout::Laid(laid), cylinders)
+            Surface::Zoned { zones } => {
+                let zoned = ZonedTracks::new(platter, zones);
+                let cylinders = zoned.cylinders();
+                (TrackLayout::Zoned(zoned), cylinders)
             }
             Surface::Smooth { outer_sector_ns, inner_sector_ns, zones } => {
                 let (zones, cylinders) =
@@ -60,7 +59,7 @@ impl Geometry {
             seek,
             head_switch_ns: platter.head_switch_ns,
         };
-        if let TrackLayout::Laid(_) = geometry.layout {
+        if let TrackLayout::Zoned(_) = geometry.layout {
             // The other head is a little beside its track: finding that is a seek, if a short one.
             geometry.head_switch_ns = geometry.head_switch_ns.max(geometry.seek_ns(1.0));
         }
@@ -70,7 +69,7 @@ impl Geometry {
     /// Returns the position of a sector.
     pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zones = match &self.layout {
-            TrackLayout::Laid(laid) => return laid.place(sector),
+            TrackLayout::Zoned(zoned) => return zoned.place(sector),
             TrackLayout::Smooth(zones) => zones,
         };
         let sector = sector as f64;
@@ -88,7 +87,7 @@ impl Geometry {
     /// The position at which the last sector before `end` ends, without the skew between tracks.
     pub(super) fn finish_ns(&self, end: u64) -> f64 {
         match &self.layout {
-            TrackLayout::Laid(laid) => laid.finish_ns(end),
+            TrackLayout::Zoned(zoned) => zoned.finish_ns(end),
             TrackLayout::Smooth(_) => self.place(end).along_ns,
         }
     }
@@ -96,7 +95,7 @@ impl Geometry {
     /// The sector that sequential reading reaches at this position, rounded down.
     pub(super) fn sector_at(&self, along_ns: f64) -> u64 {
         let zones = match &self.layout {
-            TrackLayout::Laid(laid) => return laid.sector_at(along_ns),
+            TrackLayout::Zoned(zoned) => return zoned.sector_at(along_ns),
             TrackLayout::Smooth(zones) => zones,
         };
         let zone = find_zone(zones, |zone| zone.along_ns <= along_ns);
@@ -107,7 +106,7 @@ impl Geometry {
     /// The sectors on the track, and on the cylinder, of a sector.
     pub(super) fn bounds(&self, sector: u64) -> TrackBounds {
         let zones = match &self.layout {
-            TrackLayout::Laid(laid) => return laid.bounds(sector),
+            TrackLayout::Zoned(zoned) => return zoned.bounds(sector),
             TrackLayout::Smooth(zones) => zones,
         };
         let zone = find_zone(zones, |zone| zone.sector <= sector as f64);

@@ -3,11 +3,10 @@
 mod buffer;
 mod firmware;
 mod geometry;
-mod laid;
 pub(super) mod parameters;
-mod place;
 mod prefetch;
 mod traced;
+mod zoned_tracks;
 
 use super::super::cache::Extent;
 use super::super::wear::Wear;

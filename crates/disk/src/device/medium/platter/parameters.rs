@@ -84,12 +84,12 @@ pub(crate) enum Surface {
     /// switches included, in nanoseconds per sector.
     Smooth { outer_sector_ns: f64, inner_sector_ns: f64, zones: u32 },
     /// The zones of the drive's real layout.
-    Laid { zones: Arc<[LaidZone]> },
+    Zoned { zones: Arc<[TrackZone]> },
 }
 
 /// A zone of a drive's real layout. Skews and the offset are in its sectors, and may be fractions of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct LaidZone {
+pub(crate) struct TrackZone {
     /// Its first cylinder.
     pub(crate) first: u64,
     pub(crate) cylinders: u64,
@@ -108,7 +108,7 @@ pub(crate) struct LaidZone {
     pub(crate) spares: u64,
 }
 
-impl LaidZone {
+impl TrackZone {
     /// Number of sectors that it holds.
     pub(crate) fn sectors(&self, heads: u32) -> u64 {
         let cylinder = u64::from(heads) * (self.track_sectors - self.track_spares) - self.cylinder_spares;
@@ -144,7 +144,7 @@ pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterPara
             "[[platter.zone]]",
             "zones say where sectors lie, and rates follow",
         );
-        Surface::Laid { zones: read_zones(section, heads, source.capacity_bytes / SECTOR)? }
+        Surface::Zoned { zones: read_zones(section, heads, source.capacity_bytes / SECTOR)? }
     } else {
         let outer = read_number(section, "outer_mb_s", RATE)?;
         let inner = read_number(section, "inner_mb_s", 0.001..=outer)?;
@@ -165,13 +165,13 @@ pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterPara
     })
 }
 
-fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[LaidZone]>> {
+fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[TrackZone]>> {
     let tables = section.read_tables("zone", "[[platter.zone]]", &split_keys(ZONE_KEYS), MOST_ZONES)?;
-    let mut zones: Vec<LaidZone> = Vec::new();
+    let mut zones: Vec<TrackZone> = Vec::new();
     for table in &tables {
         let next = zones.last().map_or(0, |last| last.first + last.cylinders);
         let track_sectors = read_whole(table, "sectors", 1..=1 << 16)?;
-        let zone = LaidZone {
+        let zone = TrackZone {
             first: whole_or(table, "first", next..=1 << 32, next)?,
             cylinders: read_whole(table, "cylinders", 1..=1 << 24)?,
             track_sectors,

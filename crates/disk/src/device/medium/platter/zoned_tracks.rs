@@ -4,11 +4,27 @@
 //! As in `geometry.rs`, `along_ns` is the time that reading from the first sector to a position takes, and modulo one
 //! rotation the angle of the position; between two tracks lies the skew.
 
-use super::parameters::{LaidZone, PlatterParameters};
-use super::place::{SectorPosition, TrackBounds};
+use super::parameters::{PlatterParameters, TrackZone};
+
+/// The position of a sector on a platter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SectorPosition {
+    /// Time that reading from the first sector to this one takes; modulo one rotation, the sector's angle.
+    pub(super) along_ns: f64,
+    pub(super) cylinder: f64,
+    pub(super) track: f64,
+}
+
+/// Sectors that are read without moving the arm or switching heads (`track`), and without moving the arm (to
+/// `cylinder_end`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TrackBounds {
+    pub(super) track: (u64, u64),
+    pub(super) cylinder_end: u64,
+}
 
 #[derive(Debug)]
-pub(super) struct Laid {
+pub(super) struct ZonedTracks {
     zones: Vec<PlacedZone>,
     rotation_ns: f64,
     heads: u64,
@@ -18,7 +34,7 @@ pub(super) struct Laid {
 
 #[derive(Debug)]
 struct PlacedZone {
-    given: LaidZone,
+    given: TrackZone,
     /// First sector, number of sectors, and position of the first sector.
     sector: u64,
     sectors: u64,
@@ -52,11 +68,16 @@ impl PlacedZone {
     }
 }
 
-impl Laid {
-    pub(super) fn new(platter: &PlatterParameters, zones: &[LaidZone]) -> Laid {
+impl ZonedTracks {
+    pub(super) fn new(platter: &PlatterParameters, zones: &[TrackZone]) -> ZonedTracks {
         let (rotation_ns, heads) = (platter.rotation_ns, u64::from(platter.heads));
-        let mut laid =
-            Laid { zones: Vec::new(), rotation_ns, heads, cylinders: 0.0, to_and_fro: platter.to_and_fro };
+        let mut zoned = ZonedTracks {
+            zones: Vec::new(),
+            rotation_ns,
+            heads,
+            cylinders: 0.0,
+            to_and_fro: platter.to_and_fro,
+        };
         let (mut sector, mut free_ns) = (0, 0.0);
         for given in zones {
             let sector_ns = rotation_ns / given.track_sectors as f64;
@@ -79,10 +100,10 @@ impl Laid {
             };
             sector += zone.sectors;
             free_ns = zone.along_ns + cylinder_ns * given.cylinders as f64;
-            laid.cylinders = laid.cylinders.max((given.first + given.cylinders) as f64);
-            laid.zones.push(zone);
+            zoned.cylinders = zoned.cylinders.max((given.first + given.cylinders) as f64);
+            zoned.zones.push(zone);
         }
-        laid
+        zoned
     }
 
     pub(super) fn cylinders(&self) -> f64 {
