@@ -12,7 +12,7 @@ pub struct CandidateEntry<'a> {
     pub name: &'a str,
     pub status: CandidateStatus,
     /// Why it was skipped, failed, or is no longer tried.
-    pub why: Why<'a>,
+    pub why: NoNumbersReason<'a>,
     pub hint: &'a str,
     /// How many times worse than the leader for the goal it is; 1 for the leader.
     pub behind: Option<Estimate>,
@@ -20,16 +20,16 @@ pub struct CandidateEntry<'a> {
 
 /// Why a candidate has no numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why<'a> {
+pub enum NoNumbersReason<'a> {
     /// The reason in the journal; empty where there is none.
-    Said(&'a str),
+    Stated(&'a str),
     /// It was tried this many times and no trial counts; `failed` is the reason of the last trial that failed.
     Discarded { trials: usize, failed: Option<&'a str> },
 }
 
-impl Why<'_> {
+impl NoNumbersReason<'_> {
     pub fn is_nothing(&self) -> bool {
-        *self == Why::Said("")
+        *self == NoNumbersReason::Stated("")
     }
 }
 
@@ -59,9 +59,9 @@ pub(crate) fn list_candidates<'a>(
             status => status,
         },
         why: match &state.dropped {
-            Some(evidence) if state.reason.is_empty() => Why::Said(evidence),
+            Some(evidence) if state.reason.is_empty() => NoNumbersReason::Stated(evidence),
             None if state.status == CandidateStatus::Untried => explain_no_trials(run, &state.name),
-            _ => Why::Said(&state.reason),
+            _ => NoNumbersReason::Stated(&state.reason),
         },
         hint: &state.hint,
         behind: behind(&state.name),
@@ -79,11 +79,11 @@ pub(crate) fn list_candidates<'a>(
 }
 
 /// The reason for a candidate without a trial that counts.
-fn explain_no_trials<'a>(run: &'a Run, candidate: &str) -> Why<'a> {
+fn explain_no_trials<'a>(run: &'a Run, candidate: &str) -> NoNumbersReason<'a> {
     let trials = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
     let failed = trials().rfind(|trial| !trial.reason.is_empty());
     match trials().count() {
-        0 => Why::Said(""),
-        trials => Why::Discarded { trials, failed: failed.map(|trial| trial.reason.as_str()) },
+        0 => NoNumbersReason::Stated(""),
+        trials => NoNumbersReason::Discarded { trials, failed: failed.map(|trial| trial.reason.as_str()) },
     }
 }

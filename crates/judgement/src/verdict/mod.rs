@@ -24,7 +24,7 @@ mod slice;
 mod work;
 
 pub use answer::{Answer, AnswerMark, RunnerUp, compare_all};
-pub use candidates::{CandidateEntry, Why};
+pub use candidates::{CandidateEntry, NoNumbersReason};
 pub use conclusion::{Outcome, Verdict};
 pub use contrast::{ALPHA, Contrast, ContrastOutcome};
 pub use devices::{

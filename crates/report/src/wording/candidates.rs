@@ -2,7 +2,7 @@
 
 use crate::wording::text::count;
 use fsverdict_judgement::journal::CandidateStatus;
-use fsverdict_judgement::verdict::{CandidateEntry, Judgement, TrialBasis, Why};
+use fsverdict_judgement::verdict::{CandidateEntry, Judgement, NoNumbersReason, TrialBasis};
 
 /// The result of a candidate in a word or two.
 pub(crate) fn describe_status(entry: &CandidateEntry<'_>) -> &'static str {
@@ -18,8 +18,8 @@ pub(crate) fn describe_status(entry: &CandidateEntry<'_>) -> &'static str {
 /// Why a candidate has no numbers; empty where no reason is known.
 pub(crate) fn explain_missing_result(entry: &CandidateEntry<'_>) -> String {
     match entry.why {
-        Why::Said(reason) => reason.to_owned(),
-        Why::Discarded { trials, failed } => {
+        NoNumbersReason::Stated(reason) => reason.to_owned(),
+        NoNumbersReason::Discarded { trials, failed } => {
             let last = failed.map_or(String::new(), |reason| format!("; the last that failed: {reason}"));
             match trials {
                 1 => format!("its only trial does not count{last}"),
