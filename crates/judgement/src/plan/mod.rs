@@ -74,7 +74,7 @@ pub use own_metric::{NumberSource, OwnMetric};
 pub use phase::{ArrayState, Pace, Phase, PhaseWork, Remake, Service, Verify};
 pub use preconditions::Precondition;
 pub use preset::{AskedBy, Preset, preset, presets};
-pub use printed_unit::{is_multiplier, is_printed_unit};
+pub use printed_unit::{PrintedTimeUnit, is_multiplier, is_printed_unit};
 pub use protection::{Protection, ProtectionFeature, ProtectionGroup};
 pub use protocol::{Blocks, DevicesChoice, Disturbance, Legacy, NuisancesChoice, Protocol, Until};
 pub use published::{Assertion, Denominator, GOAL, Published};

@@ -6,40 +6,32 @@ use fsverdict_text::Reason;
 use super::own_metric::OwnMetric;
 use super::unit::{Unit, unit_written};
 
-/// Unit names that programs print but plans do not use, with the plan's name for the same unit.
-const ALIASES: &[(&str, &str)] = &[
-    ("sec", "s"),
-    ("secs", "s"),
-    ("second", "s"),
-    ("seconds", "s"),
-    ("msec", "ms"),
-    ("msecs", "ms"),
-    ("millis", "ms"),
-    ("millisecond", "ms"),
-    ("milliseconds", "ms"),
-    ("usec", "us"),
-    ("usecs", "us"),
-    ("µsec", "us"),
-    ("micros", "us"),
-    ("microsecond", "us"),
-    ("microseconds", "us"),
-    ("nsec", "ns"),
-    ("nsecs", "ns"),
-    ("nanos", "ns"),
-    ("nanosecond", "ns"),
-    ("nanoseconds", "ns"),
-    ("min", "m"),
-    ("mins", "m"),
-    ("minute", "m"),
-    ("minutes", "m"),
-    ("hour", "h"),
-    ("hours", "h"),
-    ("hr", "h"),
-    ("hrs", "h"),
-    ("byte", "B"),
-    ("bytes", "B"),
-    ("Bytes", "B"),
+/// Units of time, the largest first, in seconds, by the words that programs print.
+const PRINTED_TIMES: [(&[&str], f64); 8] = [
+    (&["week", "weeks"], 604_800.0),
+    (&["d", "day", "days"], 86_400.0),
+    (&["h", "hr", "hrs", "hour", "hours"], 3600.0),
+    (&["m", "min", "mins", "minute", "minutes"], 60.0),
+    (&["s", "sec", "secs", "second", "seconds"], 1.0),
+    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], 1e-3),
+    (&["us", "µs", "μs", "usec", "usecs", "µsec", "μsec", "micros", "microsecond", "microseconds"], 1e-6),
+    (&["ns", "nsec", "nsecs", "nanos", "nanosecond", "nanoseconds"], 1e-9),
 ];
+
+/// A unit of time that programs print.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrintedTimeUnit {
+    /// How many units are larger.
+    pub rank: usize,
+    pub seconds: f64,
+}
+
+impl PrintedTimeUnit {
+    pub fn find(word: &str) -> Option<Self> {
+        let rank = PRINTED_TIMES.iter().position(|(names, _)| names.contains(&word))?;
+        Some(Self { rank, seconds: PRINTED_TIMES[rank].1 })
+    }
+}
 
 /// Bit rates, as factors to bytes per second.
 const BIT_RATES: &[(&str, f64)] = &[
@@ -68,10 +60,6 @@ const MULTIPLIERS: &[(&str, f64)] = &[
     ("million", 1e6),
     ("billion", 1e9),
 ];
-
-/// Units of time that no plan uses, in seconds.
-const LONG_TIMES: &[(&str, f64)] =
-    &[("d", 86_400.0), ("day", 86_400.0), ("days", 86_400.0), ("week", 604_800.0), ("weeks", 604_800.0)];
 
 /// Nouns that programs print behind a number of them, in lower case.
 const COUNTED: &[&str] = &[
@@ -157,10 +145,10 @@ fn read_word(word: &str, attached: bool) -> PrintedWord {
     if let Some((_, factor)) = BIT_RATES.iter().find(|(name, _)| *name == normal) {
         return PrintedWord::Unit { unit: Unit::BytesPerSecond, factor: *factor };
     }
-    if let Some((_, factor)) = LONG_TIMES.iter().find(|(name, _)| *name == normal) {
-        return PrintedWord::Unit { unit: Unit::Seconds, factor: *factor };
+    if let Some(time) = PrintedTimeUnit::find(&normal) {
+        return PrintedWord::Unit { unit: Unit::Seconds, factor: time.seconds };
     }
-    let known = ALIASES.iter().find(|(name, _)| *name == normal).map_or(normal.as_str(), |(_, unit)| unit);
+    let known = if matches!(normal.as_str(), "byte" | "bytes" | "Bytes") { "B" } else { &normal };
     if let Ok(written) = unit_written(known)
         && !matches!(known, "1" | "count")
     {

@@ -1,7 +1,7 @@
 //! Parses a number as programs print it: with sign and exponent, a decimal point or comma, and thousands separators.
 //! The error quotes the text and its position.
 
-use fsverdict_judgement::plan::is_multiplier;
+use fsverdict_judgement::plan::{PrintedTimeUnit, is_multiplier};
 use fsverdict_text::Reason;
 
 /// The maximum number of characters of output in an error.
@@ -188,19 +188,9 @@ fn is_overflow(digits: &str) -> bool {
         && ["18446744073709551616", "9223372036854775808"].iter().any(|of| of.starts_with(first))
 }
 
-/// Time units, the largest first, by the words that programs print.
-const TIME_UNITS: [(&[&str], f64); 7] = [
-    (&["d", "day", "days"], 86_400.0),
-    (&["h", "hr", "hrs", "hour", "hours"], 3600.0),
-    (&["m", "min", "mins", "minute", "minutes"], 60.0),
-    (&["s", "sec", "secs", "second", "seconds"], 1.0),
-    (&["ms", "msec", "msecs", "millisecond", "milliseconds"], 1e-3),
-    (&["us", "µs", "μs", "usec", "usecs", "microsecond", "microseconds"], 1e-6),
-    (&["ns", "nsec", "nsecs", "nanosecond", "nanoseconds"], 1e-9),
-];
-
+/// The rank of a unit of time among all.
 fn time_unit(word: &str) -> Option<usize> {
-    TIME_UNITS.iter().position(|(names, _)| names.contains(&word))
+    PrintedTimeUnit::find(word).map(|unit| unit.rank)
 }
 
 /// The larger part of a time that was captured in part: of `1m23.456s` and `1 min 23 s`.
@@ -259,13 +249,13 @@ pub(super) fn parse_whole_time(text: &str) -> Option<f64> {
     while !rest.is_empty() {
         let length = number_length(rest);
         let (word, _) = following_word(&rest[length..]);
-        let unit = time_unit(word)?;
-        if larger.is_some_and(|larger| larger >= unit) || rest.starts_with(['-', '+']) {
+        let unit = PrintedTimeUnit::find(word)?;
+        if larger.is_some_and(|larger| larger >= unit.rank) || rest.starts_with(['-', '+']) {
             return None;
         }
-        seconds += value_of(&rest[..length]).ok()? * TIME_UNITS[unit].1;
+        seconds += value_of(&rest[..length]).ok()? * unit.seconds;
         rest = rest[length..].trim_start().strip_prefix(word)?.trim_start();
-        (larger, parts) = (Some(unit), parts + 1);
+        (larger, parts) = (Some(unit.rank), parts + 1);
     }
     (parts > 1).then_some(seconds)
 }
