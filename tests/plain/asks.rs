@@ -18,9 +18,9 @@ fn a_question_that_cannot_be_asked_says_why_in_its_own_words() {
         ),
         (&["hfs or btrfs for photos"], &["not understood as part of one question: `hfs`", "hint: `hfs`: "]),
         (
-            &["mail and power cuts on hdd"],
+            &["photos and power cuts on hdd"],
             &[
-                "more than one work is named: mail (mail-spool), power cuts (power-cut)",
+                "more than one work is named: photos (photo-backup), power cuts (power-cut)",
                 "hint: one question is about one work",
             ],
         ),

@@ -245,7 +245,7 @@ targets! {
     trace_of_calls: vec![CALLS.into()], |bytes: &[u8]| {
         match String::from_utf8_lossy(bytes).parse::<CallTrace>() {
             Ok(trace) => {
-                trace.final_state().unwrap();
+                trace.final_state(fsverdict_calls::WritePeriods::BetweenSyncs).unwrap();
                 assert_eq!(trace.to_string().parse::<CallTrace>().unwrap(), trace);
             }
             Err(reason) => assert!(reason.what.len() < 300, "{}", reason.what),

@@ -262,3 +262,37 @@ fn uml_what_power_cuts_find_does_not_depend_on_the_processors() {
     alone.any("taskset", &[&["-c", "0", PROGRAM], &run[..]].concat()).exits(0);
     assert_eq!(alone.report()["power_cuts"], all);
 }
+
+/// A file whose records are written over with a sync each, and one that is written beside another, synced and renamed
+/// over it.
+fn recorded_calls() -> String {
+    let mut calls = "file 0 8 65536\nfile 0 8 4096\nname 0 9\nopen 1 1\n".to_owned();
+    for number in 0..40 {
+        calls += &format!("write 1 {} 4096\nfdatasync 1\n", number % 8 * 4096);
+        calls += "open 2 3 create\nwrite 2 0 4096\nfsync 2\nclose 2\nrename 3 2\nfsyncdir 0\n";
+    }
+    calls
+}
+
+#[test]
+fn uml_what_a_recorded_trace_synced_is_there_and_what_a_barrier_would_have_kept_is_not() {
+    let place = Place::new();
+    let (saved, data) = (
+        r#"    { name = "save", operation = "directory.save", dataset = "notes" },"#,
+        r#"dataset.notes = { flat = 60, file_size = "8KiB" }"#,
+    );
+    assert!(PLAN.contains(saved) && PLAN.contains(data) && PLAN.contains("directory.fill"));
+    let replay = r#"    { name = "replay", operation = "trace.replay", dataset = "notes" },"#;
+    let plan = PLAN
+        .replace(saved, replay)
+        .replace("directory.fill", "tree.write")
+        .replace(data, &format!("dataset.notes.calls = '''\n{}'''", recorded_calls()));
+    place.run(&plan, &["--fs", "ext4,bold", "--blocks", "1"]).exits(3);
+    let report = place.report();
+    let [plain, bold] = report["power_cuts"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(outcome(plain, "unharmed") + outcome(plain, "replayed"), 24, "{plain}");
+    assert!(outcome(bold, "silent_loss") > 0 && bold["broken"]["fsync"].as_u64() > Some(0), "{bold}");
+    let seen = bold["first"][0]["seen"].as_str().unwrap();
+    assert!(seen.starts_with("notes: ") && seen.contains("which is a sync"), "{seen}");
+    place.is_left_clean();
+}

@@ -4,8 +4,11 @@
 //! Names are numbers, each with the number of its parent directory and its length; the replay generates names and
 //! content. Every trace is validated: each call finds the objects on which it works.
 
+mod content;
+mod content_versions;
 mod fault;
-mod segments;
+mod history;
+mod model;
 mod state;
 mod text;
 mod work;
@@ -16,9 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use fsverdict_text::Reason;
 
+pub use content::{ContentSegment, FileContent, SegmentOrigin};
+pub use content_versions::{ContentFault, ContentVersions};
 pub use fault::CallFault;
-pub use segments::{SegmentOrigin, TracedFile, TracedSegment};
-pub use state::TraceState;
+pub use history::{FileHistory, PromisedPart};
+pub use model::{FileModel, FileNode, MODEL_BLOCK, NameKey, NodeKind, RenamedNode};
+pub use state::{TraceState, WritePeriods};
 pub use work::{CallNumber, CallWork, OpenFlags};
 
 /// The maximum number of calls in a trace.
@@ -88,8 +94,9 @@ pub struct CallTrace {
 impl CallTrace {
     /// # Errors Names the first call that does not find its object, or the bound that is exceeded.
     pub fn new(names: Vec<TracedName>, calls: Vec<TracedCall>) -> Result<Self, Reason> {
-        let mut state = TraceState::initial_state(&names).map_err(trace_reason)?;
-        let mut totals = TraceTotals { bytes: state.bytes(), directories: 1, ..TraceTotals::default() };
+        let mut state = TraceState::initial_state(&names, WritePeriods::One).map_err(trace_reason)?;
+        let mut totals =
+            TraceTotals { bytes: state.model().bytes(), directories: 1, ..TraceTotals::default() };
         for name in &names {
             match name.before {
                 NameBefore::File(_) => totals.files += 1,
@@ -117,7 +124,7 @@ impl CallTrace {
                 }
                 _ => {}
             }
-            totals.most_bytes = totals.most_bytes.max(state.bytes());
+            totals.most_bytes = totals.most_bytes.max(state.model().bytes());
         }
         Ok(Self { names, calls, totals, opened })
     }
@@ -143,8 +150,8 @@ impl CallTrace {
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have met.
-    pub fn final_state(&self) -> Result<TraceState, CallFault> {
-        let mut state = TraceState::initial_state(&self.names)?;
+    pub fn final_state(&self, periods: WritePeriods) -> Result<TraceState, CallFault> {
+        let mut state = TraceState::initial_state(&self.names, periods)?;
         self.calls.iter().try_for_each(|call| state.apply(call.work))?;
         Ok(state)
     }

@@ -216,6 +216,7 @@ impl From<CallTrace> for String {
 #[cfg(test)]
 mod tests {
     use super::CallTrace;
+    use crate::WritePeriods;
 
     const TRACE: &str = "\
 file 0 12 8192
@@ -255,8 +256,8 @@ link 3 1
         assert_eq!((totals.read, totals.written, totals.most_bytes), (13_292, 9306, 12_298));
         assert_eq!((trace.calls().len(), trace.name_text(3).len()), (24, 200));
         assert!(!trace.only_moves_bytes() && !trace.suits_a_device());
-        let end = trace.final_state().unwrap();
-        assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.bytes()), (5000, 1, 210));
+        let end = trace.final_state(WritePeriods::One).unwrap();
+        assert_eq!((end.file_of(1).unwrap().1.size, end.entries_in(2), end.model().bytes()), (5000, 1, 210));
     }
 
     #[test]

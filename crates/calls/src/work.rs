@@ -161,6 +161,12 @@ impl CallWork {
         VERBS.iter().find(|(word, _)| *word == verb).map(|(_, work)| *work)
     }
 
+    /// Whether it makes something durable.
+    pub fn is_sync(self) -> bool {
+        use CallWork::{Fdatasync, Fsync, SyncDirectory, SyncFilesystem};
+        matches!(self, Fsync { .. } | Fdatasync { .. } | SyncDirectory { .. } | SyncFilesystem)
+    }
+
     /// The word for it in a trace's text.
     pub fn verb(self) -> &'static str {
         let is_same = |other: &CallWork| match (self, other) {

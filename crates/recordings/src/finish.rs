@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fsverdict_calls::{
     CallNumber, CallTrace, CallWork, LONGEST_PAUSE_US, MOST_CALLS, NameBefore, TraceState, TracedCall,
-    TracedName,
+    TracedName, WritePeriods,
 };
 use fsverdict_text::Reason;
 
@@ -30,7 +30,7 @@ impl CallRecorder {
         let appended = self.files.take_all_appended();
         self.shift_calls(appended);
         let names = self.names_before();
-        let mut state = TraceState::initial_state(&names)
+        let mut state = TraceState::initial_state(&names, WritePeriods::One)
             .map_err(|what| Reason::new(what, "give a part of it, or a subfolder: --below FOLDER"))?;
         let beyond = self.account.not_kept.get(BEYOND).map_or(0, |lost| lost.count);
         let mut kept_calls: Vec<KeptCall> = Vec::with_capacity(self.slots.len());

@@ -45,7 +45,7 @@ impl CutStates<'_> {
     fn programs_in_state(&self) -> usize {
         let has_pool =
             find_filesystem(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.pool.is_some());
-        self.record.rechecks.len() + usize::from(has_pool)
+        self.record.promises.rechecks.len() + usize::from(has_pool)
     }
 }
 

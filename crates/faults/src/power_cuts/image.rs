@@ -56,14 +56,12 @@ impl PowerCutting<'_> {
         }
         let images = finish_all(outputs)?;
         let mut must = Vec::new();
-        for folder in &record.folders {
+        for folder in &record.promises.folders {
             if let Some(dataset) = self.prepare_dataset(&folder.dataset, part)? {
                 must.extend(folder.describe_at(&dataset, at_ns));
             }
         }
-        must.extend(record.sequences.iter().flat_map(|sequences| sequences.describe_at(at_ns)));
-        must.extend(record.written.iter().filter_map(|folder| folder.describe_at(at_ns)));
-        must.extend(record.rechecks.iter().filter_map(|recheck| recheck.describe_at(at_ns)));
+        must.extend(record.promises.describe_at(at_ns));
         Ok(WrittenState { at_s: at_ns as f64 / 1e9, images, must })
     }
 

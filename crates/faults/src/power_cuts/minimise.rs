@@ -108,7 +108,7 @@ impl<'a> PowerCutting<'a> {
     /// Less and less work that may show the same: of sequences the one of which it was seen, or the last that had begun, alone, and then
     /// with fewer calls; of files to be saved 1, 2, 4 and so on.
     fn narrower_workloads(&self, record: &CutRecord, wanted: &StateFinding, at_ns: u64) -> Vec<Narrowed> {
-        if let (Some(sequences), Some(phase)) = (&record.sequences, self.sequences_phase()) {
+        if let (Some(sequences), Some(phase)) = (&record.promises.sequences, self.sequences_phase()) {
             let bounds = sequence_bounds(phase, self.plan.protocol.seed);
             let mut workloads = Vec::new();
             let mut begun = sequences.begun_by(at_ns);

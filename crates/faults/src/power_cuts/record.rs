@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use fsverdict_judgement::journal::{Event, Observation, ProgramPromise, Save, SequenceBatch, Status};
-use fsverdict_judgement::plan::{Candidate, Dataset, Operation, Phase, PhaseWork, Plan};
+use fsverdict_judgement::plan::{Candidate, Dataset, Operation, OperationEffect, Phase, PhaseWork, Plan};
 use fsverdict_lab::lab::{LabError, LogPurpose, WriteLogFile};
 use fsverdict_lab::trial::{TrialSpec, sequence_bounds};
 use fsverdict_text::Reason;
 use fsverdict_workload::workload::{
-    Recheck, SavedFolder, SavedPhase, SequenceWork, SequencesRecord, WrittenFolder,
+    CutPromises, Recheck, ReplayedFolder, SavedFolder, SavedPhase, SequenceWork, SequencesRecord,
+    WrittenFolder,
 };
 
 use super::{PowerCutting, file_error, remove_file};
@@ -23,19 +24,11 @@ const LOG: u64 = 2 << 30;
 /// The description of a candidate's log: the data that must exist, and from when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CutRecord {
-    pub(crate) folders: Vec<SavedFolder>,
+    #[serde(flatten)]
+    pub(crate) promises: CutPromises,
     /// When mkfs began, in nanoseconds of the device's clock.
     #[serde(default)]
     pub(crate) mkfs_ns: u64,
-    /// The sequences that were done, if any were.
-    #[serde(default)]
-    pub(crate) sequences: Option<SequencesRecord>,
-    /// Durability promises that programs printed.
-    #[serde(default)]
-    pub(crate) rechecks: Vec<Recheck>,
-    /// Folders that phases copied and then synced.
-    #[serde(default)]
-    pub(crate) written: Vec<WrittenFolder>,
     /// When each phase began, in nanoseconds of the device's clock.
     #[serde(default)]
     pub(crate) began_ns: BTreeMap<String, u64>,
@@ -120,9 +113,11 @@ impl PowerCutting<'_> {
             SequencesRecord::new(work, batches)
         });
         let folders = self.saved_folders(&saves, &synced);
-        let rechecks = self.rechecks(promised);
         let written = written_folders(self.plan, &synced);
-        let record = CutRecord { folders, sequences, rechecks, written, mkfs_ns, began_ns, trace };
+        let replayed = replayed_folders(self.plan, &synced, &began_ns, &mut promised);
+        let rechecks = self.rechecks(promised);
+        let promises = CutPromises { folders, sequences, rechecks, written, replayed };
+        let record = CutRecord { promises, mkfs_ns, began_ns, trace };
         let text = serde_json::to_vec(&record).map_err(std::io::Error::from).map_err(LabError::from)?;
         let file = self.record_file(candidate, part);
         file.replace(|out| out.write_all(&text)).map_err(|error| file_error(&file.path(), error))?;
@@ -189,20 +184,34 @@ impl PowerCutting<'_> {
     }
 }
 
-/// The folders that phases filled, from when they were synced until something else may have changed them.
-fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
+/// A folder that a phase worked in, and until when nothing else did.
+struct PhaseFolder<'a> {
+    phase: &'a Phase,
+    into: String,
+    dataset: String,
+    synced_ns: u64,
+    /// From when on something else may have changed it.
+    until_ns: u64,
+}
+
+/// The folders of the phases with such an operation, from when they were synced until something else may have changed
+/// them.
+fn folders_of<'a>(
+    plan: &'a Plan,
+    synced: &BTreeMap<String, u64>,
+    is_wanted: impl Fn(Operation) -> bool,
+) -> Vec<PhaseFolder<'a>> {
     // A service may do anything at any time.
     if !plan.services.is_empty() {
         return Vec::new();
     }
-    let fills = |phase: &Phase| {
-        matches!(phase.work, PhaseWork::Operation(Operation::TreeWrite | Operation::DirectoryFill))
-    };
-    let fold = |(at, phase): (usize, &Phase)| {
+    let is_wanted =
+        |phase: &Phase| matches!(phase.work, PhaseWork::Operation(operation) if is_wanted(operation));
+    let fold = |(at, phase): (usize, &'a Phase)| {
         let dataset = phase.dataset.clone()?;
         let into = phase.into.clone().unwrap_or_else(|| dataset.clone());
         let leaves = |other: &Phase| match other.work {
-            PhaseWork::Operation(Operation::SnapshotRollback) => false,
+            PhaseWork::Operation(operation) if operation.effect() == OperationEffect::RollsBack => false,
             PhaseWork::Operation(operation) => {
                 let elsewhere = other.into.as_deref() != Some(into.as_str());
                 other.lines_around().next().is_none() && (elsewhere || operation.leaves_all_as_it_was())
@@ -214,9 +223,48 @@ fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFo
         let last = later.find_map(|pair| pair.last().filter(|next| !leaves(next)).and(pair.first()));
         let until_ns = last.map_or(Some(u64::MAX), |last| synced.get(&last.name).copied())?;
         let synced_ns = *synced.get(&phase.name)?;
-        Some(WrittenFolder { into, dataset, synced_ns, until_ns }).filter(|_| phase.after.is_none())
+        Some(PhaseFolder { phase, into, dataset, synced_ns, until_ns })
     };
-    plan.phases.iter().enumerate().filter(|(_, phase)| fills(phase)).filter_map(fold).collect()
+    plan.phases.iter().enumerate().filter(|(_, phase)| is_wanted(phase)).filter_map(fold).collect()
+}
+
+fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
+    let fills = |operation| matches!(operation, Operation::TreeWrite | Operation::DirectoryFill);
+    let folders = folders_of(plan, synced, fills).into_iter().filter(|folder| folder.phase.after.is_none());
+    folders
+        .map(|PhaseFolder { into, dataset, synced_ns, until_ns, .. }| WrittenFolder {
+            into,
+            dataset,
+            synced_ns,
+            until_ns,
+        })
+        .collect()
+}
+
+/// The folders in which traces were replayed by phases that nothing runs around or beside.
+fn replayed_folders(
+    plan: &Plan,
+    synced: &BTreeMap<String, u64>,
+    began_ns: &BTreeMap<String, u64>,
+    promised: &mut BTreeMap<String, Vec<ProgramPromise>>,
+) -> Vec<ReplayedFolder> {
+    let replays = |operation: Operation| operation.effect() == OperationEffect::Replays;
+    let folders = folders_of(plan, synced, replays).into_iter();
+    let folders = folders.filter(|folder| folder.phase.lines_around().next().is_none());
+    folders
+        .filter_map(|PhaseFolder { phase, into, dataset, synced_ns, until_ns }| {
+            Some(ReplayedFolder {
+                into,
+                dataset,
+                ordered: phase.threads.unwrap_or(1) == 1,
+                began_ns: *began_ns.get(&phase.name)?,
+                synced_ns,
+                // Until the sync returned, it was made by the phase itself.
+                until_ns: until_ns.max(synced_ns),
+                durable_calls: promised.remove(&phase.name).unwrap_or_default(),
+            })
+        })
+        .collect()
 }
 
 /// When a phase was durable, in nanoseconds of the device's clock.

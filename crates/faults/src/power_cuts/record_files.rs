@@ -82,7 +82,7 @@ impl PowerCutting<'_> {
         let input = std::io::Read::take(file.open().map_err(|error| open_error(&file, error))?, LONGEST);
         let record: CutRecord = serde_json::from_reader(std::io::BufReader::new(input))
             .map_err(|error| read_error(&file, error))?;
-        if record.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
+        if record.promises.sequences.as_ref().is_some_and(|sequences| !sequences.is_understood()) {
             let problem = "its sequences were recorded by another version of fsverdict, by which their numbers stand for others";
             return Err(FaultError::Refused(Reason::new(
                 problem,

@@ -46,7 +46,7 @@ impl PowerCutting<'_> {
             .map_or(candidate.filesystem.clone(), |filesystem| filesystem.mount_options(&[]).kind.to_owned());
         let (must, comparison) = self.list_expected(record, state.name.part, at_ns)?;
         let is_of_blocks = state.finding.broken.iter().any(|promise| promise == "allocation");
-        let alone = record.sequences.as_ref().filter(|sequences| sequences.work.only.is_some());
+        let alone = record.promises.sequences.as_ref().filter(|sequences| sequences.work.only.is_some());
         let sequences = alone.filter(|_| is_of_blocks);
         let least = sequences.map(SequencesRecord::least_held).unwrap_or_default();
         let options = candidate.mount.clone();
@@ -61,7 +61,7 @@ impl PowerCutting<'_> {
         part: u32,
         at_ns: u64,
     ) -> Result<(Vec<String>, ListingComparison), FaultError> {
-        if let Some(sequences) = &record.sequences {
+        if let Some(sequences) = &record.promises.sequences {
             let is_alone = sequences.work.only.is_some();
             let of_others = (Vec::new(), ListingComparison::AmongOthers);
             return Ok(if is_alone {
@@ -71,7 +71,7 @@ impl PowerCutting<'_> {
             });
         }
         let mut must = Vec::new();
-        for folder in &record.folders {
+        for folder in &record.promises.folders {
             if let Some(dataset) = self.prepare_dataset(&folder.dataset, part)? {
                 must.extend(folder.list_expected(&dataset, at_ns));
             }
@@ -98,7 +98,7 @@ fn write_comments(
         ),
     ];
     lines.extend(state.did.iter().map(|call| format!("    {call}")));
-    if record.sequences.is_some() {
+    if record.promises.sequences.is_some() {
         lines.push(
             "each in the folder of its sequence, where the directories A, with the files foo and bar, and B were there and synced."
                 .to_owned(),

@@ -93,7 +93,7 @@ impl Smaller<'_> {
             })
             .collect();
         let at_ns = record.moment_ns(&log, state);
-        let did = match &record.sequences {
+        let did = match &record.promises.sequences {
             Some(sequences) => sequences.describe_sequence(SequencesRecord::number_in(&finding.seen)),
             None => record.describe_done(at_ns, cutting.plan),
         };

@@ -1,12 +1,12 @@
 //! Which states of a recorded candidate are looked at, and at which moment of each power was cut.
 
 use fsverdict_disk::crash::{CrashState, CutWindow, Survivors, WriteLog, sample_states};
-use fsverdict_judgement::plan::{Candidate, Operation, PhaseWork, Plan};
+use fsverdict_judgement::plan::{Candidate, OperationEffect, PhaseWork, Plan};
 use fsverdict_text::Reason;
 
 use crate::error::FaultError;
 use fsverdict_lab::trial::CutLook;
-use fsverdict_workload::workload::{Recheck, SavedFolder, SequencesRecord};
+use fsverdict_workload::workload::{CutPromises, SequencesRecord};
 
 use super::PowerCutting;
 use super::record::CutRecord;
@@ -34,7 +34,9 @@ impl PowerCutting<'_> {
         record: &CutRecord,
         wanted: u32,
     ) -> Result<Vec<CrashState>, FaultError> {
-        let windows = record.cut_windows();
+        let windows = record.promises.windows();
+        let windows: Vec<CutWindow> =
+            windows.into_iter().map(|[from_ns, until_ns]| CutWindow { from_ns, until_ns }).collect();
         if windows.is_empty() {
             return Err(FaultError::Refused(Reason::plain(format!("{} saved nothing", candidate.name))));
         }
@@ -42,7 +44,7 @@ impl PowerCutting<'_> {
         let mut states = sample_states(log, rule, &windows, wanted as usize, seed, |now_ns| {
             record.promised_by(log, now_ns)
         });
-        let promised = record.sequences.iter().flat_map(SequencesRecord::promised_ns);
+        let promised = record.promises.sequences.iter().flat_map(SequencesRecord::promised_ns);
         states.extend(promised.map(|promised_ns| {
             let cut = log.requests().partition_point(|request| request.completed_ns <= promised_ns);
             CrashState { cut, survivors: Survivors::None }
@@ -61,58 +63,35 @@ impl CutRecord {
         let saves_into = |into: &str| {
             let mut phases = plan.phases.iter().filter(|phase| {
                 phase.into.as_deref().or(phase.dataset.as_deref()).is_some_and(|folder| folder == into)
-                    && matches!(
-                        phase.work,
-                        PhaseWork::Operation(Operation::DirectorySave | Operation::DirectoryReplace)
-                    )
+                    && matches!(phase.work, PhaseWork::Operation(operation)
+                        if operation.effect() == OperationEffect::SavesFiles)
             });
             phases.clone().next().is_none() || phases.any(|phase| had_begun(&phase.name))
         };
-        let folders = self.folders.iter().filter(|folder| saves_into(&folder.into));
+        let folders = self.promises.folders.iter().filter(|folder| saves_into(&folder.into));
         let folders = folders.map(|folder| format!("files saved in {}", folder.into));
-        let programs = self.rechecks.iter().filter(|recheck| had_begun(&recheck.phase));
-        folders.chain(programs.map(|recheck| format!("the phase {}", recheck.phase))).collect()
-    }
-
-    /// From when to when promises were made.
-    fn cut_windows(&self) -> Vec<CutWindow> {
-        let began = self.folders.iter().filter_map(SavedFolder::began_ns).min();
-        let until = self.folders.iter().filter_map(SavedFolder::synced_ns).max();
-        let saved = began.zip(until).map(|(from_ns, until_ns)| CutWindow { from_ns, until_ns });
-        let sequences = self.sequences.iter().flat_map(SequencesRecord::windows);
-        let sequences =
-            sequences.map(|window| CutWindow { from_ns: window.ready_ns, until_ns: window.until_ns });
-        let programs = self.rechecks.iter().filter_map(Recheck::window);
-        let programs = programs.map(|[from_ns, until_ns]| CutWindow { from_ns, until_ns });
-        let mut windows: Vec<CutWindow> = saved.into_iter().chain(sequences).chain(programs).collect();
-        windows.sort_by_key(|window| window.from_ns);
-        windows
+        let programs = self.promises.rechecks.iter().filter(|recheck| had_begun(&recheck.phase));
+        let replayed = self.promises.replayed.iter().filter(|folder| folder.began_ns <= at_ns);
+        let replayed = replayed.map(|folder| format!("a trace replayed in {}", folder.into));
+        folders
+            .chain(replayed)
+            .chain(programs.map(|recheck| format!("the phase {}", recheck.phase)))
+            .collect()
     }
 
     /// The number of promises that must hold in a state that ends with the request completed at this nanosecond.
     fn promised_by(&self, log: &WriteLog, now_ns: u64) -> usize {
         let requests = log.requests();
         let next = requests.get(requests.partition_point(|request| request.completed_ns <= now_ns));
-        let until_ns = next.map_or(u64::MAX, |next| next.completed_ns);
-        let folders: usize = self.folders.iter().map(|folder| folder.promised_by(now_ns)).sum();
-        let programs: usize = self.rechecks.iter().map(|recheck| recheck.made_before(until_ns)).sum();
-        let written = self.written.iter().filter(|folder| folder.synced_ns <= now_ns).count();
-        folders
-            + programs
-            + written
-            + self.sequences.as_ref().map_or(0, |sequences| sequences.promised_by(now_ns))
+        self.promises.count_by(now_ns, next.map_or(u64::MAX, |next| next.completed_ns))
     }
 
     /// When power was cut in this state, in nanoseconds of the device's clock: the device holds the same until the next of its
-    /// requests is completed, so that of sequences the last call that returned before then counts, too, of programs the last promise, and of files the last that was saved.
+    /// requests is completed, so that the last promise before then counts, too.
     pub(super) fn moment_ns(&self, log: &WriteLog, state: CrashState) -> u64 {
         let from_ns = log.moment_ns(state.cut);
         let until_ns = log.requests().get(state.cut).map_or(u64::MAX, |next| next.completed_ns);
-        let returned = self.sequences.as_ref().and_then(|all| all.last_return(from_ns, until_ns));
-        let promised =
-            self.rechecks.iter().filter_map(|recheck| recheck.last_between(from_ns, until_ns)).max();
-        let saved = self.folders.iter().filter_map(|folder| folder.last_between(from_ns, until_ns)).max();
-        returned.max(promised).max(saved).unwrap_or(from_ns)
+        self.promises.last_between(from_ns, until_ns).unwrap_or(from_ns)
     }
 
     /// The information that a guest needs to examine the undamaged state, in which no promise is looked at, and then
@@ -120,21 +99,14 @@ impl CutRecord {
     pub(super) fn look_for(&self, log: &WriteLog, states: &[CrashState], waits_freely: bool) -> CutLook {
         let moments_ns = states.iter().map(|state| self.moment_ns(log, *state));
         let moments_ns: Vec<u64> = [0].into_iter().chain(moments_ns).collect();
-        let sequences = self.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));
+        let sequences = self.promises.sequences.as_ref().map(|sequences| sequences.only_at(&moments_ns));
         // One more state stands behind the promise of each sequence: these are many.
         let is_thorough = |state: &CrashState| {
             sequences.is_none() || state.survivors != Survivors::None || state.cut.is_multiple_of(THOROUGH)
         };
         let thorough = [true].into_iter().chain(states.iter().map(is_thorough)).collect();
-        CutLook {
-            moments_ns,
-            thorough,
-            folders: self.folders.clone(),
-            sequences,
-            rechecks: self.rechecks.clone(),
-            written: self.written.clone(),
-            waits_freely,
-        }
+        let promises = CutPromises { sequences, ..self.promises.clone() };
+        CutLook { moments_ns, thorough, promises, waits_freely }
     }
 }
 
@@ -149,7 +121,7 @@ mod tests {
 
     use super::CutRecord;
     use fsverdict_judgement::plan::Plan;
-    use fsverdict_workload::workload::Recheck;
+    use fsverdict_workload::workload::{CutPromises, Recheck};
 
     /// A script of a cut in the first of two phases once said that both had been done.
     #[test]
@@ -158,11 +130,11 @@ mod tests {
         let recheck =
             |phase: &str| Recheck { phase: phase.to_owned(), line: "true".to_owned(), promises: Vec::new() };
         let record = CutRecord {
-            folders: Vec::new(),
+            promises: CutPromises {
+                rechecks: vec![recheck("first"), recheck("second"), recheck("unknown")],
+                ..CutPromises::default()
+            },
             mkfs_ns: 0,
-            sequences: None,
-            rechecks: vec![recheck("first"), recheck("second"), recheck("unknown")],
-            written: Vec::new(),
             began_ns: BTreeMap::from([("first".to_owned(), 100), ("second".to_owned(), 200)]),
             trace: String::new(),
         };

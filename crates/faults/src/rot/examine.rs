@@ -72,7 +72,7 @@ impl PowerCutting<'_> {
             let attachments = self.attachments.clone().with_logs(logs.collect());
             let rewrites =
                 states.iter().map(|rotten| rotten.is_some_and(|rotten| rotten.decay == Decay::Unwritable));
-            let rot = RotLook { folders: record.folders.clone(), rewrites: rewrites.collect() };
+            let rot = RotLook { folders: record.promises.folders.clone(), rewrites: rewrites.collect() };
             let spec = self.trial_spec(candidate, 0);
             let spec = TrialSpec { rot: Some(rot), limit: spec.limit.max(SHORTEST_TIMEOUT), ..spec };
             let (mut step_number, mut reported) = (None, Vec::new());

@@ -49,7 +49,7 @@ impl PowerCutting<'_> {
             return Err(FaultError::Refused(reason));
         }
         let record = self.record_part(candidate, 0)?;
-        if record.folders.is_empty() {
+        if record.promises.folders.is_empty() {
             return Err(to_fault_error(format!("{} saved nothing", candidate.name)));
         }
         let device = self.left_device(candidate, &record)?;
@@ -89,7 +89,7 @@ impl PowerCutting<'_> {
         image.enter_block(&mut store, None).map_err(to_fault_error)?;
         let mut known = KnownContent::default();
         let mut names = Vec::new();
-        for folder in &record.folders {
+        for folder in &record.promises.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
                 let prepared = prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed)
                     .map_err(to_fault_error)?;
@@ -146,7 +146,7 @@ impl PowerCutting<'_> {
         drop(store);
         finish_all(vec![(image.to_owned(), output)])?;
         let mut must = Vec::new();
-        for folder in &record.folders {
+        for folder in &record.promises.folders {
             if let Some(spec) = self.plan.datasets.get(&folder.dataset) {
                 let prepared = prepare_dataset(&folder.dataset, spec, self.plan.protocol.seed)
                     .map_err(to_fault_error)?;

@@ -113,10 +113,9 @@ fn read_trials(node: &Node) -> Result<u32, Reason> {
     })
 }
 
-/// Whether a phase with this work records when each file was saved. Only then is it known which files must survive a
-/// power cut.
-fn records_saves(work: &PhaseWork) -> bool {
-    matches!(work, PhaseWork::Operation(operation) if operation.effect() == OperationEffect::SavesFiles)
+/// Whether a phase with this work has such an effect.
+fn has_effect(phase: &super::Phase, effect: OperationEffect) -> bool {
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.effect() == effect)
 }
 
 /// Checks that the plan meets the conditions for testing faults.
@@ -128,12 +127,14 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "name a model: --device model:NAME@SIZE; or take `[faults]` out",
         ));
     }
-    let saves = plan.phases.iter().any(|phase| records_saves(&phase.work));
-    let rechecks = plan.phases.iter().any(|phase| phase.recheck.is_some());
-    if !saves && (faults.rot > 0 || !rechecks) {
+    // Only then is it known which files must survive a fault.
+    let saves = plan.phases.iter().any(|phase| has_effect(phase, OperationEffect::SavesFiles));
+    let promises =
+        |phase: &super::Phase| phase.recheck.is_some() || has_effect(phase, OperationEffect::Replays);
+    if !saves && (faults.rot > 0 || !plan.phases.iter().any(promises)) {
         return Err(Reason::new(
             "no phase of the plan records which files must survive a fault",
-            "add one with operation = \"directory.save\", or for cuts of power a command with `recheck`; or take `[faults]` out",
+            "add one with operation = \"directory.save\", or for cuts of power a command with `recheck` or a `trace.replay`; or take `[faults]` out",
         ));
     }
     if faults.trials > 1 && plan.protocol.circumstances == NuisancesChoice::Fixed {

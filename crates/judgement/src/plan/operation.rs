@@ -123,6 +123,8 @@ pub enum OperationEffect {
     ChangesFiles,
     /// As `ChangesFiles`, and the time of each save is recorded: the files that must survive a power cut are known.
     SavesFiles,
+    /// As `ChangesFiles`, by the calls of a trace; the time of each of its syncs is recorded.
+    Replays,
     /// A tree that a history of changes has made different from its dataset.
     Ages,
     RemovesFolder,
@@ -224,7 +226,7 @@ impl Operation {
 
     /// Whether the files that the operation works on are written again, untimed, before it is repeated.
     pub fn needs_fresh_files(self) -> bool {
-        self == Operation::TraceReplay
+        self.effect() == OperationEffect::Replays
     }
 
     /// The default chunk size in bytes: the record size of etcd's log, or a page.

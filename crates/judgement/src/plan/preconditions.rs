@@ -174,6 +174,7 @@ impl LeftByPhases {
             OperationEffect::ReceivesSnapshot => self.sent = false,
             OperationEffect::Nothing
             | OperationEffect::ChangesFiles
+            | OperationEffect::Replays
             | OperationEffect::SavesFiles
             | OperationEffect::Ages => {}
         }

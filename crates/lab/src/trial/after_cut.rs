@@ -1,6 +1,7 @@
 //! Examines the states that power cuts left on a device, one after another in one guest: mounts, reads, writes,
 //! unmounts and checks each, and reports the outcome.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +10,9 @@ use std::time::Instant;
 use fsverdict_judgement::journal::{CutOutcome, Event, StateFinding};
 use fsverdict_linux::host::syscall::files_reader::FilesReader;
 use fsverdict_stack::filesystem::FsckStatus;
-use fsverdict_workload::workload::{SavedReading, SequencesLooking, SequencesRecord};
+use fsverdict_workload::workload::{
+    CutPromises, ReplayHistory, SavedReading, SequencesLooking, SequencesRecord,
+};
 
 use super::agent::Agent;
 use super::changing_devices::{ChangingDevices, LogPauses};
@@ -38,14 +41,12 @@ impl Agent<'_> {
         let look = self.spec.cuts.clone().unwrap_or(CutLook {
             moments_ns: Vec::new(),
             thorough: Vec::new(),
-            folders: Vec::new(),
-            sequences: None,
-            rechecks: Vec::new(),
-            written: Vec::new(),
+            promises: CutPromises::default(),
             waits_freely: false,
         });
-        let sequences = look.sequences.as_ref().map(SequencesRecord::looking);
-        let mut looked = CutLooking { look: &look, sequences, reader: FilesReader::default() };
+        let sequences = look.promises.sequences.as_ref().map(SequencesRecord::looking);
+        let mut looked =
+            CutLooking { look: &look, sequences, histories: BTreeMap::new(), reader: FilesReader::default() };
         let devices = ChangingDevices::for_stack(stack);
         let mut pauses = LogPauses::new(look.waits_freely);
         loop {
@@ -95,7 +96,7 @@ impl Agent<'_> {
             return Ok(found.into_finding(CutOutcome::Unmountable, back_s));
         }
         found.read_kernel_messages(stack);
-        self.read_all(look, moment_ns, &mut found.reading);
+        self.read_all(look, moment_ns, &mut found.reading)?;
         self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
         look.remove_saved(moment_ns, if is_thorough { usize::MAX } else { 1 }, &mut found.reading);
         found.try_writing();
@@ -131,7 +132,7 @@ impl Agent<'_> {
         }
         let before = std::mem::take(&mut found.reading);
         found.told.extend(before.errors);
-        self.read_all(look, moment_ns, &mut found.reading);
+        self.read_all(look, moment_ns, &mut found.reading)?;
         self.look_besides(stack, look.look, moment_ns, &mut found.reading)?;
         // Before the repair it may have been made, and not been let go.
         let _ = std::fs::remove_file(Path::new(MOUNT).join(TAKEN));
@@ -139,11 +140,16 @@ impl Agent<'_> {
         Ok(())
     }
 
-    fn read_all(&self, look: &mut CutLooking<'_>, moment_ns: u64, reading: &mut SavedReading) {
-        if let (Some(record), Some(looking)) = (&look.look.sequences, &look.sequences) {
+    fn read_all(
+        &self,
+        look: &mut CutLooking<'_>,
+        moment_ns: u64,
+        reading: &mut SavedReading,
+    ) -> Result<(), TrialError> {
+        if let (Some(record), Some(looking)) = (&look.look.promises.sequences, &look.sequences) {
             record.check_after_cut(looking, Path::new(MOUNT), moment_ns, reading);
         }
-        for folder in &look.look.folders {
+        for folder in &look.look.promises.folders {
             let Ok(material) = self.materials.get(&folder.dataset) else { continue };
             let reader = Some(&mut look.reader);
             let read = folder.check_after_cut(Path::new(MOUNT), &material.prepared, moment_ns, reader);
@@ -153,6 +159,14 @@ impl Agent<'_> {
             }
             reading.errors.extend(read.errors);
         }
+        for folder in &look.look.promises.replayed {
+            let material = self.materials.get(&folder.dataset)?;
+            let history = look.histories.entry(folder.into.clone()).or_default();
+            folder
+                .check_after_cut(Path::new(MOUNT), &material.prepared, moment_ns, history, reading)
+                .map_err(|fault| TrialError::Host(format!("the trace {}: {fault}", folder.dataset)))?;
+        }
+        Ok(())
     }
 }
 
@@ -160,13 +174,15 @@ impl Agent<'_> {
 struct CutLooking<'a> {
     look: &'a CutLook,
     sequences: Option<SequencesLooking>,
+    /// Of each replayed folder.
+    histories: BTreeMap<String, Option<ReplayHistory>>,
     reader: FilesReader,
 }
 
 impl CutLooking<'_> {
     /// Checks that the saved files can be removed.
     fn remove_saved(&self, moment_ns: u64, most: usize, reading: &mut SavedReading) {
-        if let (Some(record), Some(looking)) = (&self.look.sequences, &self.sequences) {
+        if let (Some(record), Some(looking)) = (&self.look.promises.sequences, &self.sequences) {
             record.check_removal(looking, Path::new(MOUNT), moment_ns, most, reading);
         }
     }

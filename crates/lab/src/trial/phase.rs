@@ -117,6 +117,11 @@ impl Agent<'_> {
         for saves in saves.chunks(SAVES) {
             stack.sink.send_event(&Event::Saved { phase: phase.name.clone(), saves: saves.to_vec() });
         }
+        for promises in self.ledger.take_durable_calls().chunks(SAVES) {
+            stack
+                .sink
+                .send_event(&Event::Promised { phase: phase.name.clone(), promises: promises.to_vec() });
+        }
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
             Flow::Writes | Flow::Neither => (done.read_besides, done.logical_bytes),

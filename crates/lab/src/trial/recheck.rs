@@ -29,12 +29,12 @@ impl Agent<'_> {
         moment_ns: u64,
         reading: &mut SavedReading,
     ) -> Result<(), TrialError> {
-        for folder in &look.written {
+        for folder in &look.promises.written {
             let material = self.materials.get(&folder.dataset)?;
             let staged = material.staged.as_ref();
             folder.check_after_cut(Path::new(MOUNT), &material.prepared, staged, moment_ns, reading)?;
         }
-        self.run_rechecks(stack, &look.rechecks, moment_ns, reading)
+        self.run_rechecks(stack, &look.promises.rechecks, moment_ns, reading)
     }
 
     /// Runs each recheck in the sandbox of the phases.

@@ -15,7 +15,7 @@ use fsverdict_linux::guard::LeaseTicket;
 use fsverdict_linux::host::process_key::ProcessKey;
 use fsverdict_linux::host::root::Root;
 use fsverdict_workload::dataset::Selection;
-use fsverdict_workload::workload::{OneSequence, Recheck, SavedFolder, SequencesRecord, WrittenFolder};
+use fsverdict_workload::workload::{CutPromises, OneSequence, SavedFolder};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
@@ -68,16 +68,7 @@ pub struct CutLook {
     pub moments_ns: Vec<u64>,
     /// Whether the checker has its say of each, and all that lies there is removed: otherwise of a state in which something is wrong alone.
     pub thorough: Vec<bool>,
-    pub folders: Vec<SavedFolder>,
-    /// The sequences that had been done, if any had.
-    #[serde(default)]
-    pub sequences: Option<SequencesRecord>,
-    /// Checks of promises that programs were given.
-    #[serde(default)]
-    pub rechecks: Vec<Recheck>,
-    /// Folders that had been copied and synced.
-    #[serde(default)]
-    pub written: Vec<WrittenFolder>,
+    pub promises: CutPromises,
     /// Whether waiting costs nothing, because time is simulated.
     #[serde(default)]
     pub waits_freely: bool,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::dataset::{AgedTree, DatasetOrigin, HardLinks, Manifest, Prepared, Staged, Tree};
-use fsverdict_judgement::journal::Save;
+use fsverdict_calls::WritePeriods;
+use fsverdict_judgement::journal::{ProgramPromise, Save};
 
 use super::WorkError;
 use super::copies::Copies;
@@ -70,7 +71,7 @@ pub enum Remains {
     /// Several generations of it, which share files.
     Generations(Generations),
     /// The files that the calls of a trace left.
-    Replayed,
+    Replayed(WritePeriods),
     /// Copies of it that fill the filesystem.
     Copies(Copies),
 }
@@ -100,6 +101,8 @@ pub struct Ledger {
     pub(super) received: Option<KeptSnapshot>,
     /// The files saved in the current phase.
     pub(super) saves: Vec<Save>,
+    /// The calls of a trace in the current phase that made something durable, from 1, with the times of their return.
+    pub(super) durable_calls: Vec<ProgramPromise>,
     /// The content of the folder of each finished phase, by the phase's name.
     past: BTreeMap<String, LedgerEntry>,
 }
@@ -134,6 +137,11 @@ impl Ledger {
     /// Takes the saves recorded since the last call.
     pub fn take_saves(&mut self) -> Vec<Save> {
         std::mem::take(&mut self.saves)
+    }
+
+    /// Takes the calls of a trace that made something durable since the last call.
+    pub fn take_durable_calls(&mut self) -> Vec<ProgramPromise> {
+        std::mem::take(&mut self.durable_calls)
     }
 
     /// Remembers the content of the folder of a finished phase.

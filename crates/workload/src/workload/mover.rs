@@ -44,11 +44,11 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// A call on an open file of these contents, if it is one.
+    /// A call on an open file, if it is one; writes write this content.
     pub(super) fn apply_to_file(
         &mut self,
         file: BorrowedFd<'_>,
-        identity: u32,
+        body: Body,
         work: CallWork,
     ) -> Result<(), CallFailure> {
         match work {
@@ -61,7 +61,7 @@ impl<'a> Mover<'a> {
             }
             CallWork::Write { offset, length, .. } => {
                 let bytes = self.buffer.with_length(length as usize);
-                self.content.fill_range(&Body { identity, generation: 1, size: ENDLESS }, offset, bytes);
+                self.content.fill_range(&body, offset, bytes);
                 let start = Instant::now();
                 write_at(file, bytes, offset).map_err(|errno| ("write", errno))?;
                 self.writes.record_since(start);

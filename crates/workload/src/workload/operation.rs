@@ -3,6 +3,7 @@
 use crate::dataset::Sharing;
 use fsverdict_judgement::plan::Operation;
 
+use super::ledger::Remains;
 use super::verify::{verify_absent, verify_empty};
 use super::{
     OperationResult, WorkError, Workplace, age, directory, pieces, replace, replay, replayed, rotation, save,
@@ -46,7 +47,11 @@ fn implementation_of(operation: Operation) -> (RunFunction, VerifyFunction) {
         Operation::AgePull => (age::pull_changes, compare),
         Operation::AgeChurn => (age::churn_files, compare),
         Operation::TraceReplay => (replay::replay_trace, |site| {
-            replayed::verify_replayed_files(site.operation.name(), site.dataset, &site.target_path())
+            let Remains::Replayed(periods) = site.known_entry().remains else {
+                return Err(site.not_written_error());
+            };
+            let (operation, at) = (site.operation.name(), site.target_path());
+            replayed::verify_replayed_files(operation, site.dataset, periods, &at)
         }),
         // The filesystem's own programs do the work.
         Operation::SnapshotCreate => (not_in_folder, snapshot::verify_newest),

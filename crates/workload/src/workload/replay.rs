@@ -3,7 +3,7 @@
 //! Names are numbers of the trace; contents are derived from the file and the offset. Threads share calls that only
 //! move bytes; calls that create, rename or remove files keep their order, in one thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Content, IoFailure, Listing};
-use fsverdict_calls::{CallTrace, CallWork, OpenFlags, TracedCall};
+use crate::dataset::{Body, Content, IoFailure, Listing};
+use fsverdict_calls::{CallTrace, CallWork, OpenFlags, SegmentOrigin, TracedCall, WritePeriods};
+use fsverdict_judgement::journal::ProgramPromise;
 use fsverdict_judgement::plan::Pace;
 
 use super::hands::with_hands;
@@ -20,10 +21,15 @@ use super::latency::{LatencyRecorder, to_recorded_calls};
 use super::ledger::{LedgerEntry, Remains};
 use super::mover::{CallFailure, Mover};
 use super::pieces::content_of;
+use super::replayed::body_of;
+use super::save::now_ns;
 use super::{OperationResult, WorkError, Workplace};
 
 /// The alignment of direct I/O: a page, which suffices for every device here.
 const PAGE: u64 = 4096;
+/// So many calls that make something durable are noted at most; later ones promise nothing.
+const MOST_DURABLE: usize = 50_000;
+
 pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, WorkError> {
     let known = site.known_entry();
     if known.remains != Remains::Everything || known.generation > 0 {
@@ -46,8 +52,19 @@ pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, 
     } else {
         trace.calls().len()
     };
+    // Calls that several threads share have no order, and what they write must not depend on it.
+    let periods = if site.threads > 1 { WritePeriods::One } else { WritePeriods::BetweenSyncs };
+    let mut durable_calls = Vec::new();
     for (at, call) in trace.calls().iter().enumerate().take(alone) {
         replayer.make_call(call).map_err(|failure| failed(at, failure))?;
+        if periods == WritePeriods::One {
+            continue;
+        }
+        replayer.writing += u32::from(call.work.is_sync());
+        if durable_calls.len() < MOST_DURABLE && (call.work.is_sync() || replayer.is_synced_write(call.work))
+        {
+            durable_calls.push(ProgramPromise { number: at as u64 + 1, at_ns: now_ns() });
+        }
     }
     let rest: Vec<(usize, &TracedCall)> = trace.calls().iter().enumerate().skip(alone).collect();
     let (latency, shared) = (&replayer, site.threads);
@@ -71,7 +88,8 @@ pub(crate) fn replay_trace(site: &mut Workplace<'_>) -> Result<OperationResult, 
         &replayer.mover.syncs,
         &replayer.names,
     ]);
-    site.set_entry(LedgerEntry { remains: Remains::Replayed, sure: true, ..known });
+    site.ledger.durable_calls = durable_calls;
+    site.set_entry(LedgerEntry { remains: Remains::Replayed(periods), sure: true, ..known });
     Ok(OperationResult {
         logical_bytes: totals.written,
         read_besides: totals.read,
@@ -98,7 +116,7 @@ pub(super) fn replay_on(
         for call in hand.items_of_hand(&requests) {
             pause_before(pace, call);
             let start = Instant::now();
-            if let Err(failure) = mover.apply_to_file(device.as_fd(), 0, call.work) {
+            if let Err(failure) = mover.apply_to_file(device.as_fd(), written_body(0, 1), call.work) {
                 if let Ok(mut first) = first_failure.lock() {
                     *first = Some(failure);
                 }
@@ -139,6 +157,10 @@ pub(super) struct Replayer<'a> {
     pub(super) root: BorrowedFd<'a>,
     pub(super) pace: Pace,
     pub(super) direct: bool,
+    /// The generation of what is written now.
+    writing: u32,
+    /// Open files of which each write is durable when it returns.
+    synced: HashSet<u32>,
     pub(super) texts: Vec<CString>,
     /// Open files, with the number of their contents.
     pub(super) open: HashMap<u32, (OwnedFd, u32)>,
@@ -169,6 +191,8 @@ impl<'a> Replayer<'a> {
             root,
             pace,
             direct: of_whole_pages(trace),
+            writing: 1,
+            synced: HashSet::new(),
             texts,
             open: HashMap::new(),
             folders: HashMap::new(),
@@ -184,7 +208,15 @@ impl<'a> Replayer<'a> {
     fn make_call(&mut self, call: &TracedCall) -> Result<(), CallFailure> {
         pause_before(self.pace, call);
         match call.work {
-            CallWork::Open { file, name, flags } => self.open_file(file, name, flags),
+            CallWork::Open { file, name, flags } => {
+                self.open_file(file, name, flags)?;
+                if flags.synced {
+                    self.synced.insert(file);
+                } else {
+                    self.synced.remove(&file);
+                }
+                Ok(())
+            }
             CallWork::Close { file } => self.close_file(file),
             CallWork::MakeDirectory { .. }
             | CallWork::RemoveFile { .. }
@@ -211,18 +243,22 @@ impl<'a> Replayer<'a> {
                 };
                 // Contents are made outside of the latency of the one call, and within that of the phase.
                 let start = Instant::now();
-                self.mover.apply_to_file(file.as_fd(), *identity, work)?;
+                self.mover.apply_to_file(file.as_fd(), written_body(*identity, self.writing), work)?;
                 self.calls.record_since(start);
                 Ok(())
             }
         }
     }
 
+    fn is_synced_write(&self, work: CallWork) -> bool {
+        matches!(work, CallWork::Write { file, .. } if self.synced.contains(&file))
+    }
+
     /// The same for calls that only move bytes, by several threads.
     fn move_bytes(&self, mover: &mut Mover<'_>, work: CallWork) -> Result<(), CallFailure> {
         let opened = file_of(work).and_then(|file| self.open.get(&file));
         let (file, identity) = opened.ok_or(("find an open file in", Errno::BADF))?;
-        mover.apply_to_file(file.as_fd(), *identity, work)
+        mover.apply_to_file(file.as_fd(), written_body(*identity, 1), work)
     }
 
     pub(super) fn record_sync(&mut self, start: Instant) {
@@ -260,6 +296,11 @@ impl<'a> Replayer<'a> {
         self.open.insert(file, (opened, identity));
         Ok(())
     }
+}
+
+/// What a write of a trace puts into a file.
+fn written_body(file: u32, written: u32) -> Body {
+    body_of(SegmentOrigin { file, shift: 0, written })
 }
 
 /// The open file that a call is on.

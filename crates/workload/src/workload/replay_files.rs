@@ -13,6 +13,8 @@ use crate::dataset::stat_entry;
 use super::mover::CallFailure;
 use super::replay::Replayer;
 
+/// The first character of the names of files that stand for unnamed ones.
+pub(super) const STAND_IN: u8 = b'~';
 /// The errors of a filesystem without unnamed files (open(2), O_TMPFILE).
 const NO_UNNAMED: [Errno; 4] = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::NOENT, Errno::INVAL];
 /// The errors of a filesystem that cannot share blocks (ioctl_ficlone(2)).
@@ -70,7 +72,7 @@ impl Replayer<'_> {
         let opened =
             match rustix::fs::openat(self.folder_descriptor(directory), c".", how | OFlags::TMPFILE, mode) {
                 Err(errno) if NO_UNNAMED.contains(&errno) => {
-                    let text = CString::new(format!("~{file}")).unwrap_or_default();
+                    let text = CString::new(format!("{}{file}", char::from(STAND_IN))).unwrap_or_default();
                     let how = how | OFlags::CREATE | OFlags::EXCL;
                     let opened = rustix::fs::openat(self.folder_descriptor(directory), &text, how, mode);
                     self.stand_ins.insert(file, (directory, text));

@@ -9,7 +9,7 @@ use crate::dataset::{
     Body, Content, DatasetOrigin, IoFailure, Listing, Prepared, TRANSFER, open_directory_below,
     open_path_quietly, open_to_read,
 };
-use fsverdict_calls::{CallTrace, SegmentOrigin, TracedFile};
+use fsverdict_calls::{CallTrace, FileContent, SegmentOrigin, WritePeriods};
 
 use super::WorkError;
 use super::mover::ENDLESS;
@@ -19,6 +19,7 @@ use super::positioned::read_at;
 pub(super) fn verify_replayed_files(
     operation: &'static str,
     prepared: &Prepared,
+    periods: WritePeriods,
     at: &Path,
 ) -> Result<(), WorkError> {
     let (Some(trace), DatasetOrigin::Generated { content, .. }) = (&prepared.calls, &prepared.origin) else {
@@ -31,7 +32,7 @@ pub(super) fn verify_replayed_files(
         expected,
     };
     let end = trace
-        .final_state()
+        .final_state(periods)
         .map_err(|fault| wrong(Path::new(""), fault.to_string(), "a trace that was checked".to_owned()))?;
     let root = open_path_quietly(at).map_err(|errno| verify_failure(operation, at, errno))?;
     let mut paths = vec![PathBuf::new()];
@@ -87,19 +88,24 @@ pub(super) fn first_difference_on(
     trace: &CallTrace,
     content: &Content,
 ) -> Result<Option<u64>, Errno> {
-    let Some(file) = trace.final_state().ok().and_then(|end| end.file_of(1).map(|(_, file)| file.clone()))
-    else {
+    let end = trace.final_state(WritePeriods::One).ok();
+    let Some(file) = end.and_then(|end| end.file_of(1).map(|(_, file)| file.clone())) else {
         return Ok(None);
     };
     let mut buffer = vec![0; TRANSFER];
     let mut compared = ComparedFile { content, file: device.as_fd(), buffer: &mut buffer };
     // Blocks that were not written may have any content.
-    for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.origin.written) {
+    for (start, segment) in file.segments.iter().filter(|(_, segment)| segment.origin.written > 0) {
         if let Some(differs) = compared.in_part(*start, segment.end, Some(segment.origin))? {
             return Ok(Some(differs));
         }
     }
     Ok(None)
+}
+
+/// The bytes that a trace's file has from an origin.
+pub(super) fn body_of(origin: SegmentOrigin) -> Body {
+    Body { identity: origin.file, generation: origin.written, size: ENDLESS }
 }
 
 /// A file that is being compared with the written data.
@@ -110,7 +116,7 @@ struct ComparedFile<'a> {
 }
 
 impl ComparedFile<'_> {
-    fn first_difference(&mut self, file: &TracedFile) -> Result<Option<u64>, Errno> {
+    fn first_difference(&mut self, file: &FileContent) -> Result<Option<u64>, Errno> {
         let mut at = 0;
         for (start, segment) in &file.segments {
             let hole = self.in_part(at, *start, None)?;
@@ -138,12 +144,11 @@ impl ComparedFile<'_> {
             let bytes = &mut self.buffer[..count];
             read_at(self.file, bytes, at)?;
             let differs = match origin {
-                Some(SegmentOrigin { file, shift, written }) => {
-                    let body = Body { identity: file, generation: u32::from(written), size: ENDLESS };
+                Some(origin) => {
                     // Copied bytes are those of another place.
-                    let place = at.saturating_add_signed(shift.saturating_neg());
-                    let differs = self.content.first_difference(&body, place, bytes);
-                    differs.map(|place| place.saturating_add_signed(shift))
+                    let place = origin.place_of(at);
+                    let differs = self.content.first_difference(&body_of(origin), place, bytes);
+                    differs.map(|place| place.saturating_add_signed(origin.shift))
                 }
                 None => bytes.iter().position(|byte| *byte != 0).map(|place| at + place as u64),
             };

@@ -44,7 +44,7 @@ pub(super) fn verify_entry(
             .map_err(|problem| WorkError::Wrong { operation, problem }),
         Remains::EmptyDirectory => verify_empty(operation, at),
         Remains::Nothing => verify_absent(operation, at),
-        Remains::Replayed => replayed::verify_replayed_files(operation, prepared, at),
+        Remains::Replayed(periods) => replayed::verify_replayed_files(operation, prepared, *periods, at),
         Remains::Generations(generations) => generations.verify_all(operation, prepared, staged, at),
         Remains::Copies(copies) => copies.verify_all(operation, prepared, staged, at),
     }

@@ -207,7 +207,7 @@ pub(super) static TABLE: [OperationRow; 36] = [
     OperationRow {
         operation: Operation::TraceReplay, name: "trace.replay", needs: Needs::Mounted, flow: Flow::Writes, datasets: TRACES,
         keys: &["repeat", "threads", "pace"], piece: PAGE, syncs: Syncs::AtEnd,
-        precondition: Some(Precondition::Files), effect: OperationEffect::ChangesFiles, amount: Amount::Calls, ability: None,
+        precondition: Some(Precondition::Files), effect: OperationEffect::Replays, amount: Amount::Calls, ability: None,
         summary: "makes the calls of a trace again, in their order, on the files that tree.write wrote for it",
     },
     OperationRow {

@@ -84,7 +84,7 @@ fn make_step(root: BorrowedFd<'_>, step: SequenceStep, model: &SequenceModel) ->
             open_place(root, from, OFlags::RDONLY)?,
         ),
         S::Append(at, length) => {
-            let end = model.resolve(at).and_then(|node| model.node(node)).map_or(0, |node| node.bytes.len());
+            let end = model.node(at).map_or(0, |node| node.content.size);
             write_range(root, at, OFlags::empty(), model, end as u32, length)
         }
         S::Truncate(at, size) => {

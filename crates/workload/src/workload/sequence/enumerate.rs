@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use fsverdict_calls::NodeKind;
+
 use crate::dataset::mix_bits;
 
 use super::model::SequenceModel;
-use super::node::NodeKind;
 use super::place::SequencePlace;
 use super::step::{STEPS, SequenceCall, SequencePersist, SequenceStep};
 

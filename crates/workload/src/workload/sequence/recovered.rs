@@ -7,14 +7,12 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Listing, open_directory_below, open_path};
+use fsverdict_calls::NodeKind;
 use fsverdict_judgement::journal::SequenceBatch;
 
 use super::enumerate::CallSequence;
-use super::floor::{SequenceFloor, SequenceProgress};
-use super::judge::judge_sequence;
+use super::judge_sequence::{SequenceProgress, judge_sequence, sequence_history};
 use super::model::SequenceModel;
-use super::node::NodeKind;
-use super::read_folder::read_folder;
 use super::step::{STEPS, SequenceCall, SequencePersist};
 use super::work::{SequenceWork, describe_calls, progress_at, remove_folder, sequence_identity};
 use super::{FOLDER, folder_of};
@@ -146,12 +144,11 @@ impl SequencesRecord {
                     continue;
                 }
             };
-            let floor =
-                SequenceFloor::at_progress(sequence, sequence_identity(self.work.bounds, number), progress);
-            if let Some(found) = read_folder(root.as_fd(), &mut listing, &mut errors) {
-                for (promise, seen) in judge_sequence(&floor, &found) {
-                    reading.note_broken(promise, || about(&seen));
-                }
+            let identity = sequence_identity(self.work.bounds, number);
+            let history = sequence_history(sequence, identity, progress);
+            let broken = judge_sequence(&history, identity, root.as_fd(), &mut listing, &mut errors);
+            for (promise, seen) in broken {
+                reading.note_broken(promise, || about(&seen));
             }
             reading.errors.extend(errors.iter().map(|error| about(error)));
             drop(root);

@@ -3,10 +3,7 @@
 use std::os::fd::AsFd;
 
 use super::enumerate::{CallSequence, SequenceBounds};
-use super::floor::{SequenceFloor, SequenceProgress};
-use super::judge::judge_sequence;
-use super::node::NodeKind;
-use super::read_folder::{FoundNode, read_folder};
+use super::judge_sequence::{SequenceProgress, judge_sequence, sequence_history};
 use super::step::SequenceCall;
 use super::work::{SequenceWork, describe_calls};
 use super::{FOLDER, carry_out};
@@ -112,11 +109,11 @@ impl Recovered {
             is_synced: false,
             refused: None,
         };
-        let floor = SequenceFloor::at_progress(&sequence, IDENTITY, progress);
+        let history = sequence_history(&sequence, IDENTITY, progress);
         let (root, mut errors) = (open_path(self.folder.path()).unwrap(), Vec::new());
-        let found: FoundNode = read_folder(root.as_fd(), &mut Listing::new(), &mut errors).unwrap();
-        assert!(errors.is_empty() && found.kind == Some(NodeKind::Directory));
-        judge_sequence(&floor, &found).into_iter().map(|(promise, _)| promise).collect()
+        let broken = judge_sequence(&history, IDENTITY, root.as_fd(), &mut Listing::new(), &mut errors);
+        assert!(errors.is_empty());
+        broken.into_iter().map(|(promise, _)| promise).collect()
     }
 }
 

@@ -17,11 +17,9 @@ use fsverdict_linux::host::syscall::bring_to_rest;
 use super::calls::{is_refusal, make_call, set_attribute};
 use super::contents::fill_pattern;
 use super::enumerate::{CallSequence, SequenceBounds};
-use super::floor::{SequenceFloor, SequenceProgress};
-use super::judge::judge_sequence;
+use super::judge_sequence::{SequenceProgress, judge_sequence, sequence_history};
 use super::model::{ATTRIBUTE, BAR, FOO, SequenceModel};
 use super::place::SequencePlace;
-use super::read_folder::read_folder;
 use super::step::SequenceCall;
 use super::{BATCH, FOLDER, folder_of};
 use crate::workload::latency::{LatencyRecorder, to_recorded_calls};
@@ -231,13 +229,13 @@ impl SequencesOfBatch<'_> {
         listing: &mut Listing,
     ) -> Result<(), WorkError> {
         let progress = SequenceProgress { is_synced: true, ..progress_at(sequence, calls, u64::MAX) };
-        let floor = SequenceFloor::at_progress(sequence, sequence_identity(self.bounds, number), progress);
+        let identity = sequence_identity(self.bounds, number);
+        let history = sequence_history(sequence, identity, progress);
         let mut errors = Vec::new();
         // A directory that was opened before names were made need not list them (btrfs does not).
         let root = open_directory_below(root.as_fd(), Path::new(""), false)
             .map_err(|errno| io_error("open", folder_of(number), errno))?;
-        let found_root = read_folder(root.as_fd(), listing, &mut errors);
-        let broken = found_root.map(|found| judge_sequence(&floor, &found)).unwrap_or_default();
+        let broken = judge_sequence(&history, identity, root.as_fd(), listing, &mut errors);
         // Blocks are counted once they are written.
         let broken = broken.into_iter().find(|(promise, _)| *promise != "allocation");
         let first_fault = broken.map(|(_, seen)| seen).or(errors.into_iter().next());

@@ -1,39 +1,65 @@
-//! The origin of each byte of a traced file: present before the trace, written by a call, copied, or a hole.
+//! The content of a file in the model: the origin of each byte, which was there before, written by a call, copied, or a
+//! hole.
 
 use std::collections::BTreeMap;
 
 /// Bytes of a file with the same origin; bytes outside all segments are zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TracedSegment {
+pub struct ContentSegment {
     pub end: u64,
     pub origin: SegmentOrigin,
 }
 
 /// The origin of the bytes in a segment: initial content, the write of a call, or a copy of either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SegmentOrigin {
     /// The number of the file for which the bytes were generated.
     pub file: u32,
     /// By how much they lie further on than in that file.
     pub shift: i64,
-    /// By a call of the trace; otherwise they were there before.
-    pub written: bool,
+    /// The number of the write, or of the period in which it was written; 0 if they were there before.
+    pub written: u32,
 }
 
-/// A file at some moment.
+impl SegmentOrigin {
+    /// The place in the file for which the bytes were generated.
+    pub fn place_of(self, at: u64) -> u64 {
+        at.saturating_add_signed(self.shift.saturating_neg())
+    }
+}
+
+/// The content of a file at some moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TracedFile {
+pub struct FileContent {
     pub size: u64,
     /// By their first byte.
-    pub segments: BTreeMap<u64, TracedSegment>,
+    pub segments: BTreeMap<u64, ContentSegment>,
 }
 
-impl TracedFile {
+impl FileContent {
+    /// The bytes in segments.
+    pub fn bytes_held(&self) -> u64 {
+        self.segments.iter().map(|(at, segment)| segment.end - at).sum()
+    }
+
+    /// All bytes, where `fill` knows those of an origin from a place of its file on.
+    pub fn to_bytes(&self, fill: impl Fn(SegmentOrigin, u64, &mut [u8])) -> Vec<u8> {
+        let mut bytes = vec![0; self.size as usize];
+        for (start, segment) in self.segments_in(0, self.size) {
+            if let Some(part) = bytes.get_mut(start as usize..segment.end as usize) {
+                fill(segment.origin, segment.origin.place_of(start), part);
+            }
+        }
+        bytes
+    }
+
     /// The parts of segments that lie between two places.
-    pub(super) fn segments_in(&self, start: u64, end: u64) -> Vec<(u64, TracedSegment)> {
+    pub(super) fn segments_in(&self, start: u64, end: u64) -> Vec<(u64, ContentSegment)> {
         let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
         let inside = self.segments.range(first..end).filter(|(_, segment)| segment.end > start);
-        inside.map(|(at, one)| ((*at).max(start), TracedSegment { end: one.end.min(end), ..*one })).collect()
+        inside
+            .map(|(at, segment)| ((*at).max(start), ContentSegment { end: segment.end.min(end), ..*segment }))
+            .collect()
     }
 
     /// Replaces the content of a place by a segment, or by a hole for `None`. Returns the bytes of segments there
@@ -46,7 +72,7 @@ impl TracedFile {
     ) -> (u64, u64) {
         // The last segment that begins before the place may reach into it …
         let first = self.segments.range(..start).next_back().map_or(start, |(at, _)| *at);
-        let touched: Vec<(u64, TracedSegment)> = self
+        let touched: Vec<(u64, ContentSegment)> = self
             .segments
             .range(first..end)
             .filter(|(_, segment)| segment.end > start)
@@ -62,7 +88,7 @@ impl TracedFile {
                 continue;
             }
             if at < start {
-                self.segments.insert(at, TracedSegment { end: start, ..segment });
+                self.segments.insert(at, ContentSegment { end: start, ..segment });
                 after += start - at;
             }
             if segment.end > end {
@@ -83,7 +109,7 @@ impl TracedFile {
             {
                 from = at;
             }
-            self.segments.insert(from, TracedSegment { end: merged.1, origin });
+            self.segments.insert(from, ContentSegment { end: merged.1, origin });
             self.size = self.size.max(end);
         }
         (before, after)
@@ -94,15 +120,15 @@ impl TracedFile {
 mod tests {
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    use super::{SegmentOrigin, TracedFile};
+    use super::{FileContent, SegmentOrigin};
 
     proptest! {
         #[test]
         fn segments_are_what_a_list_of_bytes_says(
             steps in proptest::collection::vec((0..40_u64, 1..20_u64, any::<bool>()), 1..40)
         ) {
-            let (mut file, mut bytes) = (TracedFile::default(), vec![None; 64]);
-            let ours = SegmentOrigin { file: 0, shift: 0, written: true };
+            let (mut file, mut bytes) = (FileContent::default(), vec![None; 64]);
+            let ours = SegmentOrigin { file: 0, shift: 0, written: 1 };
             for (start, length, written) in steps {
                 let filled = |bytes: &[Option<bool>]| bytes.iter().flatten().count() as i64;
                 let was = filled(&bytes);
@@ -116,7 +142,7 @@ mod tests {
             for (at, byte) in bytes.iter().enumerate() {
                 let here = file.segments.range(..=at as u64).next_back();
                 let here = here.filter(|(_, segment)| segment.end > at as u64);
-                prop_assert_eq!(here.map(|(_, segment)| segment.origin.written), *byte);
+                prop_assert_eq!(here.map(|(_, segment)| segment.origin.written == 1), *byte);
             }
         }
     }
