@@ -9,18 +9,18 @@ use crate::runner::{RunOutcome, RunResult};
 use crate::study::RunFolder;
 use fsverdict_folders::FolderFile;
 use fsverdict_judgement::journal::{CandidateStatus, Run, map_in_parallel};
-use fsverdict_judgement::plan::{Plan, ProtectionFeature};
+use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature};
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_linux::host::results::result_writer;
-use fsverdict_report::{Format, Report, ReportError, TerminalLook, packed_rows};
-use fsverdict_text::{Hinted, Reason, quoted};
+use fsverdict_report::{Format, Report, ReportError, TerminalLook, ToUse, packed_rows};
+use fsverdict_text::{Hinted, Reason, join_names, quoted};
 
 use super::fleet::print_settled;
 use super::guarantees::guarantees;
 use super::open_run::read_run;
 use super::output::{ReportFormat, written};
 use super::request_picture::requests_of_run;
-use super::to_use::to_use;
+use super::to_use::{role_of, to_use};
 use super::{CliError, Exit};
 
 /// The name of the page in the run's folder.
@@ -58,8 +58,14 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
     show_run(folder, plan, &read_run(folder, plan)?, all)
 }
 
-/// The note below commands that make no encrypted disk, where an encrypted candidate is offered, too.
-const UNENCRYPTED: &str = "What these commands make is not encrypted";
+/// The note below commands that make no encrypted disk, where encrypted candidates are offered, too.
+fn describe_unencrypted(instead: &[ToUse]) -> String {
+    let names: Vec<&str> = instead.iter().map(|to_use| to_use.candidate.as_str()).collect();
+    format!(
+        "What these commands make is not encrypted: `--all` has those for {}",
+        join_names(&names, 3, "or")
+    )
+}
 
 /// The report with facts from outside of plan and journal; for a page, also the requests to modelled devices.
 pub(super) fn gather_report<'a>(
@@ -79,15 +85,22 @@ pub(super) fn gather_report<'a>(
         report.requests = requests_of_run(folder.handle(), plan, run);
     }
     report.guarantees = guarantees(plan);
-    report.to_use = report.taken().and_then(|candidate| to_use(candidate, plan.device.count()));
-    let is_encryption_offered = report
-        .judged
-        .verdict
-        .trades
-        .iter()
-        .any(|trade| !trade.takes_protected() && trade.keeps.contains(&ProtectionFeature::Encrypted));
-    if let Some(to_use) = report.to_use.as_mut().filter(|_| is_encryption_offered) {
-        to_use.notes.push(UNENCRYPTED.to_owned());
+    let set_up = |candidate: &Candidate| to_use(candidate, plan.device.count(), role_of(plan, candidate));
+    // The question what a protection costs is asked by someone who wants it.
+    let find = |name: &str| plan.candidates.iter().find(|candidate| candidate.name == name);
+    if let Some(trade) = report.judged.verdict.asked_cost() {
+        let [wanted, instead] = [&trade.protected, &trade.other].map(|name| find(name).and_then(set_up));
+        (report.to_use, report.to_use_instead) = (wanted, instead.into_iter().collect());
+        return report;
+    }
+    report.to_use = report.taken().and_then(set_up);
+    let trades = report.judged.verdict.trades.iter();
+    let instead = trades
+        .filter(|trade| !trade.takes_protected() && trade.keeps.contains(&ProtectionFeature::Encrypted))
+        .filter_map(|trade| find(&trade.protected));
+    report.to_use_instead = instead.filter_map(set_up).collect();
+    if let Some(to_use) = report.to_use.as_mut().filter(|_| !report.to_use_instead.is_empty()) {
+        to_use.notes.push(describe_unencrypted(&report.to_use_instead));
     }
     report
 }

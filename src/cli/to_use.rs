@@ -1,6 +1,6 @@
 //! For the end of a verdict: the commands that set up the recommended candidate on the user's own system.
 
-use fsverdict_judgement::plan::{Candidate, split_layer, with_devices};
+use fsverdict_judgement::plan::{Candidate, FilesystemRole, Plan, split_layer, with_devices};
 use fsverdict_lab::trial::{Arrangement, Below, LayerSite};
 use fsverdict_report::{ToUse, shell_word};
 use fsverdict_stack::filesystem::{Filesystem, MountOptions, find_filesystem};
@@ -32,16 +32,37 @@ fn of_further(number: usize) -> String {
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: the system boots without it; let jobs ask `mountpoint -q FOLDER` first, or they fill the system's disk";
 const BY_ITSELF: &str = "ZFS mounts it at each boot by itself: it needs no entry in fstab";
+const BY_IMPORT: &str =
+    "`zpool import` with the pool's name mounts it on another machine; `zpool export` before it is unplugged";
+const BY_DESKTOP: &str = "Nothing is entered into fstab: a desktop mounts it when it is plugged in; elsewhere the line of `mount` does";
+/// Where the lines for tables go, and what makes a filesystem the root of a system.
+const AS_ROOT: &str = "The root of a system: install or copy the system to FOLDER, put the printed lines into its /etc in place of its own, and make its initramfs and boot loader anew from a chroot (Debian: `update-initramfs -u`, `update-grub`); an installer that offers the filesystem does all of this";
 const OWNED_BY_ROOT: &str = "FOLDER belongs to root: `chown USER: FOLDER` after the mount";
 const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
 const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";
 const DEGRADED: &str = "With a dead disk it is not mounted at boot, but by hand: `mount -o degraded`";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
+/// What the initramfs needs besides, where layers lie below the root.
+const LAYERS_OF_ROOT: &str =
+    "Its initramfs must open what lies below it, too (Debian: cryptsetup-initramfs, mdadm or lvm2)";
 
-/// Returns the commands that set up this candidate, with notes; `None` for a folder of the user's, which needs none.
-/// `devices` is the number of devices in the plan.
-pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
-    let mut set_up = SetUp::new(candidate, devices)?;
+/// What a candidate of a plan is to the reader's system: as the plan says; otherwise removable on a modelled stick.
+pub(super) fn role_of(plan: &Plan, candidate: &Candidate) -> FilesystemRole {
+    let said = plan.work.as_ref().map(|work| work.role).unwrap_or_default();
+    match said {
+        FilesystemRole::Data
+            if plan.models_of(candidate).iter().any(|model| model.name.contains("stick")) =>
+        {
+            FilesystemRole::Removable
+        }
+        other => other,
+    }
+}
+
+/// Returns the commands that set up this candidate for its role, with notes; `None` for a folder of the user's, which needs
+/// none. `devices` is the number of devices in the plan.
+pub(super) fn to_use(candidate: &Candidate, devices: usize, role: FilesystemRole) -> Option<ToUse> {
+    let mut set_up = SetUp::new(candidate, devices, role)?;
     set_up.add_variables();
     set_up.add_layers();
     let mount = match set_up.filesystem.pool {
@@ -56,6 +77,7 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize) -> Option<ToUse> {
 /// Collects the commands that set up a candidate, in the order in which the user runs them.
 struct SetUp<'a> {
     candidate: &'a Candidate,
+    role: FilesystemRole,
     filesystem: &'static Filesystem,
     layers: Vec<&'static Layer>,
     arrangement: Arrangement,
@@ -69,7 +91,7 @@ struct SetUp<'a> {
 }
 
 impl<'a> SetUp<'a> {
-    fn new(candidate: &'a Candidate, devices: usize) -> Option<Self> {
+    fn new(candidate: &'a Candidate, devices: usize, role: FilesystemRole) -> Option<Self> {
         let filesystem = find_filesystem(&candidate.filesystem)?;
         let layers =
             candidate.layers.names().map(fsverdict_stack::layer::find_layer).collect::<Option<_>>()?;
@@ -83,11 +105,19 @@ impl<'a> SetUp<'a> {
             lacks: properties.lacks,
             read_by: properties.read_by,
             source: filesystem.facts.source,
-            notes: vec![NOFAIL.to_owned()],
+            notes: vec![
+                match role {
+                    FilesystemRole::Data => NOFAIL,
+                    FilesystemRole::Root => AS_ROOT,
+                    FilesystemRole::Removable => BY_DESKTOP,
+                }
+                .to_owned(),
+            ],
             status: (!filesystem.facts.actively_developed).then_some(filesystem.facts.kernel_status),
         };
         Some(SetUp {
             candidate,
+            role,
             filesystem,
             layers,
             arrangement,
@@ -102,7 +132,8 @@ impl<'a> SetUp<'a> {
     fn add_variables(&mut self) {
         let device = |number: &usize| format!("DEVICE{0}=/dev/disk/by-id/NAME{0}", of_further(*number));
         let devices: Vec<String> = self.used.iter().map(device).collect();
-        self.to_use.add(&(devices.join(" ") + " FOLDER=/mnt/data"));
+        let folder = if self.role == FilesystemRole::Root { "/mnt/target" } else { "/mnt/data" };
+        self.to_use.add(&format!("{} FOLDER={folder}", devices.join(" ")));
         if !self.layers.is_empty() {
             let name = |number: &usize| format!("NAME{0}=${{DEVICE{0}##*/}}", of_further(*number));
             let names: Vec<String> = self.used.iter().map(name).collect();
@@ -121,7 +152,10 @@ impl<'a> SetUp<'a> {
             (layer.in_use.lines)(&site).iter().for_each(|argv| self.to_use.add_step_of(argv));
             let first = below.first().map(|below| self.table_entry(*below)).unwrap_or_default();
             self.at_boot.extend(layer.in_use.at_boot.map(|step| step(&site, &first)));
-            let is_new = |note: &String| !self.to_use.notes.contains(note);
+            // Nothing of a removable device is entered into a table.
+            let is_of_table =
+                |note: &String| self.role == FilesystemRole::Removable && note.contains("/etc/");
+            let is_new = |note: &String| !self.to_use.notes.contains(note) && !is_of_table(note);
             let note = layer.in_use.note.map(str::to_owned).filter(is_new);
             self.to_use.notes.extend(note);
             self.opened.push(layer.kind.device_node(&name));
@@ -148,7 +182,7 @@ impl<'a> SetUp<'a> {
             self.candidate.mount.iter().map(|word| with_devices(word, of_device)).collect();
         options.extend(self.add_apart_devices());
         let is_owned = options.iter().any(|option| option.starts_with("uid="));
-        if self.filesystem.facts.permissions {
+        if self.filesystem.facts.permissions && self.role != FilesystemRole::Root {
             self.to_use.notes.push(OWNED_BY_ROOT.to_owned());
         }
         if !self.filesystem.facts.permissions && !is_owned {
@@ -157,24 +191,47 @@ impl<'a> SetUp<'a> {
         }
         let made = self.mkfs_argv();
         self.to_use.add_step_of(&made);
-        if self.by_uuid() {
-            for number in &self.used {
-                let of = of_further(*number);
-                self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+        let mount = self.filesystem.mount_in_use(&options);
+        let tables = self.list_table_lines(first, &mount);
+        let ids = self.used.iter().map(|number| of_further(*number));
+        let is_used = |of: &String| {
+            let id = format!("UUID=$ID{of}");
+            tables.iter().any(|line| line.split([' ', '"', '/']).any(|word| word == id))
+        };
+        for of in ids.filter(is_used) {
+            self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+        }
+        if self.role == FilesystemRole::Data {
+            self.to_use.add_step(FOLDER_IN_FSTAB);
+        }
+        self.to_use.add_step("mkdir -p \"$FOLDER\"");
+        tables.iter().for_each(|line| self.to_use.add_step(line));
+        match self.role {
+            FilesystemRole::Data => self.to_use.add("mount \"$FOLDER\""),
+            FilesystemRole::Root | FilesystemRole::Removable => {
+                let node = match first {
+                    Below::Device(_) if !self.by_uuid() => self.table_entry(first),
+                    other => self.device_node(other),
+                };
+                let mut argv = vec!["mount".to_owned(), "-t".to_owned(), mount.kind.to_owned()];
+                if !mount.options.is_empty() {
+                    argv.extend(["-o".to_owned(), mount.option_string()]);
+                }
+                argv.extend([node, "$FOLDER".to_owned()]);
+                self.to_use.add_last_of(&argv);
             }
         }
-        self.to_use.add_step(FOLDER_IN_FSTAB);
-        self.to_use.add_step("mkdir -p \"$FOLDER\"");
-        self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
-        let mount = self.filesystem.mount_in_use(&options);
-        self.add_fstab_entry(first, &mount);
-        self.to_use.add("mount \"$FOLDER\"");
         Some(mount)
     }
 
     /// Makes the pool, which the system imports and mounts at each boot by itself.
     fn add_pool(&mut self) -> MountOptions {
-        self.to_use.notes = vec![BY_ITSELF.to_owned()];
+        let first = match self.role {
+            FilesystemRole::Data => Some(BY_ITSELF),
+            FilesystemRole::Removable => Some(BY_IMPORT),
+            FilesystemRole::Root => None,
+        };
+        self.to_use.notes = first.into_iter().map(str::to_owned).collect();
         self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
         let made = self.mkfs_argv();
         self.to_use.add_last_of(&made);
@@ -211,18 +268,44 @@ impl<'a> SetUp<'a> {
         self.filesystem.mkfs_argv_in_use(&nodes, &mkfs, "$POOL", "$FOLDER")
     }
 
-    fn add_fstab_entry(&mut self, first: Below, mount: &MountOptions) {
+    /// The lines that enter layers and filesystem into tables, by the role: none for a removable device, and for the root of a
+    /// system those that print what its own tables need.
+    fn list_table_lines(&self, first: Below, mount: &MountOptions) -> Vec<String> {
+        let entry = match self.role {
+            FilesystemRole::Removable => return Vec::new(),
+            FilesystemRole::Data => {
+                format!("{} >>/etc/fstab", self.fstab_entry(first, mount, "\"$MOUNTED\""))
+            }
+            FilesystemRole::Root => format!("{} >>/etc/fstab", self.fstab_entry(first, mount, "/")),
+        };
+        let printed = |line: &str| {
+            let (command, table) = line.rsplit_once(" >>")?;
+            Some(format!("printf '{table}: ' && {}", command.replace(",nofail", "")))
+        };
+        let own = |line: String| match self.role {
+            FilesystemRole::Root => printed(&line).unwrap_or(line),
+            FilesystemRole::Data | FilesystemRole::Removable => line,
+        };
+        self.at_boot.iter().cloned().chain([entry]).map(own).collect()
+    }
+
+    /// The command that prints the entry of fstab(5).
+    fn fstab_entry(&self, first: Below, mount: &MountOptions, folder: &str) -> String {
+        let is_root = self.role == FilesystemRole::Root;
         let mut options =
             if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
-        if !options.split(',').any(|option| option == "nofail") {
+        if !is_root && !options.split(',').any(|option| option == "nofail") {
             options.push_str(",nofail");
         }
         let is_checked = self.filesystem.fsck.is_some() && !self.filesystem.checks_itself;
-        let checked = if is_checked { "0 2" } else { "0 0" };
+        let checked = match (is_checked, is_root) {
+            (true, true) => "0 1",
+            (true, false) => "0 2",
+            (false, _) => "0 0",
+        };
         // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
         let rest = shell_word(&format!("{} {options} {checked}", mount.kind));
-        let device = self.table_entry(first);
-        self.to_use.add_step(&format!("printf '%s %s %s\\n' \"{device}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
+        format!("printf '%s %s %s\\n' \"{}\" {folder} {rest}", self.table_entry(first))
     }
 
     /// Names the differences from the measured set-up that the commands cannot show, and the filesystem's status.
@@ -239,8 +322,16 @@ impl<'a> SetUp<'a> {
         if self.filesystem.copies.is_some_and(|copies| copies.profiles(&self.candidate.mkfs).is_some()) {
             notes.push(DEGRADED.to_owned());
         }
-        if !self.filesystem.facts.as_root.is_empty() {
-            notes.push(format!("For the root of a system {}", self.filesystem.facts.as_root));
+        if self.role == FilesystemRole::Root {
+            if !self.filesystem.facts.as_root.is_empty() {
+                notes.push(format!(
+                    "For {} as a root {}",
+                    self.filesystem.title, self.filesystem.facts.as_root
+                ));
+            }
+            if !self.layers.is_empty() {
+                notes.push(LAYERS_OF_ROOT.to_owned());
+            }
         }
     }
 
@@ -277,185 +368,4 @@ impl<'a> SetUp<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::to_use;
-    use fsverdict_judgement::plan::Candidate;
-    use fsverdict_stack::filesystem::registry;
-
-    fn candidate(filesystem: &str, encryption: &str) -> Candidate {
-        let mut candidate: Candidate = serde_json::from_value(serde_json::json!({
-            "name": filesystem, "filesystem": filesystem, "encryption": encryption,
-        }))
-        .unwrap();
-        if filesystem == "ext4" {
-            candidate.mkfs = ["-O", "^has_journal", "-L", "my files"].map(str::to_owned).into();
-            candidate.mount = vec!["noatime".to_owned()];
-        }
-        candidate
-    }
-
-    #[test]
-    fn what_only_a_trial_needs_is_left_out() {
-        let lines =
-            |filesystem, encryption| to_use(&candidate(filesystem, encryption), 1).unwrap().lines.join("\n");
-        let ext4 = lines("ext4", "none");
-        let made = "mkfs.ext4 -b 4096 -i 16384 -O ^has_journal -L 'my files' \"$DEVICE\" &&\n";
-        assert!(ext4.contains(made), "{ext4}");
-        assert!(
-            ext4.contains("\"UUID=$ID\" \"$MOUNTED\" 'ext4 noatime,nofail 0 2' >>/etc/fstab &&\n")
-                && !ext4.contains("noinit_itable"),
-            "{ext4}"
-        );
-        assert!(lines("f2fs", "none").contains("mkfs.f2fs \"$DEVICE\" &&\n"));
-        assert!(
-            lines("btrfs", "none").contains(",nofail 0 0'") && lines("f2fs", "none").contains(",nofail 0 2'")
-        );
-        let luks = lines("xfs", "luks2");
-        let made = [
-            "NAME=${DEVICE##*/}",
-            "cryptsetup luksFormat --type luks2 \"$DEVICE\" &&",
-            "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
-            "mkfs.xfs \"/dev/mapper/$NAME\" &&",
-        ];
-        assert!(luks.contains(&made.join("\n")), "{luks}");
-        assert!(luks.contains("echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab &&\n"), "{luks}");
-        assert!(luks.contains("'%s %s %s\\n' \"/dev/mapper/$NAME\" \"$MOUNTED\""), "{luks}");
-        assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
-        let mut stacked = candidate("xfs", "none");
-        stacked.layers = fsverdict_judgement::plan::Layers::from_names(["luks2", "luks1"]).unwrap();
-        let stacked = to_use(&stacked, 1).unwrap();
-        let made = [
-            "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
-            "cryptsetup luksFormat --type luks1 \"/dev/mapper/$NAME\" &&",
-            "cryptsetup open \"/dev/mapper/$NAME\" \"$NAME-2\" &&",
-            "mkfs.xfs \"/dev/mapper/$NAME-2\" &&",
-        ];
-        let (lines, notes) = (stacked.lines.join("\n"), stacked.notes);
-        assert!(lines.contains(&made.join("\n")), "{lines}");
-        let tables = [
-            "echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab &&",
-            "echo \"$NAME-2 /dev/mapper/$NAME none luks,nofail\" >>/etc/crypttab &&",
-            "printf '%s %s %s\\n' \"/dev/mapper/$NAME-2\" \"$MOUNTED\"",
-        ];
-        assert!(lines.contains(&tables.join("\n")), "{lines}");
-        assert_eq!(notes.iter().filter(|note| note.contains("crypttab")).count(), 1, "{notes:?}");
-        let mut pool = candidate("zfs", "none");
-        pool.mkfs = ["-O", "encryption=aes-256-gcm", "mirror"].map(str::to_owned).into();
-        let pool = to_use(&pool, 2).unwrap();
-        let lines = [
-            "DEVICE=/dev/disk/by-id/NAME DEVICE2=/dev/disk/by-id/NAME2 FOLDER=/mnt/data",
-            "POOL=tank",
-            "zpool create -m \"$FOLDER\" -O keyformat=passphrase -O encryption=aes-256-gcm \"$POOL\" mirror \"$DEVICE\" \"$DEVICE2\"",
-        ];
-        assert_eq!(pool.lines, lines);
-        let exfat = to_use(&candidate("exfat", "none"), 1).unwrap();
-        assert!(exfat.lines.join("\n").contains("'exfat uid=1000,gid=1000,nofail 0 2'"), "{exfat:?}");
-        assert!(exfat.notes.iter().any(|note| note.contains("belongs to that user")), "{exfat:?}");
-        let mut twice = candidate("bcachefs", "none");
-        twice.mkfs = vec!["--replicas=2".to_owned()];
-        let twice = to_use(&twice, 2).unwrap();
-        assert!(twice.lines.join("\n").contains("\"$DEVICE:$DEVICE2\" \"$MOUNTED\" 'bcachefs "), "{twice:?}");
-        assert!(!twice.lines.join("\n").contains("blkid"), "{twice:?}");
-        assert!(twice.notes.iter().any(|note| note.contains("-o degraded")), "{twice:?}");
-        assert!(
-            !to_use(&candidate("btrfs", "none"), 1)
-                .unwrap()
-                .notes
-                .iter()
-                .any(|note| note.contains("degraded"))
-        );
-        let nilfs2 = to_use(&candidate("nilfs2", "none"), 1).unwrap();
-        assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
-        assert!(to_use(&candidate(fsverdict_judgement::plan::DIRECTORY, "none"), 1).is_none());
-    }
-
-    /// With programs that do nothing in place of the real ones, one of which fails, and tables of the test's own.
-    #[test]
-    fn nothing_is_written_into_the_tables_after_a_step_that_failed() {
-        let programs = ["cryptsetup", "mkfs.ext4", "blkid", "mount"];
-        for (failing, encryption) in
-            [("", "luks2"), ("cryptsetup", "luks2"), ("mkfs.ext4", "none"), ("blkid", "luks1")]
-        {
-            let folder = tempfile::tempdir().unwrap();
-            let at = folder.path().display();
-            let mut script = String::new();
-            for program in programs {
-                let does = if program == failing { "return 1" } else { "echo 4711" };
-                script.push_str(&format!("{program}() {{ {does}; }}\n"));
-            }
-            let lines = to_use(&candidate("ext4", encryption), 1).unwrap().lines.join("\n");
-            let lines = lines
-                .replace("/etc/", &format!("{at}/"))
-                .replace("FOLDER=/mnt/data", &format!("FOLDER='{at}/my own files'"));
-            script =
-                script.replace("mkfs.ext4()", "mkfs_ext4()") + &lines.replace("mkfs.ext4 ", "mkfs_ext4 ");
-            // Pasted into a shell that goes on past errors.
-            let done = Command::new("sh").args(["-c", &script]).output().unwrap();
-            let table = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
-            let said = format!("{script}\n{}", String::from_utf8_lossy(&done.stderr));
-            let (crypttab, fstab) = (table("crypttab"), table("fstab"));
-            if failing.is_empty() {
-                assert!(done.status.success(), "{said}");
-                assert_eq!(crypttab, "NAME UUID=4711 none luks,nofail\n", "{said}");
-                let entry = format!("/dev/mapper/NAME {at}/my\\040own\\040files ext4 noatime,nofail 0 2\n");
-                assert_eq!(fstab, entry, "{said}");
-            } else {
-                assert!(!done.status.success(), "{said}");
-                assert_eq!((crypttab, fstab), (String::new(), String::new()), "{said}");
-            }
-        }
-    }
-
-    /// As somebody types them, with this machine's `/etc/fstab` out of reach; mounted where this kernel can.
-    #[test]
-    fn loop_the_lines_make_every_filesystem_there_are_tools_for() {
-        let kernel = std::fs::read_to_string("/proc/filesystems").unwrap();
-        let mut mounted = Vec::new();
-        for filesystem in registry() {
-            let program = filesystem.mkfs.program;
-            if fsverdict_linux::sandbox::program::find_installed_program(program).is_none() {
-                // No Debian release has the tools of bcachefs.
-                assert!(["bcachefs", "zfs"].contains(&filesystem.name), "{}", filesystem.name);
-                continue;
-            }
-            // A pool would be one of this machine's.
-            if filesystem.pool.is_some() {
-                continue;
-            }
-            let folder = tempfile::tempdir().unwrap();
-            let at = folder.path().display();
-            let mut lines = to_use(&candidate(filesystem.name, "none"), 1).unwrap().lines;
-            let mounts = kernel.lines().any(|line| line.trim() == filesystem.name);
-            assert_eq!(lines.remove(0), "DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
-            let last = lines.pop().unwrap();
-            if !mounts {
-                let entry = lines.pop().unwrap();
-                lines.push(entry.trim_end_matches(" &&").to_owned());
-            }
-            let look = if mounts {
-                format!("{last}\nfindmnt --noheadings --output FSTYPE \"$FOLDER\"\numount \"$FOLDER\"")
-            } else {
-                String::new()
-            };
-            let script = format!(
-                "truncate -s 1G {at}/image\n: >{at}/fstab\nmount --bind {at}/fstab /etc/fstab\nFOLDER='{at}/my data'\n\
-                 DEVICE=$(losetup --find --show {at}/image)\ntrap 'losetup --detach \"$DEVICE\"' EXIT\n{}\ncat /etc/fstab\n{look}\n",
-                lines.join("\n")
-            );
-            std::fs::write(folder.path().join("script"), &script).unwrap();
-            let whole = format!("yes y | unshare --mount sh -eu {at}/script");
-            let done = Command::new("sh").args(["-c", &whole]).output().unwrap();
-            let said = String::from_utf8_lossy(&done.stdout);
-            assert!(done.status.success(), "{script}\n{said}\n{}", String::from_utf8_lossy(&done.stderr));
-            let entry = format!("{at}/my\\040data {} ", filesystem.name);
-            assert!(said.contains("UUID=") && said.contains(&entry), "{said}");
-            if mounts {
-                assert_eq!(said.trim_end().lines().last(), Some(filesystem.name), "{said}");
-                mounted.push(filesystem.name);
-            }
-        }
-        assert!(mounted.contains(&"ext4"), "{mounted:?}");
-    }
-}
+mod tests;

@@ -87,5 +87,5 @@ pub use scale::scale;
 pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use tree_form::TreeForm;
 pub use unit::{Better, Unit};
-pub use work_source::{SourceKind, WorkSource};
+pub use work_source::{FilesystemRole, SourceKind, WorkSource};
 pub use write::write;

@@ -2,7 +2,7 @@
 //! measured work is like theirs. It changes nothing of a run.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use fsverdict_text::value::{filled_text, filled_texts};
@@ -20,6 +20,18 @@ pub(super) const WORK: &[Key<WorkSource>] = &[
     },
     key!("source", "string", source, filled_text, needed "source = \"SQLite 3.40, recorded with strace\""),
     key!("job", "string", job, filled_text),
+    key!(
+        "role",
+        "string",
+        role,
+        read_role,
+        write
+            | work
+            | match work.role {
+                FilesystemRole::Data => Value::Null,
+                other => json!(other),
+            }
+    ),
 ];
 
 /// The origin of a plan's work.
@@ -32,6 +44,39 @@ pub struct WorkSource {
     /// What is done once for each total of the goal, such as "a week at a laptop".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// What the filesystem is to the reader's system, which decides how it is set up for good.
+    #[serde(default, skip_serializing_if = "FilesystemRole::is_data")]
+    pub role: FilesystemRole,
+}
+
+/// What a filesystem is to the system that uses it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FilesystemRole {
+    /// A folder with data, mounted at each boot.
+    #[default]
+    Data,
+    /// The root of the system.
+    Root,
+    /// A stick or card that is carried from machine to machine.
+    Removable,
+}
+
+impl FilesystemRole {
+    const ALL: [FilesystemRole; 3] = [Self::Data, Self::Root, Self::Removable];
+
+    const fn is_data(&self) -> bool {
+        matches!(self, Self::Data)
+    }
+
+    /// The word of plans.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Root => "root",
+            Self::Removable => "removable",
+        }
+    }
 }
 
 /// How the work is known.
@@ -95,6 +140,14 @@ fn read_kinds(node: &Node) -> Result<Vec<SourceKind>, Reason> {
         true => Err(Reason::new("no kind of source is named", "kind = \"recorded\"")),
         false => Ok(kinds),
     }
+}
+
+fn read_role(node: &Node) -> Result<FilesystemRole, Reason> {
+    let word = filled_text(node)?;
+    FilesystemRole::ALL.into_iter().find(|role| role.word() == word).ok_or_else(|| {
+        let words = FilesystemRole::ALL.map(FilesystemRole::word).join(", ");
+        Reason::new(format!("`{word}` is no role of a filesystem"), format!("one of {words}"))
+    })
 }
 
 /// Reads the section, if the plan has one.

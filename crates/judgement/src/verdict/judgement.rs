@@ -11,6 +11,7 @@ use super::{
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
+use crate::statistics::{Estimate, Evidence};
 
 #[derive(Debug, Clone)]
 pub struct Judgement<'a> {
@@ -147,6 +148,14 @@ impl<'a> Judgement<'a> {
         let Some((first, rest)) = self.verdict.ranking.split_first() else { return Vec::new() };
         let names = rest.iter().map(|rank| rank.candidate.as_str());
         names.filter(|name| self.free.hides_order(name, &first.candidate)).collect()
+    }
+
+    /// The goal of a candidate over its own trials, with the interval of that mean: how far its number may be from that of
+    /// other devices and trials of the kind, whatever its rivals do.
+    pub fn total_over_trials(&self, candidate: &str) -> Option<Estimate> {
+        let logs: Vec<f64> =
+            self.blocks.trials_of(candidate).filter_map(|trial| self.objective.log_score(trial)).collect();
+        Some(Evidence::from_sample(&logs)?.ratio_after_stopping_rule())
     }
 
     /// The phases that the goal counts, in the order in which they are measured.

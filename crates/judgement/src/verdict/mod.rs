@@ -55,8 +55,8 @@ pub use runs::{
 pub use slice::{Slice, slice_by_candidates, slice_by_environment, slice_by_protection, slice_by_site};
 pub use work::{
     Background, ByBlock, ChargedCandidate, ChargedComputation, ChargedPhase, CostColumn, Harness,
-    LatencyCounts, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all, latencies,
-    latency_at, raw_shares,
+    LatencyCounts, LeadOrigin, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all,
+    latencies, latency_at, raw_shares,
 };
 
 pub use crate::statistics::Estimate;

@@ -1,7 +1,7 @@
 //! Words for a recommendation among equals: options that change nothing, and safeguards that are given up for a gain.
 
 use crate::wording::difference::{self, name_cost};
-use crate::wording::number::{percent, times_within};
+use crate::wording::number::times_within;
 use crate::wording::text::listing;
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{COSTS, Contrast, ContrastOutcome, Judgement, Preference, Tradeoff};
@@ -36,23 +36,20 @@ fn describe_sacrifice(judged: &Judgement<'_>) -> Option<String> {
     Some(format!("Giving up {} pays here: {name} {compares}. ", list_nouns(&sacrifice.features)))
 }
 
-/// `; the option mkfs -m crc=0 (xfs:crc=0) makes no difference here (±0%) and gives up checksums of metadata`.
+/// `; the option mkfs -m crc=0 (xfs:crc=0) makes no difference here (±0%); xfs:crc=0 gives up checksums of metadata`.
 fn describe_preference(judged: &Judgement<'_>, taken: &str) -> Option<String> {
     let Preference { over, keeps, option } = judged.verdict.preference.as_ref()?;
     let standing = standing_of(judged, over)?;
-    let tie = judged.plan.protocol.tie;
-    let is_tied = standing.has_outcome(ContrastOutcome::Tied, tie);
+    let is_tied = standing.has_outcome(ContrastOutcome::Tied, judged.plan.protocol.tie);
     let within = difference::describe_difference(judged, &standing.ratio);
     let better = if difference::is_of_time(judged) { "faster" } else { "better" };
     let what = match (option, is_tied) {
         (Some(option), true) => format!("the option {option} ({over}) makes no difference here ({within})"),
         (None, true) => format!("{over} is not {better} by more than that ({within})"),
-        (_, false) => {
-            format!("{over} is not shown to be more than {} {better} ({within})", percent(tie))
-        }
+        (_, false) => difference::describe_open(judged, over, better, &standing.ratio),
     };
     let gives_up =
-        if keeps.is_empty() { String::new() } else { format!(" and gives up {}", list_nouns(keeps)) };
+        if keeps.is_empty() { String::new() } else { format!("; {over} gives up {}", list_nouns(keeps)) };
     let besides = match list_other_changes(judged, taken, over).as_slice() {
         [] => String::new(),
         some => format!("; besides, it takes {}", some.join(" and ")),

@@ -26,7 +26,9 @@ fn describe_only_level(judged: &Judgement<'_>) -> Option<String> {
     let mut with_result = groups.filter(|(_, group)| group.first_choice().is_some());
     let (Some((at, group)), None) = (with_result.next(), with_result.next()) else { return None };
     if let Some(only) = group.sole_candidate() {
-        return Some(format!("{} alone is left.", only.candidate));
+        let total = difference::describe_leading_total(judged, &only.candidate)
+            .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
+        return Some(format!("{} is the only one that has a result{total}.", only.candidate));
     }
     let levels = slice_by_protection(judged.plan, judged.run);
     levels.get(at).map(|level| sentence::describe_outcome(&level.judge()))
@@ -87,7 +89,7 @@ fn describe_sole_candidate(
 }
 
 /// A sentence that begins with a verb or an outcome, to stand behind a colon.
-fn lower_verb(text: &str) -> String {
+pub(super) fn lower_verb(text: &str) -> String {
     match ["Take ", "Undecided", "No ", "Ruled out", "Compared ", "Giving up "]
         .iter()
         .any(|begin| text.starts_with(begin))

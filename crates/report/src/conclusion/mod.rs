@@ -56,6 +56,7 @@ impl<'a> Report<'a> {
             requests: Vec::new(),
             rows: None,
             to_use: None,
+            to_use_instead: Vec::new(),
             guarantees: Vec::new(),
             live: false,
         }

@@ -156,6 +156,6 @@ pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String>
 
 /// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
 fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
-    let total = difference::describe_total(judged, &rank.candidate);
+    let total = difference::describe_leading_total(judged, &rank.candidate);
     total.map_or(String::new(), |total| format!(" with {total} {}", difference::of_what(judged)))
 }

@@ -53,6 +53,9 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     };
     let mut others = verdict.standings.iter().filter(|standing| !is_told(&standing.of));
     let next = others.find(|standing| standing.outcome != ContrastOutcome::Tied);
+    let is_behind = |standing: &&&Contrast| standing.outcome == ContrastOutcome::Behind;
+    let origin = next.as_ref().filter(|next| is_behind(next));
+    let origin = origin.map_or(String::new(), |next| difference::describe_origin_of_lead(judged, &next.of));
     let next = next.map_or(String::new(), |next| {
         let (name, ratio) = (&next.of, &next.ratio);
         if let Some(total) = difference::describe_total(judged, name)
@@ -78,7 +81,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
         Some(names) => free_computation::withhold_recommendation(judged, &names),
         None => equals::recommend(judged, leader),
     };
-    format!("{without}{answer}{tied}{next}.{reversed}")
+    format!("{without}{answer}{tied}{next}.{origin}{reversed}")
 }
 
 /// The candidates that a real device may put first, as a sentence after others; empty if the models' errors are too small for that.

@@ -1,11 +1,11 @@
 //! One answer for several protection levels: the candidate to take, and the gain and cost of better protected ones.
 
+use crate::conclusion::levels::lower_verb;
 use crate::conclusion::{clauses, sentence};
 use crate::model::clause::ClauseKind;
 use crate::topics::protection_costs;
 use crate::wording::difference;
-use crate::wording::number::percent;
-use crate::wording::text::{count, listing};
+use crate::wording::text::{capitalize, count, listing};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{
     ContrastOutcome, Estimate, Judgement, LevelTrade, Outcome, slice_by_protection,
@@ -29,6 +29,28 @@ pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
             answer = describe_alone(judged, trade);
         }
     }
+    if let Some(trade) = judged.verdict.asked_cost() {
+        let costs = protection_costs::describe_costs(judged).into_iter();
+        let with = judged.verdict.groups.iter().zip(slice_by_protection(judged.plan, judged.run));
+        let with = with.filter(|(group, _)| group.candidates.contains(&trade.protected));
+        let with = with.map(|(group, run)| {
+            let title = capitalize(&group.title);
+            let answer = match group.sole_candidate() {
+                Some(only) => format!("{} is the only one.", only.candidate),
+                None => sentence::describe_outcome(&run.judge()),
+            };
+            format!("{title}: {}", lower_verb(&answer))
+        });
+        let without = judged.verdict.groups.iter().find(|group| group.candidates.contains(&trade.other));
+        let without = without.map(|group| {
+            let title = capitalize(&group.title);
+            match group.verdict.outcome {
+                Outcome::Undecided => format!("{title}: undecided; {} leads.", trade.other),
+                _ => format!("{title}: take {}.", trade.other),
+            }
+        });
+        return Some(costs.chain(with).chain(without).collect::<Vec<_>>().join(" "));
+    }
     let is_pure = |trade: &LevelTrade| {
         let costs = judged.verdict.protection_costs.iter().filter(|cost| cost.same_otherwise);
         costs.map(|cost| cost.feature).any(|feature| trade.keeps == [feature])
@@ -47,7 +69,7 @@ pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
 /// The answer for a candidate that has no rival of its level.
 fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     let taken = &trade.taken;
-    let total = difference::describe_total(judged, taken)
+    let total = difference::describe_leading_total(judged, taken)
         .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
     match judged.verdict.outcome {
         Outcome::Undecided => {
@@ -69,10 +91,14 @@ fn describe_gain(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
 fn name_alternative(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     let protected = &trade.protected;
     let mut levels = judged.verdict.groups.iter();
-    let level = levels.find(|level| level.candidates.contains(protected));
-    match level.is_some_and(|level| level.sole_candidate().is_some()) {
-        true => format!("{protected}, of which no rival has a result"),
-        false => protected.clone(),
+    match levels.find(|level| level.candidates.contains(protected)) {
+        Some(level) if level.sole_candidate().is_some() => {
+            format!("{protected}, of which no rival has a result")
+        }
+        Some(level) if level.verdict.outcome == Outcome::Undecided => {
+            format!("{protected} leads so far, undecided after {}", count(level.verdict.blocks, "block"))
+        }
+        _ => protected.clone(),
     }
 }
 
@@ -107,8 +133,8 @@ fn describe_price(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
         ContrastOutcome::Tied => format!("is as {as_good} as {other}"),
         ContrastOutcome::Better => format!("is {better} than {other}"),
         ContrastOutcome::NotBetter | ContrastOutcome::Undecided => {
-            let tie = percent(judged.plan.protocol.tie);
-            format!("is not shown to be more than {tie} {worse} than {other}")
+            let open = difference::describe_open(judged, "it", &format!("{worse} than {other}"), ratio);
+            return format!("{protected} {kept}; {open}.");
         }
     };
     format!("{protected} {kept}, and {compared} ({}).", within(ratio))

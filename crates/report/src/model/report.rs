@@ -39,6 +39,8 @@ pub struct Report<'a> {
     pub rows: Option<String>,
     /// How to set up the recommended candidate for permanent use; for HTML pages, and `None` until it is set.
     pub to_use: Option<ToUse>,
+    /// The same for the candidates to take if the data must be better protected.
+    pub to_use_instead: Vec<ToUse>,
     /// The guarantees of each candidate; empty until set.
     pub guarantees: Vec<Guarantees>,
     /// Time beside the data that was lost, where the plan tested faults.

@@ -15,7 +15,7 @@ use crate::model::matrix::Matrix;
 use crate::wording::text::TextTable;
 use fsverdict_judgement::verdict::FindingStatus;
 
-pub(crate) use crate::page::parts::{build_gist, build_remarks, in_use, in_words};
+pub(crate) use crate::page::parts::{build_gist, build_remarks, in_use, in_use_instead, in_words};
 pub(crate) use crate::page::text::{Sign, Span, Text};
 
 /// The media that a block is shown on.

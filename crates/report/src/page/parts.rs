@@ -3,7 +3,7 @@
 use crate::PageNote;
 use crate::model::to_use::{LEAD, ToUse};
 use crate::page::{FoldedPart, PageBlock, Remark, Text};
-use crate::wording::text::count;
+use crate::wording::text::{count, one_line};
 
 /// The verdict in sentences, under a title and an anchor of the page.
 pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -> PageBlock<'static> {
@@ -22,6 +22,12 @@ pub(crate) fn in_use(to_use: &ToUse, with_properties: bool) -> FoldedPart<'stati
         PageBlock::Sentences(sentences.collect()),
     ];
     FoldedPart { id: Some("to-use"), title: "To use it".into(), blocks }
+}
+
+/// The commands for a better protected candidate than the recommended one.
+pub(crate) fn in_use_instead(to_use: &ToUse) -> FoldedPart<'static> {
+    let title = format!("To use {} instead", one_line(&to_use.candidate));
+    FoldedPart { id: None, title: title.into(), ..in_use(to_use, false) }
 }
 
 /// The cautions, under this label.

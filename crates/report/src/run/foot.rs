@@ -145,7 +145,8 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
         .verdict
         .first_to_settle()
         .and_then(|pair| pair.more_blocks)
-        .filter(|_| !shared && judged.verdict.inseparable_candidates(judged.plan.protocol.tie).is_none())
+        .filter(|_| !shared && judged.verdict.outcome == Outcome::Undecided)
+        .filter(|_| judged.verdict.inseparable_candidates(judged.plan.protocol.tie).is_none())
     {
         add(format!("fsverdict resume {folder} --more {more}"), "may settle what is open");
     }

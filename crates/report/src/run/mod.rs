@@ -8,7 +8,8 @@ mod opening;
 use crate::Report;
 use crate::model::index::Index;
 use crate::page::{
-    CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_words,
+    CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_use_instead,
+    in_words,
 };
 pub(crate) use crate::run::foot::describe_source;
 use crate::run::opening::build_opening;
@@ -31,6 +32,9 @@ pub(crate) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
     if let Some(to_use) = &report.to_use {
         page.add(Media::BRIEF, PageBlock::Fold(in_use(to_use, false)));
         page.add(Media::FULL_TEXT, PageBlock::Fold(in_use(to_use, true)));
+        for instead in &report.to_use_instead {
+            page.add(Media::FULL_TEXT, PageBlock::Fold(in_use_instead(instead)));
+        }
     }
     add_tables(report, &mut page);
     foot::add_foot(report, &mut page);

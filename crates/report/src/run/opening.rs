@@ -1,7 +1,7 @@
 //! The top of a run's page: the question, the verdict in a sentence, its basis, and its limits.
 
 use super::foot::{describe_ending, describe_source};
-use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_words};
+use crate::page::{Opening, PageBlock, Text, Top, build_gist, in_use, in_use_instead, in_words};
 use crate::topics::across;
 use crate::topics::guarantees::with_drawbacks;
 use crate::wording::candidates;
@@ -28,6 +28,7 @@ pub(super) fn build_opening(report: &Report<'_>) -> Opening {
     let folds =
         std::iter::once(build_gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
             .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use, true))))
+            .chain(report.to_use_instead.iter().map(|instead| PageBlock::Fold(in_use_instead(instead))))
             .chain(plain)
             .chain(detail)
             .chain(work.iter().map(|work| in_words("Where the work comes from", "work", work)))

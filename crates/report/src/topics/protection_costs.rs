@@ -42,17 +42,27 @@ pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
             return format!("What {} costs cannot be told from {}.", feature.noun(), count(blocks, "block"));
         }
         let more = own.len().saturating_sub(MOST_COSTS);
-        let clauses: Vec<String> =
-            own.iter().take(MOST_COSTS).map(|cost| describe_protection_cost(judged, cost)).collect();
-        let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
+        let clauses: Vec<String> = own
+            .iter()
+            .take(MOST_COSTS)
+            .map(|cost| {
+                let rivals = own.iter().filter(|rival| rival.other == cost.other).count();
+                describe_protection_cost(judged, cost, rivals > 1)
+            })
+            .collect();
+        let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
         let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
         format!("{} {}{more}.", capitalize(feature.noun()), clauses.join(next))
     };
     features.into_iter().map(sentence).collect()
 }
 
-/// `costs ext4 4% here (+2% to +6%)`.
-fn describe_protection_cost(judged: &Judgement<'_>, cost: &ProtectionCost) -> String {
+/// `costs ext4 4% here (+2% to +6%)`; `costs ext4 4% by luks2 (…)` if it is one of several ways.
+fn describe_protection_cost(
+    judged: &Judgement<'_>,
+    cost: &ProtectionCost,
+    is_one_of_several: bool,
+) -> String {
     // A protection that is added is said of the candidate without it, one that is taken away of the usual candidate.
     let subject = match (cost.same_otherwise, cost.feature.is_weaker()) {
         (false, _) => return describe_substitution(judged, cost),
@@ -60,17 +70,23 @@ fn describe_protection_cost(judged: &Judgement<'_>, cost: &ProtectionCost) -> St
         (true, false) => &cost.other,
     };
     let share = |value: f64| percent(libm::fabs(value - 1.0));
+    let way = cost.protected.strip_prefix(cost.other.as_str()).map(|way| way.trim_start_matches(['+', ':']));
+    let here = match way.filter(|way| is_one_of_several && !way.is_empty()) {
+        Some(way) => format!("by {way}"),
+        None if is_one_of_several => format!("as {}", cost.protected),
+        None => "here".to_owned(),
+    };
     let ends = describe_interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
     match cost.outcome(judged.plan.protocol.tie) {
         ContrastOutcome::Behind if cost.ratio.point >= 2.0 => {
-            format!("makes it {} times as much for {subject} here{ends}", times(cost.ratio.point))
+            format!("makes it {} times as much for {subject} {here}{ends}", times(cost.ratio.point))
         }
-        ContrastOutcome::Behind => format!("costs {subject} {} here{ends}", share(cost.ratio.point)),
-        ContrastOutcome::Better => format!("saves {subject} {} here{ends}", share(cost.ratio.point)),
-        ContrastOutcome::Tied => format!("costs {subject} too little to matter here"),
+        ContrastOutcome::Behind => format!("costs {subject} {} {here}{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Better => format!("saves {subject} {} {here}{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Tied => format!("costs {subject} too little to matter {here}"),
         ContrastOutcome::Undecided | ContrastOutcome::NotBetter => {
             let trials = count(cost.ratio.n, "block");
-            format!("has a cost for {subject} that cannot be told from {trials}{ends}")
+            format!("has a cost for {subject} {here} that cannot be told from {trials}{ends}")
         }
     }
 }

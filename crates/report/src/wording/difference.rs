@@ -27,11 +27,65 @@ fn is_duration(judged: &Judgement<'_>) -> bool {
 
 /// The goal of a candidate in its unit, such as `17.1 s`; `None` where the goal is a score.
 pub(crate) fn describe_total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
-    let ranking = &judged.verdict.ranking;
-    let total = ranking.iter().find(|rank| rank.candidate == candidate)?.total?;
-    let scale = NumberScale::suited(goal_unit(judged)?, ranking.iter().filter_map(|rank| rank.total));
-    let value = total / scale.divisor;
+    let rank = judged.verdict.ranking.iter().find(|rank| rank.candidate == candidate)?;
+    format_goal(judged, rank.total?)
+}
+
+/// A number in the unit of the goal, in the scale of its totals.
+pub(crate) fn format_goal(judged: &Judgement<'_>, number: f64) -> Option<String> {
+    let totals = judged.verdict.ranking.iter().filter_map(|rank| rank.total);
+    let scale = NumberScale::suited(goal_unit(judged)?, totals);
+    let value = number / scale.divisor;
     Some(format!("{} {}", fixed(value, decimals(value, Some(0.01))), scale.label).trim_end().to_owned())
+}
+
+/// The phase that makes nearly all of the lead over another candidate, as a sentence behind others; empty if there is none.
+pub(crate) fn describe_origin_of_lead(judged: &Judgement<'_>, other: &str) -> String {
+    let describe = || {
+        let origin = judged.origin_of_lead(other)?;
+        let format = |number: f64| format_goal(judged, number);
+        let leader = &judged.verdict.ranking.first()?.candidate;
+        let [own, theirs] = origin.rest.map(format);
+        Some(format!(
+            " Nearly all of this lead is `{}` ({} of {}): all else takes {leader} {}, and {other} {}.",
+            origin.phase,
+            format(origin.of_phase)?,
+            format(origin.of_all)?,
+            own?,
+            theirs?
+        ))
+    };
+    describe().unwrap_or_default()
+}
+
+/// The goal of a candidate that leads, with how far other trials of it may lie from that: `17.1 s ±4%`; `about 17.1 s` where
+/// its trials are too few or too different to say.
+pub(crate) fn describe_leading_total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
+    let total = describe_total(judged, candidate)?;
+    let found = judged.total_over_trials(candidate);
+    let share = found.and_then(|found| {
+        let (low, high) = found.low.zip(found.high)?;
+        (high / low <= WIDE).then(|| (high - low) / 2.0 / found.point)
+    });
+    Some(match share {
+        None => format!("about {total}"),
+        Some(exact) if exact < 0.005 => total,
+        Some(share) => format!("{total} ±{}", percent(share)),
+    })
+}
+
+/// Whether a candidate is so much better or worse as matters, where its trials do not tell: `whether xfs is slower than that
+/// by more than 3% is open: +15% measured, −5% to +38% possible`.
+pub(crate) fn describe_open(judged: &Judgement<'_>, subject: &str, how: &str, ratio: &Estimate) -> String {
+    let tie = percent(judged.plan.protocol.tie);
+    let measured = match ratio.low.zip(ratio.high) {
+        None => format!("{} measured, in too few blocks", describe_difference(judged, ratio)),
+        Some((low, high)) => {
+            let alone = |value: f64| describe_difference(judged, &Estimate::without_interval(value, ratio.n));
+            format!("{} measured, {} to {} possible", alone(ratio.point), alone(low), alone(high))
+        }
+    };
+    format!("whether {subject} is {how} by more than {tie} is open: {measured}")
 }
 
 /// The phases that the leader's total covers, such as `for the whole job (write, read and remove)`.
@@ -53,7 +107,7 @@ pub(crate) fn recommend_leader(judged: &Judgement<'_>, leader: &str) -> String {
         [] => format!("no other candidate is more than {within} {better}"),
         some => format!("{} may be more than {within} {better}", join_names(some, 3, "or")),
     };
-    match describe_total(judged, leader) {
+    match describe_leading_total(judged, leader) {
         Some(total) => {
             let claim = more(if is_of_time(judged) { "faster" } else { "better" });
             let claim = if open.is_empty() { capitalize(&claim) } else { claim };

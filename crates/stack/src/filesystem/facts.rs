@@ -121,6 +121,8 @@ pub enum Property {
     Permissions,
     /// Snapshots of the whole filesystem.
     Snapshots,
+    /// Files that share their blocks until one of them is written (FICLONE).
+    Clones,
     /// A program that looks for damage.
     Checker,
 }

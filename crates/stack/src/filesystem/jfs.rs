@@ -68,6 +68,7 @@ pub(super) static JFS: Filesystem = Filesystem {
         kernel_status: "In the kernel, maintained for fixes only.",
         status_drawback: "the kernel maintains it for odd fixes only",
         source: "IBM, JFS overview (2000); kernel Documentation/admin-guide/jfs.rst",
+        as_root: "the initramfs needs its module, and the boot loader must read it (GRUB does) or find the kernel on another filesystem",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

@@ -71,6 +71,7 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, maintained. The checksums of its log are looked at when a crash is recovered, not on reading.",
         source: "kernel Documentation/filesystems/nilfs2.rst; nilfs(8)",
+        as_root: "the initramfs needs its module, and the boot loader must read it (GRUB does) or find the kernel on another filesystem",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

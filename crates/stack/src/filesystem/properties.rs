@@ -6,12 +6,13 @@ use super::facts::Property;
 use super::model::Filesystem;
 
 impl Property {
-    const ALL: [Property; 6] = [
+    const ALL: [Property; 7] = [
         Self::Journal,
         Self::MetadataChecksums,
         Self::DataChecksums,
         Self::Permissions,
         Self::Snapshots,
+        Self::Clones,
         Self::Checker,
     ];
 
@@ -23,6 +24,7 @@ impl Property {
             Self::DataChecksums => "checksums of data",
             Self::Permissions => "owners and permissions",
             Self::Snapshots => "snapshots",
+            Self::Clones => "clones of files",
             Self::Checker => "a checker",
         }
     }
@@ -71,6 +73,7 @@ impl Filesystem {
                 Property::DataChecksums => facts.data_checksums,
                 Property::Permissions => facts.permissions,
                 Property::Snapshots => self.has_ability(FilesystemAbility::Snapshots),
+                Property::Clones => facts.clones,
                 Property::Checker => self.fsck.is_some(),
             };
             let changes = facts.changed_by.iter().filter(|(_, changed, _)| changed == property);
@@ -103,34 +106,41 @@ mod tests {
                 "",
                 "",
                 "a journal, checksums of metadata, owners and permissions, a checker",
-                "checksums of data, snapshots",
+                "checksums of data, snapshots, clones of files",
             ),
             (
                 "ext4",
                 "-O ^has_journal,^metadata_csum",
                 "",
                 "owners and permissions, a checker",
-                "a journal, checksums of metadata, checksums of data, snapshots",
+                "a journal, checksums of metadata, checksums of data, snapshots, clones of files",
             ),
             (
                 "xfs",
                 "-m crc=0,finobt=0",
                 "",
                 "a journal, owners and permissions, a checker",
-                "checksums of metadata, checksums of data, snapshots",
+                "checksums of metadata, checksums of data, snapshots, clones of files",
+            ),
+            (
+                "xfs",
+                "-m reflink=0",
+                "",
+                "a journal, checksums of metadata, owners and permissions, a checker",
+                "checksums of data, snapshots, clones of files",
             ),
             (
                 "btrfs",
                 "",
                 "noatime,compress=zstd",
-                "copy-on-write, checksums of metadata, checksums of data, owners and permissions, snapshots, a checker",
+                "copy-on-write, checksums of metadata, checksums of data, owners and permissions, snapshots, clones of files, a checker",
                 "",
             ),
             (
                 "btrfs",
                 "",
                 "nodatasum",
-                "copy-on-write, checksums of metadata, owners and permissions, snapshots, a checker",
+                "copy-on-write, checksums of metadata, owners and permissions, snapshots, clones of files, a checker",
                 "checksums of data",
             ),
             (
@@ -138,14 +148,14 @@ mod tests {
                 "-O extra_attr,inode_checksum",
                 "",
                 "copy-on-write, checksums of metadata, owners and permissions, a checker",
-                "checksums of data, snapshots",
+                "checksums of data, snapshots, clones of files",
             ),
             (
                 "vfat",
                 "",
                 "",
                 "a checker",
-                "a journal, checksums of metadata, checksums of data, owners and permissions, snapshots",
+                "a journal, checksums of metadata, checksums of data, owners and permissions, snapshots, clones of files",
             ),
         ] {
             let words = |text: &str| text.split([' ']).map(str::to_owned).collect::<Vec<_>>();

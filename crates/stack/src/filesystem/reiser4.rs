@@ -50,6 +50,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
         kernel_status: "Never merged; needs a kernel built with the Reiser4 patch (`kernel = \"/path/to/linux\"` with lab = \"uml\").",
         status_drawback: "never in the kernel: it needs one with a patch",
         source: "mkfs.reiser4(8)",
+        as_root: "the initramfs needs its module, and the kernel has to lie on another filesystem, since GRUB does not read it",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

@@ -85,6 +85,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         status_source: "changelog of Linux 6.13, January 2025 (kernelnewbies.org)",
         status_drawback: "removed from the kernel in 6.13 (January 2025)",
         source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
+        as_root: "the initramfs needs its module, and the boot loader must read it (GRUB does) or find the kernel on another filesystem",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

@@ -88,7 +88,12 @@ pub(super) static XFS: Filesystem = Filesystem {
         clones: true,
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
         promises: &["entry"],
-        changed_by: &[("crc=0", Property::MetadataChecksums, false)],
+        // mkfs.xfs(8): without checksums of metadata there is no reflink either.
+        changed_by: &[
+            ("crc=0", Property::MetadataChecksums, false),
+            ("crc=0", Property::Clones, false),
+            ("reflink=0", Property::Clones, false),
+        ],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
         actively_developed: true,

@@ -167,6 +167,7 @@ pub(super) static ZFS: Filesystem = Filesystem {
         kernel_status: "Not in the kernel, whose licence (GPL 2.0) and ZFS's (CDDL 1.0) do not go together in one distributed program: distributions have it as a module that each machine builds (DKMS), Ubuntu as a finished one.",
         status_source: "META and LICENSE of OpenZFS 2.3.2, May 2025; Debian's zfs-dkms",
         status_drawback: "not in the kernel: its module has to be built, or bought with Ubuntu, for each kernel",
+        as_root: "the initramfs needs zfs-initramfs, and GRUB reads few of its features: OpenZFS's \"Root on ZFS\" has the steps for each distribution",
         source: "zpool-create(8); zfsprops(7); zpoolprops(7)",
         ..FilesystemFacts::PLAIN
     },

@@ -74,7 +74,8 @@ pub(super) static INTEGRITY: Layer = Layer {
             let open = to_words(&[&["integritysetup", "open"], mode.words(), &[site.device(), site.name]]);
             vec![to_words(&[&format]), open]
         },
-        at_boot: Some(|site, below| format!("echo \"{} {below} -\" >>/etc/integritytab", site.name)),
+        // blkid(8) knows no UUID of it.
+        at_boot: Some(|site, _| format!("echo \"{} {} -\" >>/etc/integritytab", site.name, site.device())),
         note: Some(
             "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
         ),

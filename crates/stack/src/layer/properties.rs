@@ -1,8 +1,6 @@
 //! What a candidate has and lacks besides its speed: by its filesystem, its options and the layers it lies on.
 
-use fsverdict_judgement::plan::{
-    Candidate, FilesystemAbility, ProtectionFeature, RequiredProperty, split_layer,
-};
+use fsverdict_judgement::plan::{Candidate, ProtectionFeature, RequiredProperty, split_layer};
 
 use super::{find_layer, layers_of, protection_of};
 use crate::filesystem::{Properties, Property, find_filesystem};
@@ -34,11 +32,7 @@ pub fn has_room_for_snapshots(name: &str) -> bool {
 
 /// Whether a candidate has what a plan may require. Nothing is known of a folder of the user's.
 pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
-    let (Some(properties), Some(filesystem)) =
-        (properties_of(candidate), find_filesystem(&candidate.filesystem))
-    else {
-        return false;
-    };
+    let Some(properties) = properties_of(candidate) else { return false };
     let protection = protection_of(candidate);
     match property {
         RequiredProperty::Encryption => protection.has(ProtectionFeature::Encrypted),
@@ -49,7 +43,7 @@ pub fn has_property(candidate: &Candidate, property: RequiredProperty) -> bool {
         }
         RequiredProperty::Permissions => properties.has(Property::Permissions),
         RequiredProperty::Snapshots => properties.has(Property::Snapshots),
-        RequiredProperty::Clones => filesystem.has_ability(FilesystemAbility::Clones),
+        RequiredProperty::Clones => properties.has(Property::Clones),
         RequiredProperty::Windows => properties.read_by.contains(&"Windows"),
         RequiredProperty::Macos => properties.read_by.contains(&"macOS"),
     }

@@ -82,6 +82,13 @@ pub enum Limit {
         phase: String,
         held: Vec<(String, Bytes)>,
     },
+    /// Candidates that had to remove these shares of their files in this phase, or all of them in vain, to be no fuller than
+    /// `to`.
+    RoomNotReturned {
+        phase: String,
+        to: f64,
+        removed: Vec<(String, f64)>,
+    },
     /// The filesystem was aged on purpose, within the trial.
     AgedAtOnce,
     /// The filesystem was filled on purpose, within the trial.
@@ -207,6 +214,19 @@ impl fmt::Display for Limit {
             Self::Held { phase, held } => {
                 let held: Vec<String> = held.iter().map(|(candidate, bytes)| format!("{candidate} {bytes}")).collect();
                 write!(formatter, "bytes of files that each holds when it is full ({phase}): {}", held.join(", "))
+            }
+            Self::RoomNotReturned { phase, to, removed } => {
+                let to = 100.0 * to;
+                let each = removed.iter().map(|(candidate, share)| match share {
+                    all if *all > 0.999 => format!(
+                        "{candidate} gives no room back at once: `{phase}` removed all of its files, and it was still more than {to:.0} % full"
+                    ),
+                    some => format!(
+                        "{candidate} gives little room back at once: `{phase}` had to remove {:.0} % of its files to come down to {to:.0} % full",
+                        100.0 * some
+                    ),
+                });
+                formatter.write_str(&each.collect::<Vec<_>>().join("; "))
             }
             Self::AgedAtOnce => formatter.write_str(
                 "aged in one go, by changes drawn from a seed: years of real use may leave another state",

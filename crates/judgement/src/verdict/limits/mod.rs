@@ -5,6 +5,7 @@ mod models;
 mod one_phase;
 mod order;
 pub(super) mod ratio_errors;
+mod room;
 mod too_little;
 
 pub use limit::Limit;
@@ -14,15 +15,13 @@ pub use too_little::TooLittle;
 use models::reversed_by_models;
 use one_phase::mostly_one_phase;
 use order::order_limits;
+use room::{bytes_held, room_not_returned};
 use too_little::list_too_little;
 
 use super::{ByBlock, Rank, VerdictEvidence};
-use crate::journal::{CandidateStatus, Run};
-use crate::plan::{DeviceSource, Operation, OperationEffect, Phase, PhaseWork, Plan};
+use crate::journal::CandidateStatus;
+use crate::plan::{DeviceSource, Operation, OperationEffect, PhaseWork};
 use crate::statistics::{Estimate, Evidence, FEWEST};
-use fsverdict_text::Bytes;
-
-const MIB: f64 = 1_048_576.0;
 
 /// The limits of this run's verdict, the gravest first.
 pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
@@ -47,6 +46,7 @@ pub(crate) fn list_limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> V
     } else if (1..FEWEST as usize).contains(&blocks) && ranking.len() > 1 {
         limits.push(Limit::FewBlocks(blocks));
     }
+    limits.extend(room_not_returned(plan, run));
     limits.extend(mostly_one_phase(evidence, ranking));
     limits.extend(order_limits(evidence, ranking));
     limits.extend(set_aside(evidence, ranking));
@@ -110,20 +110,4 @@ fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> 
             modelled: evidence.plan.device.source.is_modelled(),
         })
     })
-}
-
-/// The bytes that each candidate holds, where the plan fills the filesystems completely: speed does not show capacity.
-fn bytes_held(plan: &Plan, run: &Run) -> Option<Limit> {
-    let is_full =
-        |phase: &&Phase| phase.to == Some(1.0) && phase.work == PhaseWork::Operation(Operation::SpaceFill);
-    let phase = &plan.phases.iter().rfind(is_full)?.name;
-    let mean = |candidate: &String| {
-        let trials = run.trials.iter().filter(|trial| trial.id.candidate == *candidate && trial.is_counted());
-        let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        (!values.is_empty()).then(|| (candidate.clone(), Bytes(libm::round(mean / MIB) as u64 * MIB as u64)))
-    };
-    let mut held: Vec<_> = run.candidates.iter().filter_map(|state| mean(&state.name)).collect();
-    held.sort_by_key(|candidate| std::cmp::Reverse(candidate.1.0));
-    (!held.is_empty()).then(|| Limit::Held { phase: phase.clone(), held })
 }

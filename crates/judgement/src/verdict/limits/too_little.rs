@@ -94,7 +94,7 @@ pub(crate) fn list_too_little(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         return Vec::new();
     }
     let work = GoalWork { evidence, ranking };
-    let short = work.mean_of_trials(|trial| work.seconds_of(trial)).and_then(TooLittle::from_seconds);
+    let short = work.shortest_mean(|trial| work.seconds_of(trial)).and_then(TooLittle::from_seconds);
     short.into_iter().chain(work.find_phases_in_memory()).chain(work.find_one_phase()).collect()
 }
 
@@ -107,6 +107,16 @@ struct GoalWork<'a> {
 impl GoalWork<'_> {
     fn list_trials(&self) -> impl Iterator<Item = &Trial> {
         self.ranking.iter().flat_map(|rank| self.evidence.trials.trials_of(&rank.candidate))
+    }
+
+    /// The mean of the candidate that has the smallest: a slow rival does not make the work of the others more.
+    fn shortest_mean(&self, number: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
+        let mean = |rank: &Rank| {
+            let trials = self.evidence.trials.trials_of(&rank.candidate);
+            let values: Vec<f64> = trials.filter_map(&number).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        self.ranking.iter().filter_map(mean).min_by(f64::total_cmp)
     }
 
     fn mean_of_trials(&self, number: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {

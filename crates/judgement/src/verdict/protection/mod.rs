@@ -68,11 +68,25 @@ impl Verdict {
     /// The recommended candidate, or the only one that has a result, if it is not shown to miss anything.
     pub fn candidate_to_take(&self) -> Option<&str> {
         let is_met = || self.required.iter().all(|standing| standing.relation == RequirementRelation::Kept);
+        // Several levels, of which one has a result, are as one.
         let only = match self.ranking.as_slice() {
-            [only] if self.groups.is_empty() && self.refused.is_none() && is_met() => Some(&only.candidate),
+            [only] if self.refused.is_none() && is_met() => Some(&only.candidate),
             _ => None,
         };
         self.recommended.as_ref().or(only).map(String::as_str)
+    }
+
+    /// The choice between the two protection levels of a run that asks what a protection costs: it has each candidate with it
+    /// and without it, and nothing else. `None` for any other run.
+    pub fn asked_cost(&self) -> Option<&LevelTrade> {
+        let ([trade], [one, other]) = (self.trades.as_slice(), self.groups.as_slice()) else { return None };
+        let [feature] = trade.keeps.as_slice() else { return None };
+        let pairs =
+            || self.protection_costs.iter().filter(|cost| cost.same_otherwise && cost.feature == *feature);
+        let is_paired =
+            |name: &&Rank| pairs().any(|cost| [&cost.protected, &cost.other].contains(&&name.candidate));
+        let mut ranks = [one, other].into_iter().flat_map(|level| &level.verdict.ranking);
+        (!feature.is_weaker() && ranks.all(|rank| is_paired(&rank))).then_some(trade)
     }
 
     /// The place of a candidate in the ranking of its protection level; 0 for a leader.

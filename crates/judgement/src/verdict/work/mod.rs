@@ -9,6 +9,7 @@ mod estimates;
 mod goal;
 mod harness;
 mod latency;
+mod lead;
 mod paired;
 
 pub use background::Background;
@@ -23,5 +24,6 @@ pub(super) use goal::log_cost;
 pub use goal::{LeftOutPhase, Objective};
 pub use harness::Harness;
 pub use latency::{LatencyCounts, latencies, latency_at};
+pub use lead::LeadOrigin;
 pub use paired::ByBlock;
 pub(super) use paired::{differences, side_by_side, site_numbers};
