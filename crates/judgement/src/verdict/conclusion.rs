@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::{
     Background, ChargedComputation, Contrast, Dependence, DevicePrediction, DeviceSpread, DeviceStratum,
-    FactorEffect, GroupVerdict, LeftOutPhase, LevelTrade, Limit, OpenPair, Preference, ProtectionCost, Rank,
-    RequirementStanding, RunNoise, Sacrifice, Tradeoff, Unevaluated, UntoldCost, WeightRange,
+    FactorEffect, GroupVerdict, LeftOutPhase, LevelTrade, Limit, LossChoice, OpenPair, Preference,
+    ProtectionCost, Rank, RequirementStanding, RunNoise, Sacrifice, Tradeoff, Unevaluated, UntoldCost,
+    WeightRange,
 };
 
 /// The kind of conclusion about the goal.
@@ -96,6 +97,9 @@ pub struct Verdict {
     /// them; `recommended` follows it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trades: Vec<LevelTrade>,
+    /// The choice by what candidates lost under faults, where the plan tries some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_losses: Option<LossChoice>,
     /// The cost of each protection, by pairs of candidates that differ in it alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection_costs: Vec<ProtectionCost>,

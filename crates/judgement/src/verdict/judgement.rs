@@ -5,9 +5,9 @@ use super::candidates::list_candidates;
 use super::protection::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, Contrast, CostColumn, FreeComputation, GroupVerdict, Harness,
-    LevelTrade, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow, Verdict,
-    combine_as_study, control_pairs, cost_columns, estimate_all, judge, option_effects, raw_shares,
-    slice_by_protection, then_and_now,
+    LevelTrade, LossChoice, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow,
+    Verdict, combine_as_study, control_pairs, cost_columns, estimate_all, judge, option_effects,
+    price_of_safety, raw_shares, slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -98,6 +98,9 @@ impl<'a> Judgement<'a> {
             let trades = LevelTrade::from_levels(&groups, plan.protocol.tie, ratio);
             verdict.split_by_group(groups, costs, trades);
         }
+        let points = price_of_safety(plan, run, &objective);
+        let by_losses = LossChoice::from_verdict(plan, run, &verdict, &points);
+        verdict.choose_by_losses(by_losses);
         if plan.environments().len() > 1 {
             verdict = verdict.refuse(
                 "what is tried on one device, kernel or memory is not ranked against what is on another",

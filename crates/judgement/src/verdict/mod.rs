@@ -40,8 +40,9 @@ pub use leader::{
 pub use limits::{Limit, TooLittle, control_pairs};
 pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};
 pub use protection::{
-    GroupVerdict, LevelTrade, LossShare, MissingEvaluation, ProtectionCost, RequirementRelation,
-    RequirementStanding, SafetyPoint, Unevaluated, has_open_requirement, price_of_safety,
+    CandidateLosses, GroupVerdict, LevelTrade, LossChoice, LossShare, MissingEvaluation, ProtectionCost,
+    RequirementRelation, RequirementStanding, SafetyPoint, TriedFault, Unevaluated, has_open_requirement,
+    price_of_safety,
 };
 pub use published::{
     Combined, FindingReason, FindingStatus, ThenAndNow, combine_as_study, legacy_name, same_quantity,

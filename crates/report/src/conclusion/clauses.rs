@@ -32,16 +32,22 @@ pub(crate) fn with_too_little(judged: &Judgement<'_>, sentences: String) -> Stri
     std::iter::once(sentences).chain(reasons).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the first sentence of a verdict says itself that the models may be wrong, as this limit does.
+/// Whether the first sentences of a verdict say themselves what this limit does.
 pub(crate) fn is_stated(judged: &Judgement<'_>, limit: &Limit) -> bool {
-    matches!(limit, Limit::ModelsMayReverse { .. }) && judged.verdict.outcome != Outcome::Undecided
+    match limit {
+        Limit::ModelsMayReverse { .. } => judged.verdict.outcome != Outcome::Undecided,
+        // The table has the reason.
+        Limit::Lost { .. } => judged.verdict.refused.is_none(),
+        _ => false,
+    }
 }
 
 /// The caveats of the verdict among all clauses, the gravest kind first.
 pub(crate) fn list_caveats(judged: &Judgement<'_>) -> Vec<String> {
-    let stated = judged.verdict.limits.iter().find(|limit| is_stated(judged, limit)).map(Limit::to_string);
+    let stated = judged.verdict.limits.iter().filter(|limit| is_stated(judged, limit));
+    let stated: Vec<String> = stated.map(Limit::to_string).collect();
     let caveats = list_clauses(judged).into_iter().filter(Clause::is_caveat);
-    let caveats = caveats.filter(|clause| Some(&clause.text) != stated.as_ref());
+    let caveats = caveats.filter(|clause| !stated.contains(&clause.text));
     let (limits, grave): (Vec<Clause>, Vec<Clause>) =
         caveats.partition(|clause| clause.kind == ClauseKind::Limit);
     grave.into_iter().chain(limits.into_iter().take(MOST_LIMITS)).map(|clause| clause.text).collect()

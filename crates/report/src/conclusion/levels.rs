@@ -1,6 +1,6 @@
 //! The verdicts of the protection levels in words.
 
-use crate::conclusion::{no_verdict, sentence, trade};
+use crate::conclusion::{losses, no_verdict, sentence, trade};
 use crate::topics::{free_computation, protection_costs};
 use crate::wording::difference;
 use crate::wording::text::capitalize;
@@ -9,6 +9,14 @@ use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_pr
 /// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels; then the costs
 /// that cannot be told.
 pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
+    if let Some(by_losses) = losses::recommend_by_losses(judged) {
+        return by_losses;
+    }
+    describe_by_goal(judged) + &losses::describe_losses(judged)
+}
+
+/// The outcome by the goal alone.
+fn describe_by_goal(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
         return with_untold_costs(judged, sentence::describe_outcome(judged));
     }

@@ -3,6 +3,7 @@
 mod clauses;
 mod equals;
 pub(crate) mod levels;
+pub(crate) mod losses;
 mod no_verdict;
 mod noise;
 pub(crate) mod notes;

@@ -1,7 +1,7 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
-use crate::conclusion::{clauses, equals, noise, unevaluated};
+use crate::conclusion::{clauses, equals, losses, noise, unevaluated};
 use crate::model::clause::ClauseKind;
 use crate::topics::{free_computation, required};
 use crate::wording::difference;
@@ -17,6 +17,9 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     }
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
+    }
+    if let Some(by_losses) = losses::recommend_by_losses(judged) {
+        return by_losses;
     }
     let clauses = clauses::list_clauses(judged);
     let before = |kind: ClauseKind| -> String {

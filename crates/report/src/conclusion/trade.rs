@@ -226,4 +226,44 @@ mod tests {
         }
         assert!(taken_for_time > 0);
     }
+
+    /// The sentence on ext4 and xfs, each with LUKS and without it, and others, after so many blocks.
+    fn sentence_of(others: &[crate::examples::Contestant], blocks: u32, strays: f64) -> String {
+        let mut contestants = vec![
+            one("ext4", 6.0, 2.0, strays),
+            one("xfs", 6.6, 2.2, strays),
+            one("ext4+luks2", 7.4, 2.5, strays),
+            one("xfs+luks2", 6.9, 2.3, strays),
+        ];
+        contestants
+            .extend(others.iter().map(|other| one(other.name, other.seconds[0], other.seconds[1], strays)));
+        let mut story = run_of(&contestants, blocks);
+        let level = |name: &str, feature| (name.to_owned(), [feature].into_iter().collect());
+        let encrypted = ["ext4+luks2", "xfs+luks2"].map(|name| level(name, ProtectionFeature::Encrypted));
+        let bare = others.iter().map(|other| level(other.name, ProtectionFeature::NotCrashSafe));
+        story.plan.goal.protection = encrypted.into_iter().chain(bare).collect();
+        story.finish_for("as planned");
+        Report::new(&story.plan, &story.run(), None).sentence
+    }
+
+    #[test]
+    fn a_question_for_the_cost_of_a_protection_is_answered_by_the_cost() {
+        let asked = sentence_of(&[], 6, 0.01);
+        assert!(asked.starts_with("Encryption costs ext4 23% here (+22% to +25%)"), "{asked}");
+        assert!(asked.contains("Encrypted: take xfs+luks2: "), "{asked}");
+        assert!(asked.ends_with("Unencrypted: take ext4."), "{asked}");
+        let choice = sentence_of(&[one("ext2", 5.0, 1.6, 0.01)], 6, 0.01);
+        assert!(choice.starts_with("Take ext4: "), "{choice}");
+    }
+
+    #[test]
+    fn what_too_few_blocks_say_of_another_level_is_no_decision() {
+        let few = sentence_of(&[one("ext2", 5.0, 1.6, 0.01)], 1, 0.01);
+        let open = "If the data must be encrypted: xfs+luks2 leads so far, undecided after 1 block.";
+        assert!(few.contains(open), "{few}");
+        let open = sentence_of(&[one("ext2", 7.6, 2.6, 0.2)], 6, 0.2);
+        assert!(open.contains("is slower than ext2 by more than 3% is open: "), "{open}");
+        assert!(open.contains("% measured, ") && open.contains("% possible"), "{open}");
+        assert!(!open.contains("is not shown"), "{open}");
+    }
 }

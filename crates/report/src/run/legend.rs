@@ -14,12 +14,21 @@ pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix, is_brief: bool)
         "durable" => "Time until the data were durable",
         name => metric(name).map_or(name, |known| known.meaning),
     };
-    let mut text = Text::foreign(&format!("{meaning}: {}", sizes(report, "one trial")));
+    let sizes = sizes(report, "one trial");
+    let sizes = if is_brief { sizes.split(", ").next().unwrap_or_default() } else { &sizes };
+    let mut text = Text::foreign(&format!("{meaning}: {sizes}"));
     if matrix.spread != Spread::Unknown {
-        text = text.plain(" ").sign(Sign::PlusMinus).plain(format!(" {}", of_spread(matrix)));
+        let (end, spread) = match matrix.spread {
+            Spread::Interval | Spread::SomeIntervals if is_brief && matrix.rows.len() > 1 => {
+                (",", "95% interval against the leader")
+            }
+            _ => ("", of_spread(matrix)),
+        };
+        text = text.plain(format!("{end} ")).sign(Sign::PlusMinus).plain(format!(" {spread}"));
     }
     if matrix.has_untold() {
-        text = text.plain("; ").sign(Sign::PlusMinus).plain(format!("? {}", untold(report)));
+        let untold = if is_brief { "not told by these trials".to_owned() } else { untold(report) };
+        text = text.plain("; ").sign(Sign::PlusMinus).plain(format!("? {untold}"));
     }
     text = text.plain(".");
     if report.judged.verdict.refused.is_none() {

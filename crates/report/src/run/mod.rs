@@ -54,6 +54,11 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
         hint: entry.hint,
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
+    // All of a reason and the way round it are for those who ask for all.
+    let brief = missing.clone().map(|one| match report.judged.run.why_out(one.name) {
+        Some(loss) => CandidateWithoutResult { reason: loss.summary, hint: "", ..one },
+        None => one,
+    });
     let matrix = |missing: Vec<CandidateWithoutResult<'a>>| {
         PageBlock::Matrix(MatrixBlock {
             title: None,
@@ -63,7 +68,8 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
             missing,
         })
     };
-    page.add(Media::TERMINAL, matrix(missing.clone().collect()));
+    page.add(Media::BRIEF, matrix(brief.collect()));
+    page.add(Media::DETAIL, matrix(missing.clone().collect()));
     page.add(Media::MARKDOWN, matrix(Vec::new()));
     if let Some(matrix) = &report.picture {
         page.add(Media::BRIEF, PageBlock::Note(legend::for_terminal(report, matrix, true)));

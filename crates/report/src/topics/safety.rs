@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use crate::Report;
+use crate::conclusion::losses::MOST_NAMES;
 use crate::page::{Media, PageBlock, PageTable};
 use crate::topics::topic::{ReportTopic, address_tables, list_data};
 use crate::wording::number::{plain_number, times, times_with_ends};
@@ -12,10 +13,19 @@ use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     data: |report| list_data("safety", report.safety.as_slice()),
-    build_tables: |report| address_tables(Media::TEXT, build_table(&report.safety)).collect(),
+    build_tables: |report| address_tables(audience_of_table(report), build_table(&report.safety)).collect(),
     build_section,
     ..ReportTopic::EMPTY
 };
+
+/// The media of the table: those that show everything, where the sentence on the outcome has all losses.
+fn audience_of_table(report: &Report<'_>) -> Media {
+    let choice = report.judged.verdict.by_losses.as_ref();
+    match choice.is_some_and(|choice| choice.others.len() <= MOST_NAMES) {
+        true => Media::FULL_TEXT,
+        false => Media::TEXT,
+    }
+}
 
 /// The media of the tables of all losses: those that show everything, where the price of safety sums the losses up.
 pub(super) fn audience_of_losses(report: &Report<'_>) -> Media {
@@ -45,7 +55,7 @@ fn build_table(points: &[SafetyPoint]) -> Option<TextTable> {
         row.push(point.beaten_by.clone().unwrap_or_else(|| "none".to_owned()));
         row
     };
-    let title = "The price of safety: time for the goal, as multiples of the fastest, beside what was lost; \"beaten by\" names a candidate that is no worse in any of these numbers";
+    let title = "The price of safety: time beside what was lost; \"beaten by\": no worse in any number";
     Some(TextTable::new(title, &header, points.iter().map(row).collect()))
 }
 

@@ -168,6 +168,7 @@ pub fn judge(
         limits: list_limits(&evidence, &told),
         groups: Vec::new(),
         trades: Vec::new(),
+        by_losses: None,
         protection_costs: Vec::new(),
         untold: free.list_untold(plan, run, measured),
         required,

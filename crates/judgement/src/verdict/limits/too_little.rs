@@ -227,8 +227,13 @@ mod tests {
 
     /// The reasons for two candidates that both made these observations.
     fn list_reasons(plan: &Plan, observations: &[Observation]) -> Vec<String> {
+        list_reasons_of(plan, [observations, observations])
+    }
+
+    /// The reasons for two candidates with observations of their own.
+    fn list_reasons_of(plan: &Plan, observations: [&[Observation]; 2]) -> Vec<String> {
         let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &["a", "b"]))];
-        for name in ["a", "b"] {
+        for (name, observations) in ["a", "b"].into_iter().zip(observations) {
             let id = Some(made::id(1, name));
             events.push((id.clone(), Event::TrialStarted {}));
             let own = observations.iter().map(|one| (id.clone(), Event::Observation(one.clone())));
@@ -260,6 +265,9 @@ mod tests {
         let repeated: Vec<Observation> =
             (0..200).map(|repetition| Observation { repetition, ..took("replay", 0.0053) }).collect();
         assert!(list_reasons(&plan, &repeated).is_empty());
+        // A slow rival does not make the work of the other one more.
+        let slow = [took("replay", 5.0)];
+        assert_eq!(list_reasons_of(&plan, [&[took("replay", 0.33)], &slow]).len(), 1);
         // The only phase is all of the goal by design.
         assert!(list_reasons(&plan, &[took("replay", 5.0)]).is_empty());
     }

@@ -2,6 +2,7 @@
 
 mod cost;
 mod evaluation;
+mod losses;
 mod required;
 mod safety;
 mod trade;
@@ -10,6 +11,7 @@ pub use cost::ProtectionCost;
 pub(crate) use cost::protection_costs;
 pub(crate) use evaluation::unevaluated;
 pub use evaluation::{MissingEvaluation, Unevaluated};
+pub use losses::{CandidateLosses, LossChoice, TriedFault};
 pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
 pub(crate) use required::{is_ruled_out, requirement_standings};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
@@ -58,7 +60,7 @@ impl Verdict {
     /// The recommended candidates: one for each protection level that has a recommendation, or the one that is taken where
     /// there is a [trade](LevelTrade).
     pub fn recommended_names(&self) -> Vec<&str> {
-        if !self.trades.is_empty() {
+        if !self.trades.is_empty() || self.by_losses.as_ref().is_some_and(|choice| choice.decides) {
             return self.recommended.as_deref().into_iter().collect();
         }
         let levels = self.by_protection_level().into_iter();

@@ -1,0 +1,88 @@
+//! Words for what candidates lost under faults, and for a recommendation that follows from it.
+
+use crate::conclusion::no_verdict::describe_excluded;
+use crate::wording::difference;
+use crate::wording::number::percent;
+use crate::wording::text::{capitalize, listing};
+use fsverdict_judgement::verdict::{CandidateLosses, Judgement, LossChoice, TriedFault};
+
+/// The most candidates that are named with their losses.
+pub(crate) const MOST_NAMES: usize = 4;
+
+/// The recommendation of a candidate for its losses, as the outcome of a run; `None` where the goal decides.
+pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
+    let choice = judged.verdict.by_losses.as_ref().filter(|choice| choice.decides)?;
+    let taken = &choice.taken.candidate;
+    let mut sentences = vec![format!("Take {taken}: it lost {}.", compare_losses(choice))];
+    sentences.extend(difference::describe_leading_total(judged, taken).map(|total| {
+        let others = choice.others.iter().filter_map(|other| {
+            let total = difference::describe_total(judged, &other.candidate)?;
+            Some(format!("{} {total}", other.candidate))
+        });
+        let others: Vec<String> = others.take(MOST_NAMES).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; {}", listing(&others, MOST_NAMES)) };
+        let verb = if difference::is_of_time(judged) { "takes" } else { "comes to" };
+        format!("It {verb} {total} {}{others}.", difference::of_what(judged))
+    }));
+    sentences.extend(describe_unexamined(choice));
+    sentences.extend(describe_excluded(judged).map(|excluded| format!("{}.", capitalize(&excluded))));
+    Some(sentences.join(" "))
+}
+
+/// What the recommended candidate and the others lost, where the goal decides, as a sentence behind others; empty where no
+/// fault was tried.
+pub(crate) fn describe_losses(judged: &Judgement<'_>) -> String {
+    let choice = judged.verdict.by_losses.as_ref().filter(|choice| !choice.decides);
+    choice.map_or(String::new(), |choice| {
+        let unexamined = describe_unexamined(choice).map_or(String::new(), |sentence| format!(" {sentence}"));
+        format!(" {} lost {}.{unexamined}", choice.taken.candidate, compare_losses(choice))
+    })
+}
+
+fn describe_unexamined(choice: &LossChoice) -> Option<String> {
+    let names = &choice.unexamined;
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {verb} not examined in this time (`fsverdict crash RUN NAME` does it).",
+            capitalize(&listing(names, MOST_NAMES))
+        )
+    })
+}
+
+/// `data to 9% of 34 rotten blocks (3% to 23%), btrfs to 24% of 38 (13% to 39%)`.
+fn compare_losses(choice: &LossChoice) -> String {
+    let what = match choice.fault {
+        TriedFault::Rot => "rotten blocks",
+        TriedFault::PowerCuts => "states after a power cut",
+    };
+    let preposition = match choice.fault {
+        TriedFault::Rot => "to",
+        TriedFault::PowerCuts => "in",
+    };
+    let share = |losses: &CandidateLosses| {
+        let lost = losses.lost;
+        match lost.lost {
+            0 => format!("none of {}", lost.of),
+            _ => format!(
+                "{} of {} ({} to {})",
+                percent(lost.share()),
+                lost.of,
+                percent(lost.low),
+                percent(lost.high)
+            ),
+        }
+    };
+    let first = match share(&choice.taken).split_once(" (") {
+        Some((share, ends)) => format!("data {preposition} {share} {what} ({ends}"),
+        None => format!("data {preposition} {} {what}", share(&choice.taken)),
+    };
+    let others =
+        choice.others.iter().map(|other| format!("{} {preposition} {}", other.candidate, share(other)));
+    let others: Vec<String> = others.collect();
+    match others.is_empty() {
+        true => first,
+        false => format!("{first}, {}", listing(&others, MOST_NAMES)),
+    }
+}
