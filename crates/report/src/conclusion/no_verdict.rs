@@ -39,11 +39,9 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
         },
         [only] if judged.verdict.ruled_out.is_empty() => {
             let excluded = describe_excluded(judged).map_or(String::new(), |which| format!("; {which}"));
-            format!(
-                "{} is the only one that has a result{}{excluded}.",
-                only.candidate,
-                with_total(judged, only)
-            )
+            let total = difference::describe_leading_total(judged, &only.candidate)
+                .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
+            format!("{} is the only one that has a result{total}{excluded}.", only.candidate)
         }
         [only] => {
             let left = format!("Undecided{after}: {} alone is left", only.candidate);

@@ -7,7 +7,7 @@ use crate::wording::text::{count, listing};
 use fsverdict_judgement::journal::{CautionKind, TrialStanding};
 use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::statistics::FEWEST;
-use fsverdict_judgement::verdict::{Judgement, TrialBasis};
+use fsverdict_judgement::verdict::{Judgement, Limit, TrialBasis};
 
 /// A note, with how much of the run it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,9 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let mut clauses: Vec<Clause> = TOPICS.iter().flat_map(|topic| (topic.list_clauses)(judged)).collect();
     clauses.extend(Clause::list_limits(judged).into_iter().zip(&judged.verdict.limits).map(
         |(clause, limit)| {
-            let is_reason = limit.may_change_decision() && !is_stated(judged, limit);
+            let is_reason = limit.may_change_decision()
+                && !is_stated(judged, limit)
+                && !is_of_level_beside(judged, limit);
             if is_reason { clause } else { Clause::new(ClauseKind::Note, clause.text) }
         },
     ));
@@ -140,6 +142,12 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
         }
     };
     group_by_key(notes_of).into_iter().map(note).collect()
+}
+
+/// Whether a limit is about the order of another protection level than the one that a candidate is taken from.
+fn is_of_level_beside(judged: &Judgement<'_>, limit: &Limit) -> bool {
+    let Limit::ModelsMayReverse { first, .. } = limit else { return false };
+    judged.verdict.trades.first().is_some_and(|trade| trade.taken != *first)
 }
 
 fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {

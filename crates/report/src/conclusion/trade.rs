@@ -173,6 +173,10 @@ impl ProtectionPredicate {
             ProtectionFeature::NotCrashSafe => (["survive", "survives"], "a power cut"),
             ProtectionFeature::Encrypted => (["be", "is"], "encrypted"),
             ProtectionFeature::Redundant => (["survive", "survives"], "the loss of a device"),
+            ProtectionFeature::NoFlushes => (["flush", "flushes"], "the device's cache"),
+            ProtectionFeature::IgnoredSync => (["obey", "obeys"], "fsync"),
+            ProtectionFeature::UnorderedWrites => (["write", "writes"], "data before their metadata"),
+            ProtectionFeature::SynchronousWrites => (["write", "writes"], "synchronously"),
             other => (["have", "has"], other.noun()),
         };
         Self { verb, rest }

@@ -5,6 +5,7 @@ use crate::page::{Media, PageBlock};
 use crate::wording::difference;
 use crate::wording::number::{percent, signed_percent, times};
 use crate::wording::text::{TextTable, capitalize, count};
+use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, ProtectionCost};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
@@ -39,7 +40,8 @@ pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
         let known = own.iter().filter(|cost| is_known(cost)).count();
         if known == 0 {
             let blocks = own.iter().map(|cost| cost.ratio.n).max().unwrap_or_default();
-            return format!("What {} costs cannot be told from {}.", feature.noun(), count(blocks, "block"));
+            let cost = agree(feature, "costs");
+            return format!("What {} {cost} cannot be told from {}.", feature.noun(), count(blocks, "block"));
         }
         let more = own.len().saturating_sub(MOST_COSTS);
         let clauses: Vec<String> = own
@@ -51,10 +53,24 @@ pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
             })
             .collect();
         let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
-        let next = if own.iter().all(|cost| cost.same_otherwise) { "; it " } else { "; " };
+        let it = if agree(feature, "costs") == "costs" { "it" } else { "they" };
+        let next =
+            if own.iter().all(|cost| cost.same_otherwise) { format!("; {it} ") } else { "; ".to_owned() };
+        let next = next.as_str();
         format!("{} {}{more}.", capitalize(feature.noun()), clauses.join(next))
     };
     features.into_iter().map(sentence).collect()
+}
+
+/// The verb of a feature's noun, which may be plural.
+fn agree(feature: ProtectionFeature, verb: &'static str) -> &'static str {
+    match (feature.noun().starts_with("checksums"), verb) {
+        (true, "costs") => "cost",
+        (true, "saves") => "save",
+        (true, "makes") => "make",
+        (true, "has") => "have",
+        _ => verb,
+    }
 }
 
 /// `costs ext4 4% here (+2% to +6%)`; `costs ext4 4% by luks2 (…)` if it is one of several ways.
@@ -77,16 +93,22 @@ fn describe_protection_cost(
         None => "here".to_owned(),
     };
     let ends = describe_interval(cost).map_or(String::new(), |ends| format!(" ({ends})"));
+    let costs = agree(cost.feature, "costs");
     match cost.outcome(judged.plan.protocol.tie) {
         ContrastOutcome::Behind if cost.ratio.point >= 2.0 => {
-            format!("makes it {} times as much for {subject} {here}{ends}", times(cost.ratio.point))
+            let makes = agree(cost.feature, "makes");
+            format!("{makes} it {} times as much for {subject} {here}{ends}", times(cost.ratio.point))
         }
-        ContrastOutcome::Behind => format!("costs {subject} {} {here}{ends}", share(cost.ratio.point)),
-        ContrastOutcome::Better => format!("saves {subject} {} {here}{ends}", share(cost.ratio.point)),
-        ContrastOutcome::Tied => format!("costs {subject} too little to matter {here}"),
+        ContrastOutcome::Behind => format!("{costs} {subject} {} {here}{ends}", share(cost.ratio.point)),
+        ContrastOutcome::Better => {
+            let saves = agree(cost.feature, "saves");
+            format!("{saves} {subject} {} {here}{ends}", share(cost.ratio.point))
+        }
+        ContrastOutcome::Tied => format!("{costs} {subject} too little to matter {here}"),
         ContrastOutcome::Undecided | ContrastOutcome::NotBetter => {
             let trials = count(cost.ratio.n, "block");
-            format!("has a cost for {subject} {here} that cannot be told from {trials}{ends}")
+            let has = agree(cost.feature, "has");
+            format!("{has} a cost for {subject} {here} that cannot be told from {trials}{ends}")
         }
     }
 }

@@ -78,17 +78,18 @@ impl Verdict {
         self.recommended.as_ref().or(only).map(String::as_str)
     }
 
-    /// The choice between the two protection levels of a run that asks what a protection costs: it has each candidate with it
-    /// and without it, and nothing else. `None` for any other run.
+    /// The choice between a protection level and the one without that protection, in a run that asks what it costs: each
+    /// candidate has a partner that differs from it in one protection alone. `None` for any other run.
     pub fn asked_cost(&self) -> Option<&LevelTrade> {
-        let ([trade], [one, other]) = (self.trades.as_slice(), self.groups.as_slice()) else { return None };
-        let [feature] = trade.keeps.as_slice() else { return None };
-        let pairs =
-            || self.protection_costs.iter().filter(|cost| cost.same_otherwise && cost.feature == *feature);
-        let is_paired =
-            |name: &&Rank| pairs().any(|cost| [&cost.protected, &cost.other].contains(&&name.candidate));
-        let mut ranks = [one, other].into_iter().flat_map(|level| &level.verdict.ranking);
-        (!feature.is_weaker() && ranks.all(|rank| is_paired(&rank))).then_some(trade)
+        let pairs = || self.protection_costs.iter().filter(|cost| cost.same_otherwise);
+        let is_paired = |rank: &Rank| {
+            pairs().any(|cost| cost.protected == rank.candidate || cost.other == rank.candidate)
+        };
+        let is_of_pair = |trade: &&LevelTrade| {
+            matches!(trade.keeps.as_slice(), [feature] if !feature.is_weaker()
+                && pairs().any(|cost| cost.feature == *feature))
+        };
+        self.trades.iter().find(is_of_pair).filter(|_| self.ranking.iter().all(is_paired))
     }
 
     /// The place of a candidate in the ranking of its protection level; 0 for a leader.
