@@ -48,7 +48,7 @@ impl Answer {
         if verdict.refused.is_some() {
             return None;
         }
-        let first = match verdict.candidate_to_take() {
+        let first = match judged.candidate_to_take() {
             Some(taken) => taken.to_owned(),
             None => verdict.ranking.first()?.candidate.clone(),
         };

@@ -5,9 +5,9 @@ use super::candidates::list_candidates;
 use super::protection::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, Contrast, CostColumn, FreeComputation, GroupVerdict, Harness,
-    LevelTrade, LossChoice, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, SiteRatios, ThenAndNow,
-    Verdict, combine_as_study, control_pairs, cost_columns, estimate_all, judge, option_effects,
-    price_of_safety, raw_shares, slice_by_protection, then_and_now,
+    LevelTrade, LossChoice, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, RequirementRelation,
+    SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs, cost_columns, estimate_all, judge,
+    option_effects, price_of_safety, raw_shares, slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -143,6 +143,24 @@ impl<'a> Judgement<'a> {
             verdict,
             free,
         }
+    }
+
+    /// The recommended candidate, or the only one that has a result, if it is not shown to miss anything and no other was yet
+    /// to be tried.
+    pub fn candidate_to_take(&self) -> Option<&str> {
+        let verdict = &self.verdict;
+        let is_met =
+            || verdict.required.iter().all(|standing| standing.relation == RequirementRelation::Kept);
+        let only = match verdict.ranking.as_slice() {
+            [only] if verdict.refused.is_none() && is_met() && self.is_tried() => Some(&only.candidate),
+            _ => None,
+        };
+        verdict.recommended.as_ref().or(only).map(String::as_str)
+    }
+
+    /// Whether each candidate has a result or a reason for having none.
+    pub fn is_tried(&self) -> bool {
+        self.with_status(CandidateStatus::Untried).next().is_none()
     }
 
     /// The candidates of which it is not told whether they are behind the first of the ranking, since computation took no

@@ -36,7 +36,10 @@ fn describe_only_level(judged: &Judgement<'_>) -> Option<String> {
     if let Some(only) = group.sole_candidate() {
         let total = difference::describe_leading_total(judged, &only.candidate)
             .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
-        return Some(format!("{} is the only one that has a result{total}.", only.candidate));
+        return Some(match judged.is_tried() {
+            true => format!("{} is the only one that has a result{total}.", only.candidate),
+            false => format!("Undecided: only {} was tried{total}.", only.candidate),
+        });
     }
     let levels = slice_by_protection(judged.plan, judged.run);
     levels.get(at).map(|level| sentence::describe_outcome(&level.judge()))

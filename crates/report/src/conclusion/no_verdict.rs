@@ -41,7 +41,10 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
             let excluded = describe_excluded(judged).map_or(String::new(), |which| format!("; {which}"));
             let total = difference::describe_leading_total(judged, &only.candidate)
                 .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
-            format!("{} is the only one that has a result{total}{excluded}.", only.candidate)
+            match judged.is_tried() {
+                true => format!("{} is the only one that has a result{total}{excluded}.", only.candidate),
+                false => format!("Undecided{after}: only {} was tried{total}{excluded}.", only.candidate),
+            }
         }
         [only] => {
             let left = format!("Undecided{after}: {} alone is left", only.candidate);

@@ -49,7 +49,7 @@ pub struct Guarantees {
 /// and the meaning of its state in the kernel. `None` where none is to be taken, or nothing is lacking.
 pub(crate) fn describe_drawbacks(judged: &Judgement<'_>, all: &[Guarantees]) -> Option<String> {
     let taken = match judged.verdict.recommended_names() {
-        none if none.is_empty() => judged.verdict.candidate_to_take().into_iter().collect(),
+        none if none.is_empty() => judged.candidate_to_take().into_iter().collect(),
         some => some,
     };
     let of = |name: &&str| {

@@ -52,8 +52,7 @@ mod tests {
 
     #[test]
     fn a_filesystem_that_gives_no_room_back_is_named_with_what_it_had_to_remove() {
-        let phase =
-            |name: &str, operation: &str, to: f64| json!({ "name": name, "operation": operation, "to": to });
+        let phase = |name: &str, operation: &str, to: f64| json!({ "name": name, "work": { "operation": operation }, "cold": false, "to": to });
         let plan = made::plan(&json!({
             "candidates": [
                 { "name": "ext4", "filesystem": "ext4", "encryption": "none" },

@@ -151,7 +151,7 @@ mod tests {
         }
         for (name, _, lost) in candidates {
             let Some(lost) = lost else { continue };
-            let tally = json!({ "blocks": 100, "looked": 100, "outcomes": { "loss reported": lost, "unharmed": 100 - lost } });
+            let tally = json!({ "blocks": 100, "looked": 100, "outcomes": { "loss_reported": lost, "unharmed": 100 - lost } });
             let rotten = json!({ "candidate": name, "looked": 100, "held": { "data": tally }, "decays": {}, "trace": "" });
             events.push((None, Event::Rotten(serde_json::from_value(rotten).unwrap())));
         }

@@ -67,17 +67,6 @@ impl Verdict {
         levels.filter_map(|(_, level)| level.recommended.as_deref()).collect()
     }
 
-    /// The recommended candidate, or the only one that has a result, if it is not shown to miss anything.
-    pub fn candidate_to_take(&self) -> Option<&str> {
-        let is_met = || self.required.iter().all(|standing| standing.relation == RequirementRelation::Kept);
-        // Several levels, of which one has a result, are as one.
-        let only = match self.ranking.as_slice() {
-            [only] if self.refused.is_none() && is_met() => Some(&only.candidate),
-            _ => None,
-        };
-        self.recommended.as_ref().or(only).map(String::as_str)
-    }
-
     /// The choice between a protection level and the one without that protection, in a run that asks what it costs: each
     /// candidate has a partner that differs from it in one protection alone. `None` for any other run.
     pub fn asked_cost(&self) -> Option<&LevelTrade> {
