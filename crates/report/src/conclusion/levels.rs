@@ -125,7 +125,7 @@ mod tests {
         let report = Report::new(&story.plan, &run, None);
         let sentence = &report.sentence;
         for part in [
-            "Take ext4: 8.26 s for the whole job",
+            "Take ext4: 8.26 s ±7% for the whole job",
             "the next, xfs, takes ",
             "If the data must be encrypted: xfs+luks2. ",
             "ext4 also survives a power cut, and is slower than ext2 for that (+22%",

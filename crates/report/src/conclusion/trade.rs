@@ -265,7 +265,7 @@ mod tests {
         let few = sentence_of(&[one("ext2", 5.0, 1.6, 0.01)], 1, 0.01);
         let open = "If the data must be encrypted: xfs+luks2 leads so far, undecided after 1 block.";
         assert!(few.contains(open), "{few}");
-        let open = sentence_of(&[one("ext2", 7.6, 2.6, 0.2)], 6, 0.2);
+        let open = sentence_of(&[one("ext2", 6.2, 2.1, 0.2)], 6, 0.2);
         assert!(open.contains("is slower than ext2 by more than 3% is open: "), "{open}");
         assert!(open.contains("% measured, ") && open.contains("% possible"), "{open}");
         assert!(!open.contains("is not shown"), "{open}");

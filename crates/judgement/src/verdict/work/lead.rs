@@ -3,9 +3,9 @@
 use crate::verdict::Judgement;
 
 /// The share of a difference from which one phase makes nearly all of it.
-const NEARLY_ALL: f64 = 0.8;
+const NEARLY_ALL: f64 = 0.9;
 /// The most that the other phases together may differ in either direction, as a share of the difference.
-const LITTLE: f64 = 0.4;
+const LITTLE: f64 = 0.15;
 
 /// What one phase of a total is of the lead of a candidate, in the unit of the goal.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ mod table;
 pub use crate::forms::terminal::look::TerminalLook;
 
 use crate::forms::terminal::look::{ASCII, Signs, UNICODE};
-use crate::forms::terminal::paint::{finished, toned};
+use crate::forms::terminal::paint::{finished, to_ascii, toned};
 use crate::forms::terminal::ruled::ruled;
 use crate::page::{
     CandidateWithoutResult, Finding, FoldedPart, MatrixBlock, Media, PageBlock, PageTable, Remark,
@@ -66,22 +66,28 @@ impl Sheet {
         }
     }
 
+    /// The text on one line, in the characters of the terminal: those that take several of ASCII are counted so.
+    fn one_line(&self, text: &str) -> String {
+        let line = one_line(text);
+        if self.look.unicode { line } else { to_ascii(&line) }
+    }
+
     fn longest_reason(&self) -> usize {
         if self.look.detail { LONGEST_REASON } else { LONGEST_BRIEF_REASON }
     }
 
     fn plain(&mut self, text: &str) {
-        self.lines.extend(wrap(&one_line(text), self.look.columns));
+        self.lines.extend(wrap(&self.one_line(text), self.look.columns));
     }
 
     fn text(&mut self, tone: Tone, text: &str) {
-        let lines = wrap(&one_line(text), self.look.columns);
+        let lines = wrap(&self.one_line(text), self.look.columns);
         self.lines.extend(lines.iter().map(|line| toned(tone, line)));
     }
 
     fn write_labelled(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
         let room = self.look.columns.saturating_sub(labelled);
-        for (at, line) in wrap(&one_line(text), room).iter().enumerate() {
+        for (at, line) in wrap(&self.one_line(text), room).iter().enumerate() {
             let label = if at == 0 { label } else { "" };
             let gap = " ".repeat(labelled.saturating_sub(display_width(label)));
             let line = tone.map_or(line.clone(), |tone| toned(tone, line));

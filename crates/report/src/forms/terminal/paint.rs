@@ -55,6 +55,15 @@ pub(crate) fn finished(page: &str, look: TerminalLook) -> String {
     out
 }
 
+/// The text in ASCII.
+pub(super) fn to_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii() { ascii.push(character) } else { ascii.push_str(in_ascii(character)) }
+    }
+    ascii
+}
+
 fn in_ascii(character: char) -> &'static str {
     match character {
         'µ' => "u",
