@@ -46,14 +46,14 @@ pub(crate) fn describe_origin_of_lead(judged: &Judgement<'_>, other: &str) -> St
         let format = |number: f64| format_goal(judged, number);
         let leader = &judged.verdict.ranking.first()?.candidate;
         let [own, theirs] = origin.rest.map(format);
-        Some(format!(
-            " Nearly all of this lead is `{}` ({} of {}): all else takes {leader} {}, and {other} {}.",
-            origin.phase,
-            format(origin.of_phase)?,
-            format(origin.of_all)?,
-            own?,
-            theirs?
-        ))
+        let (phase, of_phase) = (&origin.phase, format(origin.of_phase)?);
+        let lead = match origin.of_phase >= origin.of_all {
+            true => format!("All of this lead is `{phase}` ({of_phase})"),
+            false => {
+                format!("Nearly all of this lead is `{phase}` ({of_phase} of {})", format(origin.of_all)?)
+            }
+        };
+        Some(format!(" {lead}: all else takes {leader} {}, and {other} {}.", own?, theirs?))
     };
     describe().unwrap_or_default()
 }
