@@ -26,8 +26,9 @@ pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
     let taken = verdict.recommended_names();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
     features.dedup();
-    let is_known =
-        |cost: &ProtectionCost| cost.outcome(judged.plan.protocol.tie) != ContrastOutcome::Undecided;
+    let is_known = |cost: &ProtectionCost| {
+        cost.outcome(judged.plan.protocol.tie) != ContrastOutcome::Undecided || bounds(cost).is_some()
+    };
     let sentence = |feature| {
         let mut own: Vec<&ProtectionCost> =
             verdict.protection_costs.iter().filter(|cost| cost.feature == feature).collect();
@@ -105,11 +106,16 @@ fn describe_protection_cost(
             format!("{saves} {subject} {} {here}{ends}", share(cost.ratio.point))
         }
         ContrastOutcome::Tied => format!("{costs} {subject} too little to matter {here}"),
-        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => {
-            let trials = count(cost.ratio.n, "block");
-            let has = agree(cost.feature, "has");
-            format!("{has} a cost for {subject} {here} that cannot be told from {trials}{ends}")
-        }
+        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => match bounds(cost) {
+            Some((low, high)) => {
+                let ends = [low, high].map(describe_ratio);
+                format!("{costs} {subject} between {} and {} {here}", ends[0], ends[1])
+            }
+            None => {
+                let (has, trials) = (agree(cost.feature, "has"), count(cost.ratio.n, "block"));
+                format!("{has} a cost for {subject} {here} that cannot be told from {trials}{ends}")
+            }
+        },
     }
 }
 
@@ -118,6 +124,12 @@ fn describe_substitution(judged: &Judgement<'_>, cost: &ProtectionCost) -> Strin
     let difference = difference::cannot_be_told(&cost.ratio)
         .unwrap_or_else(|| difference::describe_difference(judged, &cost.ratio));
     format!("with {} instead of {}: {difference}", cost.protected, cost.other)
+}
+
+/// The ends of a cost of which the trials do not tell whether it matters, if they tell it to within a factor of two.
+fn bounds(cost: &ProtectionCost) -> Option<(f64, f64)> {
+    let ends = cost.ratio.low.zip(cost.ratio.high)?;
+    difference::cannot_be_told(&cost.ratio).is_none().then_some(ends)
 }
 
 fn describe_interval(cost: &ProtectionCost) -> Option<String> {
