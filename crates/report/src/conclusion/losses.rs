@@ -86,3 +86,47 @@ fn compare_losses(choice: &LossChoice) -> String {
         false => format!("{first}, {}", listing(&others, MOST_NAMES)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Format;
+    use crate::examples::{one, run_of};
+    use crate::fixtures::{DETAILED, PLAIN, page_of};
+    use fsverdict_judgement::journal::Event;
+    use serde_json::json;
+
+    /// The page of three candidates of which blocks rotted: so many of a hundred lost data, or handed out wrong content.
+    fn page(lost: [(&str, &str, u32); 3], format: Format) -> String {
+        let mut story = run_of(
+            &[one("ext4", 4.0, 1.0, 0.01), one("btrfs:dup", 9.0, 2.0, 0.01), one("btrfs", 8.0, 2.0, 0.01)],
+            5,
+        );
+        story.plan.faults = serde_json::from_value(json!({ "power_cuts": 0, "rot": 100 })).unwrap();
+        for (name, outcome, count) in lost {
+            let tally = json!({ "blocks": 100, "looked": 100, "outcomes": { outcome: count, "unharmed": 100 - count } });
+            let seen = json!({ "held": "data", "finding": { "state": "rot-7-zero", "outcome": outcome, "seen": "wrong" } });
+            let rotten = json!({
+                "candidate": name, "looked": 100, "held": { "data": tally }, "decays": {}, "first": [seen], "trace": "",
+            });
+            story.tell(None, Event::Rotten(serde_json::from_value(rotten).unwrap()));
+        }
+        story.finish_for("recommended after 5 blocks");
+        page_of(&story, None, format).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_first_sentence_says_what_was_lost_and_a_failed_candidate_takes_a_line() {
+        let lost = |dup: u32| {
+            [("ext4", "silent_loss", 4), ("btrfs:dup", "loss_reported", dup), ("btrfs", "loss_reported", 76)]
+        };
+        let brief = page(lost(9), Format::Terminal(PLAIN));
+        let first = "Take btrfs:dup: it lost data to 9% of 100 rotten blocks (5% to 16%), btrfs to 76% of 100 (67% to 83%). It takes ";
+        assert!(brief.contains(first), "{brief}");
+        assert!(brief.contains("failed: of 100 rotten blocks: silent loss in 4 "), "{brief}");
+        assert!(!brief.contains("accept_loss") && !brief.contains("rot-7-zero"), "{brief}");
+        assert!(page(lost(9), Format::Terminal(DETAILED)).contains("rot-7-zero"));
+        // The goal decides where losses do not.
+        let alike = page(lost(78), Format::Terminal(PLAIN));
+        assert!(alike.contains("Take btrfs: ") && alike.contains("btrfs lost data to 76% of 100"), "{alike}");
+    }
+}
