@@ -41,7 +41,6 @@ const OWNED_BY_ROOT: &str = "FOLDER belongs to root: `chown USER: FOLDER` after 
 const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
 const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";
 const DEGRADED: &str = "With a dead disk it is not mounted at boot, but by hand: `mount -o degraded`";
-const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 /// What the initramfs needs besides, where layers lie below the root.
 const LAYERS_OF_ROOT: &str =
     "Its initramfs must open what lies below it, too (Debian: cryptsetup-initramfs, mdadm or lvm2)";
@@ -65,12 +64,12 @@ pub(super) fn to_use(candidate: &Candidate, devices: usize, role: FilesystemRole
     let mut set_up = SetUp::new(candidate, devices, role)?;
     set_up.add_variables();
     set_up.add_layers();
-    let mount = match set_up.filesystem.pool {
+    match set_up.filesystem.pool {
         Some(_) => set_up.add_pool(),
         None => set_up.add_filesystem()?,
-    };
+    }
     set_up.add_variables_to_choose();
-    set_up.add_notes(&mount);
+    set_up.add_notes();
     Some(set_up.to_use)
 }
 
@@ -173,9 +172,8 @@ impl<'a> SetUp<'a> {
         }
     }
 
-    /// Makes the filesystem, enters it into fstab(5) and mounts it. Returns how it is mounted, or `None` if it has no
-    /// device.
-    fn add_filesystem(&mut self) -> Option<MountOptions> {
+    /// Makes the filesystem, enters it into the tables of its role and mounts it; `None` if it has no device.
+    fn add_filesystem(&mut self) -> Option<()> {
         let first = self.arrangement.filesystem_devices().next()?.is;
         let of_device = |number| self.top_node(number);
         let mut options: Vec<String> =
@@ -221,11 +219,11 @@ impl<'a> SetUp<'a> {
                 self.to_use.add_last_of(&argv);
             }
         }
-        Some(mount)
+        Some(())
     }
 
     /// Makes the pool, which the system imports and mounts at each boot by itself.
-    fn add_pool(&mut self) -> MountOptions {
+    fn add_pool(&mut self) {
         let first = match self.role {
             FilesystemRole::Data => Some(BY_ITSELF),
             FilesystemRole::Removable => Some(BY_IMPORT),
@@ -235,7 +233,6 @@ impl<'a> SetUp<'a> {
         self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
         let made = self.mkfs_argv();
         self.to_use.add_last_of(&made);
-        self.filesystem.mount_in_use(&self.candidate.mount)
     }
 
     /// Prepares the devices that options name for a log or journal, and returns the options of mount for them.
@@ -309,15 +306,12 @@ impl<'a> SetUp<'a> {
     }
 
     /// Names the differences from the measured set-up that the commands cannot show, and the filesystem's status.
-    fn add_notes(&mut self, mount: &MountOptions) {
+    fn add_notes(&mut self) {
         let notes = &mut self.to_use.notes;
         if let Some(scheduler) = &self.candidate.scheduler {
             notes.push(format!(
                 "Measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
             ));
-        }
-        if self.filesystem.cleaner.is_some() && mount.cleaner.is_none() {
-            notes.push(NO_CLEANER.to_owned());
         }
         if self.filesystem.copies.is_some_and(|copies| copies.profiles(&self.candidate.mkfs).is_some()) {
             notes.push(DEGRADED.to_owned());

@@ -99,7 +99,7 @@ impl<'a> Judgement<'a> {
             verdict.split_by_group(groups, costs, trades);
         }
         let points = price_of_safety(plan, run, &objective);
-        let by_losses = LossChoice::from_verdict(plan, run, &verdict, &points);
+        let by_losses = LossChoice::from_verdict(plan, run, &verdict, &points, ratio);
         verdict.choose_by_losses(by_losses);
         if plan.environments().len() > 1 {
             verdict = verdict.refuse(

@@ -1,6 +1,5 @@
 //! Words for what candidates lost under faults, and for a recommendation that follows from it.
 
-use crate::conclusion::no_verdict::describe_excluded;
 use crate::wording::difference;
 use crate::wording::number::percent;
 use crate::wording::text::{capitalize, listing};
@@ -26,7 +25,6 @@ pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
         format!("It {verb} {total} {}{others}.", difference::of_what(judged))
     }));
     sentences.extend(describe_unexamined(choice));
-    sentences.extend(describe_excluded(judged).map(|excluded| format!("{}.", capitalize(&excluded))));
     Some(sentences.join(" "))
 }
 

@@ -103,6 +103,8 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let mut cautions = run.summarize_cautions();
     cautions.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
     notes.extend(cautions.into_iter().map(|known| {
+        let is_counted = |phase: &String| judged.objective.weights.contains_key(phase);
+        let is_beside = !known.phases.is_empty() && !known.phases.iter().any(is_counted);
         // A caution about all candidates favours none of them.
         let concerns_all = known.candidates.len() == run.candidates.len();
         PageNote {
@@ -111,7 +113,7 @@ pub(crate) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
             trials: known.trials,
             of,
             candidates: if concerns_all { Vec::new() } else { known.candidates },
-            detail: concerns_all && known.kind == CautionKind::Other,
+            detail: is_beside || concerns_all && known.kind == CautionKind::Other,
         }
     }));
     notes.extend(set_aside(judged));

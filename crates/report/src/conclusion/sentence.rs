@@ -1,7 +1,7 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
-use crate::conclusion::{clauses, equals, losses, noise, unevaluated};
+use crate::conclusion::{clauses, equals, noise, unevaluated};
 use crate::model::clause::ClauseKind;
 use crate::topics::{free_computation, required};
 use crate::wording::difference;
@@ -17,9 +17,6 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     }
     if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
-    }
-    if let Some(by_losses) = losses::recommend_by_losses(judged) {
-        return by_losses;
     }
     let clauses = clauses::list_clauses(judged);
     let before = |kind: ClauseKind| -> String {
@@ -56,7 +53,8 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     };
     let mut others = verdict.standings.iter().filter(|standing| !is_told(&standing.of));
     let next = others.find(|standing| standing.outcome != ContrastOutcome::Tied);
-    let is_behind = |standing: &&&Contrast| standing.outcome == ContrastOutcome::Behind;
+    let is_behind =
+        |standing: &&&Contrast| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
     let origin = next.as_ref().filter(|next| is_behind(next));
     let origin = origin.map_or(String::new(), |next| difference::describe_origin_of_lead(judged, &next.of));
     let next = next.map_or(String::new(), |next| {

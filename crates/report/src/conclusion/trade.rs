@@ -30,13 +30,18 @@ pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
         }
     }
     if let Some(trade) = judged.verdict.asked_cost() {
-        let costs = protection_costs::describe_costs(judged).into_iter();
+        let costs =
+            protection_costs::describe_costs_of(judged, |feature| trade.keeps == [feature]).into_iter();
         let with = judged.verdict.groups.iter().zip(slice_by_protection(judged.plan, judged.run));
         let with = with.filter(|(group, _)| group.candidates.contains(&trade.protected));
         let with = with.map(|(group, run)| {
             let title = capitalize(&group.title);
             let answer = match group.sole_candidate() {
                 Some(only) => format!("{} is the only one.", only.candidate),
+                None if group.verdict.outcome == Outcome::Undecided => {
+                    let blocks = count(group.verdict.blocks, "block");
+                    format!("undecided after {blocks}; {} leads.", trade.protected)
+                }
                 None => sentence::describe_outcome(&run.judge()),
             };
             format!("{title}: {}", lower_verb(&answer))

@@ -69,7 +69,7 @@ pub(super) fn describe_ending(report: &Report<'_>) -> Option<String> {
 }
 
 /// The most cautions that a terminal shows without `--all`.
-const MOST_CAUTIONS: usize = 3;
+const MOST_CAUTIONS: usize = 2;
 /// The columns of the line on the basis of the verdict: all of it, at the usual width.
 const BASIS: usize = 70;
 

@@ -22,10 +22,19 @@ const MOST_COSTS: usize = 3;
 
 /// The cost of each protection, a sentence for each; for the recommended candidates first.
 pub(crate) fn describe_costs(judged: &Judgement<'_>) -> Vec<String> {
+    describe_costs_of(judged, |_| true)
+}
+
+/// The same of those that `is_meant` says.
+pub(crate) fn describe_costs_of(
+    judged: &Judgement<'_>,
+    is_meant: impl Fn(ProtectionFeature) -> bool,
+) -> Vec<String> {
     let verdict = &judged.verdict;
     let taken = verdict.recommended_names();
     let mut features: Vec<_> = verdict.protection_costs.iter().map(|cost| cost.feature).collect();
     features.dedup();
+    features.retain(|feature| is_meant(*feature));
     let is_known = |cost: &ProtectionCost| {
         cost.outcome(judged.plan.protocol.tie) != ContrastOutcome::Undecided || bounds(cost).is_some()
     };
@@ -109,7 +118,10 @@ fn describe_protection_cost(
         ContrastOutcome::Undecided | ContrastOutcome::NotBetter => match bounds(cost) {
             Some((low, high)) => {
                 let ends = [low, high].map(describe_ratio);
-                format!("{costs} {subject} between {} and {} {here}", ends[0], ends[1])
+                match low >= 1.0 {
+                    true => format!("{costs} {subject} {} to {} {here}", ends[0], ends[1]),
+                    false => format!("{costs} {subject} between {} and {} {here}", ends[0], ends[1]),
+                }
             }
             None => {
                 let (has, trials) = (agree(cost.feature, "has"), count(cost.ratio.n, "block"));

@@ -75,10 +75,11 @@ pub(super) static INTEGRITY: Layer = Layer {
             vec![to_words(&[&format]), open]
         },
         // blkid(8) knows no UUID of it.
-        at_boot: Some(|site, _| format!("echo \"{} {} -\" >>/etc/integritytab", site.name, site.device())),
-        note: Some(
-            "/etc/integritytab takes the mode in its fourth field (`mode=bitmap` for integrity:bitmap, `mode=direct` for integrity:none)",
-        ),
+        at_boot: Some(|site, _| {
+            let mode = from_place(site).mode.table_option();
+            format!("echo \"{} {} -{mode}\" >>/etc/integritytab", site.name, site.device())
+        }),
+        note: None,
     },
     ..Layer::PLAIN
 };
@@ -96,6 +97,15 @@ enum IntegrityMode {
 }
 
 impl IntegrityMode {
+    /// The last field of integritytab(5), with its space.
+    const fn table_option(self) -> &'static str {
+        match self {
+            IntegrityMode::Journal => "",
+            IntegrityMode::Bitmap => " mode=bitmap",
+            IntegrityMode::Direct => " mode=direct",
+        }
+    }
+
     const fn words(self) -> &'static [&'static str] {
         match self {
             IntegrityMode::Journal => &[],

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::safety::{LossShare, SafetyPoint};
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::Plan;
+use crate::statistics::Estimate;
 use crate::verdict::Verdict;
 
 /// A kind of fault that a plan tries.
@@ -44,15 +45,21 @@ impl LossChoice {
         run: &Run,
         verdict: &Verdict,
         points: &[SafetyPoint],
+        ratio: impl Fn(&str, &str) -> Option<Estimate>,
     ) -> Option<Self> {
+        // Whether the goal shows a candidate to be worse than another one by more than a tie.
+        let is_worse = |one: &str, other: &str| {
+            let shown = ratio(one, other).and_then(|ratio| ratio.low);
+            shown.is_some_and(|low| low > 1.0 + plan.protocol.tie)
+        };
         let faults = plan.faults?;
         let shares: [(TriedFault, u32, fn(&SafetyPoint) -> Option<LossShare>); 2] = [
             (TriedFault::Rot, faults.rot, |point| point.rot),
             (TriedFault::PowerCuts, faults.power_cuts, |point| point.cuts),
         ];
         let tried = shares.into_iter().filter(|(_, tried, _)| *tried > 0);
-        let choices =
-            tried.filter_map(|(fault, _, share)| Self::by_fault(run, verdict, points, fault, share));
+        let choices = tried
+            .filter_map(|(fault, _, share)| Self::by_fault(run, verdict, points, fault, share, &is_worse));
         let choices: Vec<Self> = choices.collect();
         let deciding = choices.iter().find(|choice| choice.decides);
         deciding.or(choices.first()).cloned()
@@ -64,6 +71,7 @@ impl LossChoice {
         points: &[SafetyPoint],
         fault: TriedFault,
         share: fn(&SafetyPoint) -> Option<LossShare>,
+        is_worse: impl Fn(&str, &str) -> bool,
     ) -> Option<Self> {
         let left: Vec<&str> = run
             .candidates
@@ -87,7 +95,13 @@ impl LossChoice {
             |losses: &&CandidateLosses| verdict.recommended.as_deref() == Some(losses.candidate.as_str());
         let recommended = examined.iter().find(|losses| is_recommended(losses) && is_among_least(losses));
         let by_losses = || examined.iter().find(|losses| tells_apart && is_among_least(losses));
-        let taken = recommended.or_else(by_losses)?.clone();
+        // Among those that are not shown to lose more: the smaller loss, unless the goal speaks against it.
+        let taken = recommended.or_else(by_losses)?;
+        let smaller = examined.iter().filter(|losses| {
+            losses.lost.share() < taken.lost.share() && !is_worse(&losses.candidate, &taken.candidate)
+        });
+        let smallest = smaller.min_by(|one, other| one.lost.share().total_cmp(&other.lost.share()));
+        let taken = smallest.unwrap_or(taken).clone();
         examined.retain(|losses| *losses != taken);
         examined.sort_by(|one, other| one.lost.share().total_cmp(&other.lost.share()));
         let is_examined = |name: &&&str| {
@@ -170,6 +184,9 @@ mod tests {
         let both = |dup| [("single", 3.0, Some(76)), ("plain", 3.1, Some(24)), dup];
         assert_eq!(taken(&both(dup(3.1)), 100).unwrap(), ("dup".to_owned(), true, vec![]));
         assert_eq!(taken(&both(dup(9.0)), 100).unwrap(), ("dup".to_owned(), true, vec![]));
+        // As in bit-rot: not shown to lose less, but nothing speaks against the smaller loss.
+        let close = [("single", 3.0, Some(76)), ("plain", 3.0, Some(14)), dup(3.0)];
+        assert_eq!(taken(&close, 100).unwrap().0, "dup");
         // Losses that are not shown to differ leave the choice to the goal.
         let alike = [("one", 3.0, Some(10)), ("other", 6.0, Some(9))];
         assert_eq!(taken(&alike, 100).unwrap(), ("one".to_owned(), false, vec![]));
