@@ -24,11 +24,13 @@ pub(crate) fn list_clauses(judged: &Judgement<'_>) -> Vec<Clause> {
     clauses
 }
 
-/// The sentences on the outcome, and behind them why the work is too little to decide by.
+/// The sentences on the outcome, and behind them that the leader gives no room back, and why the work is too little to decide by.
 pub(crate) fn with_too_little(judged: &Judgement<'_>, sentences: String) -> String {
     let clauses = Clause::list_limits(judged).into_iter();
     let reasons = clauses.filter(|clause| clause.kind == ClauseKind::TooLittle);
     let reasons = reasons.map(|clause| format!("{}.", capitalize(&clause.text)));
+    let room = judged.verdict.limits.iter().filter(|limit| is_of_leaders_room(judged, limit));
+    let reasons = room.map(|limit| format!("{limit}.")).chain(reasons);
     std::iter::once(sentences).chain(reasons).collect::<Vec<_>>().join(" ")
 }
 
@@ -38,8 +40,16 @@ pub(crate) fn is_stated(judged: &Judgement<'_>, limit: &Limit) -> bool {
         Limit::ModelsMayReverse { .. } => judged.verdict.outcome != Outcome::Undecided,
         // The table has the reason.
         Limit::Lost { .. } => judged.verdict.refused.is_none(),
-        _ => false,
+        limit => is_of_leaders_room(judged, limit),
     }
+}
+
+/// Whether the limit says of the candidate that leads, or is recommended, that it gives no room back.
+fn is_of_leaders_room(judged: &Judgement<'_>, limit: &Limit) -> bool {
+    let Limit::RoomNotReturned { removed, .. } = limit else { return false };
+    let leader = judged.verdict.ranking.first().map(|rank| &rank.candidate);
+    let leader = judged.verdict.recommended.as_ref().or(leader);
+    removed.iter().any(|(candidate, _)| Some(candidate) == leader)
 }
 
 /// The caveats of the verdict among all clauses, the gravest kind first.
