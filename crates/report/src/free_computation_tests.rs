@@ -87,7 +87,7 @@ fn classes() -> Vec<Class> {
             "integrity",
             "integrity",
             ProtectionFeature::CheckedSectors,
-            &["Checksums of sectors costs", "Checksums of sectors saves", "layers integrity"],
+            &["Checksums of sectors cost", "Checksums of sectors save", "layers integrity"],
         ),
         rivals("encryption in one ranking", plain("ext4"), candidate("ext4", &["luks2"], &[], &[])),
         rivals("verity", plain("ext4"), candidate("ext4", &["verity"], &[], &[])),

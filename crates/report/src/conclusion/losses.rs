@@ -3,7 +3,7 @@
 use crate::wording::difference;
 use crate::wording::number::percent;
 use crate::wording::text::{capitalize, listing};
-use fsverdict_judgement::verdict::{CandidateLosses, Judgement, LossChoice, TriedFault};
+use fsverdict_judgement::verdict::{CandidateLosses, Judgement, LossChoice, TriedFault, compare_all};
 
 /// The most candidates that are named with their losses.
 pub(crate) const MOST_NAMES: usize = 4;
@@ -13,17 +13,21 @@ pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
     let choice = judged.verdict.by_losses.as_ref().filter(|choice| choice.decides)?;
     let taken = &choice.taken.candidate;
     let mut sentences = vec![format!("Take {taken}: it lost {}.", compare_losses(choice))];
-    sentences.extend(difference::describe_leading_total(judged, taken).map(|total| {
-        let others = choice.others.iter().filter_map(|other| {
-            let total = difference::describe_total(judged, &other.candidate)?;
-            Some(format!("{} {total}", other.candidate))
-        });
-        let others: Vec<String> = others.take(MOST_NAMES).collect();
-        let others =
-            if others.is_empty() { String::new() } else { format!("; {}", listing(&others, MOST_NAMES)) };
-        let verb = if difference::is_of_time(judged) { "takes" } else { "comes to" };
-        format!("It {verb} {total} {}{others}.", difference::of_what(judged))
-    }));
+    let others = compare_all(judged, taken).into_iter();
+    let others = others.filter(|rival| choice.others.iter().any(|other| other.candidate == rival.name));
+    let others: Vec<String> = others
+        .map(|rival| {
+            let ratio = &rival.times;
+            let difference = difference::cannot_be_told(ratio)
+                .unwrap_or_else(|| difference::describe_difference(judged, ratio));
+            format!("{} {difference}", rival.name)
+        })
+        .collect();
+    if !others.is_empty() {
+        let what = if difference::is_of_time(judged) { "Its rivals' time" } else { "Its rivals" };
+        let of_what = difference::of_what(judged);
+        sentences.push(format!("{what} {of_what} beside it: {}.", listing(&others, MOST_NAMES)));
+    }
     sentences.extend(describe_unexamined(choice));
     Some(sentences.join(" "))
 }
@@ -102,7 +106,7 @@ mod tests {
         story.plan.faults = serde_json::from_value(json!({ "power_cuts": 0, "rot": 100 })).unwrap();
         for (name, outcome, count) in lost {
             let tally = json!({ "blocks": 100, "looked": 100, "outcomes": { outcome: count, "unharmed": 100 - count } });
-            let seen = json!({ "held": "data", "finding": { "state": "rot-7-zero", "outcome": outcome, "seen": "wrong" } });
+            let seen = json!({ "held": "data", "state": "rot-7-zero", "outcome": outcome, "seen": "wrong" });
             let rotten = json!({
                 "candidate": name, "looked": 100, "held": { "data": tally }, "decays": {}, "first": [seen], "trace": "",
             });
@@ -118,7 +122,7 @@ mod tests {
             [("ext4", "silent_loss", 4), ("btrfs:dup", "loss_reported", dup), ("btrfs", "loss_reported", 76)]
         };
         let brief = page(lost(9), Format::Terminal(PLAIN));
-        let first = "Take btrfs:dup: it lost data to 9% of 100 rotten blocks (5% to 16%), btrfs to 76% of 100 (67% to 83%). It takes ";
+        let first = "Take btrfs:dup: it lost data to 9% of 100 rotten blocks (5% to 16%), btrfs to 76% of 100 (67% to 83%). Its rivals' time ";
         assert!(brief.contains(first), "{brief}");
         assert!(brief.contains("failed: of 100 rotten blocks: silent loss in 4 "), "{brief}");
         assert!(!brief.contains("accept_loss") && !brief.contains("rot-7-zero"), "{brief}");

@@ -118,8 +118,8 @@ fn describe_protection_cost(
         ContrastOutcome::Undecided | ContrastOutcome::NotBetter => match bounds(cost) {
             Some((low, high)) => {
                 let ends = [low, high].map(describe_ratio);
-                match low >= 1.0 {
-                    true => format!("{costs} {subject} {} to {} {here}", ends[0], ends[1]),
+                match low >= 1.0 && high < 2.0 {
+                    true => format!("{costs} {subject} {} to {} {here}", share(low), share(high)),
                     false => format!("{costs} {subject} between {} and {} {here}", ends[0], ends[1]),
                 }
             }
