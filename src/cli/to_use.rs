@@ -190,15 +190,9 @@ impl<'a> SetUp<'a> {
         let made = self.mkfs_argv();
         self.to_use.add_step_of(&made);
         let mount = self.filesystem.mount_in_use(&options);
-        let tables = self.list_table_lines(first, &mount);
-        let ids = self.used.iter().map(|number| of_further(*number));
-        let is_used = |of: &String| {
-            let id = format!("UUID=$ID{of}");
-            tables.iter().any(|line| line.split([' ', '"', '/']).any(|word| word == id))
-        };
-        for of in ids.filter(is_used) {
-            self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
-        }
+        let folder = if self.role == FilesystemRole::Root { "/" } else { "\"$MOUNTED\"" };
+        let tables = self.list_table_lines(Some(self.fstab_entry(first, &mount, folder)));
+        self.add_ids(&tables);
         if self.role == FilesystemRole::Data {
             self.to_use.add_step(FOLDER_IN_FSTAB);
         }
@@ -230,9 +224,23 @@ impl<'a> SetUp<'a> {
             FilesystemRole::Root => None,
         };
         self.to_use.notes = first.into_iter().map(str::to_owned).collect();
-        self.at_boot.iter().for_each(|step| self.to_use.add_step(step));
+        let tables = self.list_table_lines(None);
+        self.add_ids(&tables);
+        tables.iter().for_each(|line| self.to_use.add_step(line));
         let made = self.mkfs_argv();
         self.to_use.add_last_of(&made);
+    }
+
+    /// Sets the variables of the UUIDs that these lines use.
+    fn add_ids(&mut self, tables: &[String]) {
+        let ids = self.used.iter().map(|number| of_further(*number));
+        let is_used = |of: &String| {
+            let id = format!("UUID=$ID{of}");
+            tables.iter().any(|line| line.split([' ', '"', '/']).any(|word| word == id))
+        };
+        for of in ids.filter(is_used) {
+            self.to_use.add_step(&format!("ID{of}=$(blkid -o value -s UUID \"$DEVICE{of}\")"));
+        }
     }
 
     /// Prepares the devices that options name for a log or journal, and returns the options of mount for them.
@@ -265,28 +273,22 @@ impl<'a> SetUp<'a> {
         self.filesystem.mkfs_argv_in_use(&nodes, &mkfs, "$POOL", "$FOLDER")
     }
 
-    /// The lines that enter layers and filesystem into tables, by the role: none for a removable device, and for the root of a
-    /// system those that print what its own tables need.
-    fn list_table_lines(&self, first: Below, mount: &MountOptions) -> Vec<String> {
-        let entry = match self.role {
-            FilesystemRole::Removable => return Vec::new(),
-            FilesystemRole::Data => {
-                format!("{} >>/etc/fstab", self.fstab_entry(first, mount, "\"$MOUNTED\""))
-            }
-            FilesystemRole::Root => format!("{} >>/etc/fstab", self.fstab_entry(first, mount, "/")),
-        };
+    /// The lines that enter layers, and a filesystem that is no pool by its `entry`, into tables by the role: none for a
+    /// removable device, and for the root of a system those that print what its own tables need.
+    fn list_table_lines(&self, entry: Option<String>) -> Vec<String> {
         let printed = |line: &str| {
             let (command, table) = line.rsplit_once(" >>")?;
             Some(format!("printf '{table}: ' && {}", command.replace(",nofail", "")))
         };
-        let own = |line: String| match self.role {
-            FilesystemRole::Root => printed(&line).unwrap_or(line),
-            FilesystemRole::Data | FilesystemRole::Removable => line,
-        };
-        self.at_boot.iter().cloned().chain([entry]).map(own).collect()
+        let all = self.at_boot.iter().cloned().chain(entry);
+        match self.role {
+            FilesystemRole::Removable => Vec::new(),
+            FilesystemRole::Data => all.collect(),
+            FilesystemRole::Root => all.map(|line| printed(&line).unwrap_or(line)).collect(),
+        }
     }
 
-    /// The command that prints the entry of fstab(5).
+    /// The command that appends the entry to fstab(5).
     fn fstab_entry(&self, first: Below, mount: &MountOptions, folder: &str) -> String {
         let is_root = self.role == FilesystemRole::Root;
         let mut options =
@@ -302,7 +304,7 @@ impl<'a> SetUp<'a> {
         };
         // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
         let rest = shell_word(&format!("{} {options} {checked}", mount.kind));
-        format!("printf '%s %s %s\\n' \"{}\" {folder} {rest}", self.table_entry(first))
+        format!("printf '%s %s %s\\n' \"{}\" {folder} {rest} >>/etc/fstab", self.table_entry(first))
     }
 
     /// Names the differences from the measured set-up that the commands cannot show, and the filesystem's status.
