@@ -2,7 +2,7 @@
 
 use crate::wording::difference;
 use crate::wording::number::percent;
-use crate::wording::text::{capitalize, listing};
+use crate::wording::text::listing;
 use fsverdict_judgement::verdict::{CandidateLosses, Judgement, LossChoice, TriedFault, compare_all};
 
 /// The most candidates that are named with their losses.
@@ -44,12 +44,9 @@ pub(crate) fn describe_losses(judged: &Judgement<'_>) -> String {
 
 fn describe_unexamined(choice: &LossChoice) -> Option<String> {
     let names = &choice.unexamined;
-    let verb = if names.len() == 1 { "was" } else { "were" };
     (!names.is_empty()).then(|| {
-        format!(
-            "{} {verb} not examined in this time (`fsverdict crash RUN NAME` does it).",
-            capitalize(&listing(names, MOST_NAMES))
-        )
+        let names = listing(names, MOST_NAMES);
+        format!("Not examined in this time: {names} (`fsverdict crash RUN NAME` does it).")
     })
 }
 
