@@ -37,6 +37,9 @@ pub struct LossChoice {
     pub decides: bool,
 }
 
+/// What a candidate lost under a fault, of the points that were examined.
+type ShareOfPoint = fn(&SafetyPoint) -> Option<LossShare>;
+
 impl LossChoice {
     /// The choice by the fault that tells candidates apart, or that was tried; `None` where no fault was, or nothing is to be
     /// taken. `points` are the candidates that were examined, the fastest first.
@@ -53,13 +56,13 @@ impl LossChoice {
             shown.is_some_and(|low| low > 1.0 + plan.protocol.tie)
         };
         let faults = plan.faults?;
-        let shares: [(TriedFault, u32, fn(&SafetyPoint) -> Option<LossShare>); 2] = [
+        let shares: [(TriedFault, u32, ShareOfPoint); 2] = [
             (TriedFault::Rot, faults.rot, |point| point.rot),
             (TriedFault::PowerCuts, faults.power_cuts, |point| point.cuts),
         ];
         let tried = shares.into_iter().filter(|(_, tried, _)| *tried > 0);
         let choices = tried
-            .filter_map(|(fault, _, share)| Self::by_fault(run, verdict, points, fault, share, &is_worse));
+            .filter_map(|(fault, _, share)| Self::by_fault(run, verdict, points, fault, share, is_worse));
         let choices: Vec<Self> = choices.collect();
         let deciding = choices.iter().find(|choice| choice.decides);
         deciding.or(choices.first()).cloned()
@@ -70,7 +73,7 @@ impl LossChoice {
         verdict: &Verdict,
         points: &[SafetyPoint],
         fault: TriedFault,
-        share: fn(&SafetyPoint) -> Option<LossShare>,
+        share: ShareOfPoint,
         is_worse: impl Fn(&str, &str) -> bool,
     ) -> Option<Self> {
         let left: Vec<&str> = run
