@@ -35,17 +35,17 @@ const BY_ITSELF: &str = "ZFS mounts it at each boot by itself: it needs no entry
 const BY_IMPORT: &str =
     "`zpool import` with the pool's name mounts it on another machine; `zpool export` before it is unplugged";
 const BY_DESKTOP: &str = "Nothing is entered into fstab: a desktop mounts it when it is plugged in; elsewhere the line of `mount` does";
-/// Where the lines for tables go, and what makes a filesystem the root of a system.
+/// The use of the printed lines for tables, and the steps that make a filesystem the root of a system.
 const AS_ROOT: &str = "For the root of a system: install or copy it to FOLDER, give its /etc the printed lines, and make its initramfs and boot loader anew from a chroot (Debian: `update-initramfs -u`, `update-grub`)";
 const OWNED_BY_ROOT: &str = "FOLDER belongs to root: `chown USER: FOLDER` after the mount";
 const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
 const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";
 const DEGRADED: &str = "With a dead disk it is not mounted at boot, but by hand: `mount -o degraded`";
-/// What the initramfs needs besides, where layers lie below the root.
+/// The further needs of an initramfs, where layers lie below the root.
 const LAYERS_OF_ROOT: &str =
     "Its initramfs must open what lies below it, too (Debian: cryptsetup-initramfs, mdadm or lvm2)";
 
-/// What a candidate of a plan is to the reader's system: as the plan says; otherwise removable on a modelled stick.
+/// The role of a candidate's filesystem: as the plan says; otherwise removable on a modelled stick.
 pub(super) fn role_of(plan: &Plan, candidate: &Candidate) -> FilesystemRole {
     let said = plan.work.as_ref().map(|work| work.role).unwrap_or_default();
     match said {

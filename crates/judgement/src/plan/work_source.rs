@@ -44,12 +44,12 @@ pub struct WorkSource {
     /// What is done once for each total of the goal, such as "a week at a laptop".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// What the filesystem is to the reader's system, which decides how it is set up for good.
+    /// The filesystem's role on the reader's system, which decides how it is set up for good.
     #[serde(default, skip_serializing_if = "FilesystemRole::is_data")]
     pub role: FilesystemRole,
 }
 
-/// What a filesystem is to the system that uses it.
+/// The role of a filesystem on the system that uses it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FilesystemRole {

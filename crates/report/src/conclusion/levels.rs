@@ -3,7 +3,7 @@
 use crate::conclusion::{losses, no_verdict, sentence, trade};
 use crate::topics::{free_computation, protection_costs};
 use crate::wording::difference;
-use crate::wording::text::capitalize;
+use crate::wording::text::{capitalize, lower_verb};
 use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_protection};
 
 /// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels; then the costs
@@ -99,23 +99,12 @@ fn describe_sole_candidate(
     })
 }
 
-/// A sentence that begins with a verb or an outcome, to stand behind a colon.
-pub(super) fn lower_verb(text: &str) -> String {
-    match ["Take ", "Undecided", "No ", "Ruled out", "Compared ", "Giving up "]
-        .iter()
-        .any(|begin| text.starts_with(begin))
-    {
-        true => text[..1].to_lowercase() + &text[1..],
-        false => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::lower_verb;
     use crate::examples::protected;
     use crate::fixtures::{PLAIN, data_of, page_of};
     use crate::topics::protection_costs::build_table;
+    use crate::wording::text::lower_verb;
     use crate::{Format, Guarantees, Report, write};
 
     #[test]

@@ -1,4 +1,4 @@
-//! Words for what candidates lost under faults, and for a recommendation that follows from it.
+//! Words for the losses of candidates under faults, and for a recommendation that follows from them.
 
 use crate::wording::difference;
 use crate::wording::number::percent;
@@ -32,7 +32,7 @@ pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// What the recommended candidate and the others lost, where the goal decides, as a sentence behind others; empty where no
+/// The losses of the recommended candidate and the others, where the goal decides, as a sentence behind others; empty where no
 /// fault was tried.
 pub(crate) fn describe_losses(judged: &Judgement<'_>) -> String {
     let choice = judged.verdict.by_losses.as_ref().filter(|choice| !choice.decides);

@@ -1,11 +1,10 @@
 //! One answer for several protection levels: the candidate to take, and the gain and cost of better protected ones.
 
-use crate::conclusion::levels::lower_verb;
 use crate::conclusion::{clauses, sentence};
 use crate::model::clause::ClauseKind;
 use crate::topics::protection_costs;
 use crate::wording::difference;
-use crate::wording::text::{capitalize, count, listing};
+use crate::wording::text::{capitalize, count, listing, lower_verb};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{
     ContrastOutcome, Estimate, Judgement, LevelTrade, Outcome, slice_by_protection,

@@ -63,6 +63,17 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     textwrap::wrap(&words.join(" "), options).into_iter().map(Cow::into_owned).collect()
 }
 
+/// A sentence that begins with a verb or an outcome, to stand behind a colon.
+pub(crate) fn lower_verb(text: &str) -> String {
+    match ["Take ", "Undecided", "No ", "Ruled out", "Compared ", "Giving up "]
+        .iter()
+        .any(|begin| text.starts_with(begin))
+    {
+        true => text[..1].to_lowercase() + &text[1..],
+        false => text.to_owned(),
+    }
+}
+
 /// The text with a capital letter at its beginning.
 pub(crate) fn capitalize(text: &str) -> String {
     let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! What filesystems hold until they are full, and whether room comes back where files are removed.
+//! The bytes that filesystems hold until they are full, and whether room comes back where files are removed.
 
 use super::Limit;
 use crate::journal::Run;

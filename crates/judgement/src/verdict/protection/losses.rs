@@ -24,7 +24,7 @@ pub struct CandidateLosses {
     pub lost: LossShare,
 }
 
-/// The candidate to take among those that are not excluded, by what they lost under a fault.
+/// The candidate to take among those that are not excluded, by their losses under a fault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossChoice {
     pub fault: TriedFault,
@@ -37,7 +37,7 @@ pub struct LossChoice {
     pub decides: bool,
 }
 
-/// What a candidate lost under a fault, of the points that were examined.
+/// The losses of a candidate under a fault, of the points that were examined.
 type ShareOfPoint = fn(&SafetyPoint) -> Option<LossShare>;
 
 impl LossChoice {
@@ -122,7 +122,7 @@ impl LossChoice {
 }
 
 impl Verdict {
-    /// Recommends what the losses decide for, if the run allows a verdict.
+    /// Recommends the candidate that the losses decide for, if the run allows a verdict.
     pub(crate) fn choose_by_losses(&mut self, choice: Option<LossChoice>) {
         let Some(choice) = choice.filter(|_| self.refused.is_none()) else { return };
         if choice.decides {

@@ -7,7 +7,7 @@ const NEARLY_ALL: f64 = 0.9;
 /// The most that the other phases together may differ in either direction, as a share of the difference.
 const LITTLE: f64 = 0.15;
 
-/// What one phase of a total is of the lead of a candidate, in the unit of the goal.
+/// The part of one phase of a total in the lead of a candidate, in the unit of the goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadOrigin {
     pub phase: String,
@@ -15,11 +15,11 @@ pub struct LeadOrigin {
     pub of_phase: f64,
     /// By how much less it takes for all phases.
     pub of_all: f64,
-    /// What the first and the other one take for all other phases together.
+    /// The amounts of the first and the other one for all other phases together.
     pub rest: [f64; 2],
 }
 
-/// The amounts of a phase: its name, and what the first and the other candidate take of it for the goal.
+/// A phase with the amounts that the first and the other candidate take of it for the goal.
 type PhaseAmounts<'a> = (&'a str, [f64; 2]);
 
 impl Judgement<'_> {
