@@ -408,7 +408,7 @@ verify  = { dataset = "tree", at = "copy" }
         .run(plan, &[])
         .exits(3)
         .says(&["skipped bad-option", "warning: ext2 failed"])
-        .shows(&["no such luck"]);
+        .shows(&["exited with status 7: no such"]);
     assert_eq!(place.status("ext4").0, "ok");
     let (status, reason) = place.status("bad-option");
     assert!(status == "skipped" && reason.contains("bad option"), "{status}: {reason}");

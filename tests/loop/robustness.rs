@@ -18,6 +18,11 @@ fn loop_a_run_that_was_ended_before_its_first_record_can_be_begun_anew() {
         if let Some(left) = left {
             fs::write(&journal, left).unwrap();
         }
+        if left.is_none() {
+            // A folder with a plan alone may have been prepared for another machine.
+            place.fsverdict(&["resume", "run"]).exits(0);
+            continue;
+        }
         // Both name the same way on, and it is one.
         place.fsverdict(&["resume", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
         place.fsverdict(&["report", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
