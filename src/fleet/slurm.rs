@@ -43,7 +43,7 @@ impl Slurm {
 
     /// Whether any job of the site is queued or running.
     fn has_jobs(&self, site: &SiteEntry) -> Result<bool, FleetError> {
-        Ok(!run_slurm(&["squeue", "--noheader", "--name", &self.job_name(site)])?.trim().is_empty())
+        Ok(!queued_jobs(&[self.job_name(site)])?.is_empty())
     }
 
     fn submit_jobs(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {

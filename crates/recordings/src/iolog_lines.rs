@@ -100,7 +100,7 @@ const ACTIONS: [&str; 16] = [
 ];
 
 /// The name, the action and the numbers in the words of a line. A name may have blanks (SPDK's do), but no word of it is
-/// an action or, behind the first, a number: that would be what is left of another line.
+/// an action, and none behind the first is a number: such a line would be two lines run together.
 fn split_words<'a>(words: &[&'a str]) -> Option<(String, &'a str, Vec<&'a str>)> {
     let at = words.iter().position(|word| ACTIONS.contains(word)).filter(|at| *at > 0)?;
     if words[1..at].iter().any(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {

@@ -4,9 +4,8 @@ use clap::Parser;
 
 use super::super::CliError;
 use super::AskArguments;
-use super::parsed::Worded;
 use super::question::{AskedWork, Question};
-use super::understand::understand;
+use super::understand::{name_candidate, understand};
 use fsverdict_judgement::plan::DeviceSource;
 
 #[derive(Debug, Parser)]
@@ -46,18 +45,12 @@ pub(super) fn line_of(question: &Question) -> String {
             DeviceSource::Model { name, .. } => name.split(':').next().unwrap_or(name).to_owned(),
             other => other.to_string(),
         });
-    let candidate = |one: &Worded<super::parsed::NamedCandidate>| {
-        let options =
-            one.value.options.mkfs.iter().chain(&one.value.options.mount).map(|option| format!(" {option}"));
-        let layers = one.value.layers.iter().map(|layer| format!(" on {layer}"));
-        format!("{}{}", one.value.filesystem.name, options.chain(layers).collect::<String>())
-    };
     let fields = [
         Some(format!("work {work}")),
         listed("device", device, |name| name),
         listed("cpu", &question.cpu, |one| one.value.to_owned()),
         listed("memory", &parsed.memory, |one| one.value.to_string()),
-        listed("candidates", &parsed.candidates, candidate),
+        listed("candidates", &parsed.candidates, name_candidate),
         listed("options", &parsed.variants, |one| {
             if one.value.is_empty() { "none".to_owned() } else { one.value.join(" ") }
         }),

@@ -222,7 +222,7 @@ fn bound_words(parsed: &ParsedQuestion) -> Vec<String> {
 }
 
 /// A candidate as a question names it.
-fn name_candidate(one: &Worded<NamedCandidate>) -> String {
+pub(super) fn name_candidate(one: &Worded<NamedCandidate>) -> String {
     let named = &one.value;
     let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
     let layers = named.layers.iter().map(|layer| format!(" on {layer}"));

@@ -54,7 +54,7 @@ fn add_headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
         hint: entry.hint,
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
-    // All of a reason and the way round it are for those who ask for all.
+    // The whole reason and its hint are shown with --all.
     let brief = missing.clone().map(|one| match report.judged.run.why_out(one.name) {
         Some(loss) => CandidateWithoutResult { reason: loss.summary, hint: "", ..one },
         None => one,

@@ -5,6 +5,7 @@ use libm::{exp, log};
 
 use super::Limit;
 use crate::journal::{Trial, Unit, metric};
+use crate::statistics;
 use crate::verdict::{Rank, VerdictEvidence};
 
 /// The share of a difference's logarithm from which one phase makes most of it.
@@ -40,7 +41,7 @@ pub(crate) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
         let of = |trial: &&Trial| trial.id.candidate == candidate && trial.is_counted();
         let values: Vec<f64> =
             run.trials.iter().filter(of).filter_map(|trial| trial.value(phase, &objective.metric)).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        statistics::mean(&values)
     };
     let phases: Option<Vec<ComparedPhase<'_>>> = objective
         .weights

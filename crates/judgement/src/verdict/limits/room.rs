@@ -3,6 +3,7 @@
 use super::Limit;
 use crate::journal::Run;
 use crate::plan::{Operation, Phase, PhaseWork, Plan};
+use crate::statistics;
 use fsverdict_text::Bytes;
 
 const MIB: f64 = 1_048_576.0;
@@ -41,7 +42,7 @@ fn is_of(phase: &Phase, operation: Operation) -> bool {
 fn mean_held(run: &Run, candidate: &str, phase: &str) -> Option<f64> {
     let trials = run.trials.iter().filter(|trial| trial.id.candidate == candidate && trial.is_counted());
     let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    statistics::mean(&values)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::journal::{Observation, Trial, Unit};
 use crate::plan::{Better, Flow, Needs, Operation, PhaseWork, Plan};
+use crate::statistics;
 use crate::verdict::{Rank, VerdictEvidence, better_of};
 use fsverdict_text::join_names;
 
@@ -114,14 +115,14 @@ impl GoalWork<'_> {
         let mean = |rank: &Rank| {
             let trials = self.evidence.trials.trials_of(&rank.candidate);
             let values: Vec<f64> = trials.filter_map(&number).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            statistics::mean(&values)
         };
         self.ranking.iter().filter_map(mean).min_by(f64::total_cmp)
     }
 
     fn mean_of_trials(&self, number: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.list_trials().filter_map(number).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        statistics::mean(&values)
     }
 
     fn observations_of<'t>(&'t self, phase: &'t str) -> impl Iterator<Item = &'t Observation> {

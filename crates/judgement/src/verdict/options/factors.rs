@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
-use crate::statistics::{Additive, Estimate, Evidence, adjust_by_holm};
+use crate::statistics::{self, Additive, Estimate, Evidence, adjust_by_holm};
 use crate::verdict::work::cost_of_trial;
 use crate::verdict::{ALPHA, VerdictEvidence};
 
@@ -105,7 +105,7 @@ fn mean_seconds(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<Added
             metrics.iter().map(|metric| cost_of_trial(&phases, trial, metric)).sum()
         };
         let each: Vec<f64> = evidence.trials.trials_of(candidate).filter_map(of_trial).collect();
-        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+        statistics::mean(&each)
     };
     Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
 }

@@ -1,6 +1,8 @@
 //! The choice by measured losses: where a plan tries faults, a candidate that is shown to lose more is not recommended
 //! before one that loses less, however fast it is.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use super::safety::{LossShare, SafetyPoint};
@@ -22,6 +24,13 @@ pub enum TriedFault {
 pub struct CandidateLosses {
     pub candidate: String,
     pub lost: LossShare,
+}
+
+impl CandidateLosses {
+    /// Orders by the share that was lost, the smallest first.
+    fn compare_share(&self, other: &Self) -> Ordering {
+        self.lost.share().total_cmp(&other.lost.share())
+    }
 }
 
 /// The candidate to take among those that are not excluded, by their losses under a fault.
@@ -90,7 +99,7 @@ impl LossChoice {
                 .map(|lost| CandidateLosses { candidate, lost })
         };
         let mut examined: Vec<CandidateLosses> = points.iter().filter_map(losses).collect();
-        let least = examined.iter().min_by(|one, other| one.lost.share().total_cmp(&other.lost.share()))?;
+        let least = examined.iter().min_by(|one, other| one.compare_share(other))?;
         let least = least.lost;
         let is_among_least = |losses: &CandidateLosses| losses.lost.low <= least.high;
         let tells_apart = !examined.iter().all(is_among_least);
@@ -103,10 +112,10 @@ impl LossChoice {
         let smaller = examined.iter().filter(|losses| {
             losses.lost.share() < taken.lost.share() && !is_worse(&losses.candidate, &taken.candidate)
         });
-        let smallest = smaller.min_by(|one, other| one.lost.share().total_cmp(&other.lost.share()));
+        let smallest = smaller.min_by(|one, other| one.compare_share(other));
         let taken = smallest.unwrap_or(taken).clone();
         examined.retain(|losses| *losses != taken);
-        examined.sort_by(|one, other| one.lost.share().total_cmp(&other.lost.share()));
+        examined.sort_by(CandidateLosses::compare_share);
         let is_examined = |name: &&&str| {
             taken.candidate == **name || examined.iter().any(|losses| losses.candidate == **name)
         };

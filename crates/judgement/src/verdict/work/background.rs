@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::journal::{BackgroundWork, Trial};
-use crate::statistics::Estimate;
+use crate::statistics::{self, Estimate};
 use crate::verdict::{Rank, VerdictEvidence};
 
 /// Background work below this share of a phase's time is ignored.
@@ -36,7 +36,7 @@ pub(crate) fn find_background(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) 
         let mean = |metric: &str| {
             let values: Vec<f64> =
                 evidence.trials.trials_of(candidate).filter_map(|trial| trial.value(phase, metric)).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            statistics::mean(&values)
         };
         let (seconds, of) = (mean("background")?, mean("durable")?);
         if seconds < SHARE * of {
