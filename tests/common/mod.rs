@@ -291,6 +291,22 @@ pub fn not_run(reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
+/// Unmounts what a test has mounted. While another test starts a process, its child has this process' open files until it
+/// becomes another program, so that a filesystem may be busy for a moment: it is tried again for up to ten seconds.
+#[track_caller]
+pub fn unmount(point: &Path) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    loop {
+        let output = Command::new("umount").arg(point).stdin(Stdio::null()).output().unwrap();
+        if output.status.success() {
+            return;
+        }
+        let is_busy = String::from_utf8_lossy(&output.stderr).contains("busy");
+        assert!(is_busy && std::time::Instant::now() < deadline, "umount {}: {output:?}", point.display());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 /// Runs a tool of the test's own; it must succeed. Its standard output.
 #[track_caller]
 pub fn tool(argv: &[&str]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Disk, Place, tool, two_folders};
+use crate::common::{Disk, Place, tool, two_folders, unmount};
 
 #[test]
 fn loop_mounted_filesystems_are_compared_through_folders_on_them() {
@@ -20,7 +20,7 @@ fn loop_mounted_filesystems_are_compared_through_folders_on_them() {
     let seen = place.run(&plan, &["--blocks", "2"]);
     let left: Vec<usize> = [one, other].map(|point| fs::read_dir(point).unwrap().count()).into();
     for (_, point) in &mounted {
-        tool(&["umount", point.to_str().unwrap()]);
+        unmount(point);
     }
     seen.exits(0).shows(&["on-ext4", "on-xfs"]);
     assert_eq!(left, [1, 0], "lost+found, and nothing");

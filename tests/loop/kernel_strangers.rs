@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::sources::{MAKEFILE, command, kernel, tarball, tree};
-use crate::common::{Disk, Place, Seen, tool};
+use crate::common::{Disk, Place, Seen, tool, unmount};
 
 #[test]
 fn loop_a_makefile_reaches_no_device() {
@@ -22,7 +22,7 @@ struct Mounted(PathBuf);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        unmount(&self.0);
     }
 }
 

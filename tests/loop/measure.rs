@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{Disk, Place, tool};
+use crate::common::{Disk, Place, tool, unmount};
 use fsverdict_linux::host::root::Root;
 use fsverdict_workload::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, wait_until_settled};
 
@@ -31,7 +31,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        tool(&["umount", self.target.to_str().unwrap()]);
+        unmount(&self.target);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::labs::arrays::goes_through_its_states;
-use crate::common::{Disk, Place, not_run, one_command, tool};
+use crate::common::{Disk, Place, not_run, one_command, tool, unmount};
 
 /// Every built-in operation, a command, its verification and a check.
 const EVERYTHING: &str = r#"
@@ -285,7 +285,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        tool(&["umount", &self.0]);
+        unmount(self.0.as_ref());
     }
 }
 

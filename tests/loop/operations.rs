@@ -9,7 +9,7 @@ use fsverdict_workload::workload::{
     Ledger, WorkError, Workplace, run_operation, verify_operation, verify_written,
 };
 
-use crate::common::tool;
+use crate::common::{tool, unmount};
 
 #[test]
 fn loop_a_full_filesystem_is_reported_as_such() {
@@ -36,7 +36,7 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         pulls: 3,
         rounds: 2,
     });
-    tool(&["umount", mount]);
+    unmount(folder.path());
     let shown = shown.unwrap_err().to_string();
     assert!(shown.starts_with("directory.fill: cannot write "), "{shown}");
     assert!(shown.contains("the filesystem is full"), "{shown}");
@@ -89,7 +89,7 @@ fn loop_files_come_and_go_on_a_filesystem_that_is_nearly_full() {
     let to_the_brim = phase(Operation::AgeChurn, 1.0, 1);
     let read = phase(Operation::TreeRead, 0.0, 1);
     let whole = verify_written(folder.path(), &ledger, |_| Some((&dataset, None)));
-    tool(&["umount", mount]);
+    unmount(folder.path());
     written.unwrap();
     let (used, done) = churned.unwrap();
     assert!((0.6..0.75).contains(&used), "{used}");
@@ -148,7 +148,7 @@ fn loop_copies_fill_a_filesystem_as_far_as_they_are_asked_to() {
     let missing = folder.path().join("some/where").read_dir().unwrap().next().unwrap().unwrap().path();
     std::fs::remove_file(missing.read_dir().unwrap().next().unwrap().unwrap().path()).unwrap();
     let harmed = verify_written(folder.path(), &ledger, |_| Some((&dataset, None)));
-    tool(&["umount", mount]);
+    unmount(folder.path());
     let [early, half, more, full, freed, again] = found;
     assert!(early.unwrap_err().contains("space.fill"), "there are no copies yet");
     let copy = (10 * (20 << 10)) as f64 / (8 << 20) as f64;
@@ -190,6 +190,6 @@ fn loop_a_filesystem_is_full_when_not_even_a_folder_goes_in() {
         pulls: 3,
         rounds: 2,
     });
-    tool(&["umount", mount]);
+    unmount(folder.path());
     assert_eq!(filled.unwrap().files, 20);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::common::{Journal, PROGRAM, Place, is_root, kernels, kill, members, not_run, tool};
+use crate::common::{Journal, PROGRAM, Place, is_root, kernels, kill, members, not_run, tool, unmount};
 
 const PLAN: &str = r#"
 title        = "In simulated time"
@@ -438,10 +438,10 @@ fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
     let plan = PLAN.replace("size = \"1GB\" }", &device).replace("\"1MiB\"", "\"100MiB\"");
     let seen = place.run(&plan, &["--fs", "ext4,xfs", "--blocks", "1", "--jobs", "2"]);
     let shown = (seen.code, seen.stderr.clone(), place.journal().finished());
-    tool(&["umount", disk]);
+    unmount(disk.as_ref());
     size("size=1g");
     let resumed = place.fsverdict(&["resume", "run", "--jobs", "2"]);
-    tool(&["umount", disk]);
+    unmount(disk.as_ref());
     assert_eq!((shown.0, shown.2), (Some(1), 0), "{}", shown.1);
     for words in
         ["the disk that holds the modelled device is full", "hint: make room", "`fsverdict resume run`"]

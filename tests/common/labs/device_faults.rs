@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::{Disk, Place, Seen, tool};
+use crate::common::{Disk, Place, Seen, tool, unmount};
 
 /// What happens to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Below {
 
 impl Drop for Below {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(&self.point).status();
+        unmount(&self.point);
     }
 }
 
