@@ -40,6 +40,7 @@ mod odd_files;
 mod open;
 mod operations;
 mod oracle;
+mod other_tools;
 mod output_limits;
 mod pager;
 
