@@ -26,7 +26,7 @@ demo: ## compare four filesystems for daily backups on a modelled USB disk, with
 	@binary=$$(scripts/binary --demo) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
 atlas: ## compute the atlas of answers and write it into docs/atlas: hours, and an interrupted one continues
-	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && "$$binary" atlas build --out docs/atlas --cells runs/atlas --for 20m
+	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && "$$binary" atlas build --out docs/atlas --cells runs/atlas --blocks 6 --scale 0.3 --for 40m
 
 test: ## run every test that can run here, and say which cannot and why; FULL=1 has long tests try every combination
 	@scripts/setup tests

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fleet::{Hiding, bundle_name, bundle_run};
+use crate::fleet::{Hiding, bundle_name, bundle_run, pack_run};
 use crate::study::RunFolder;
+use fsverdict_judgement::plan::Plan;
 use fsverdict_linux::host::results::result_writer;
 use fsverdict_report::{TerminalLook, count};
 use fsverdict_text::{Bytes, quoted, wrap_hanging};
@@ -35,13 +36,25 @@ pub(super) struct BundleArguments {
 /// Variables that hold the name of a user's account.
 const ACCOUNTS: [&str; 3] = ["USER", "LOGNAME", "SUDO_USER"];
 
+/// The names of the user's accounts, and the user's home.
+fn own_names() -> (Vec<String>, String) {
+    let users = ACCOUNTS.iter().filter_map(|name| std::env::var(name).ok()).collect();
+    (users, std::env::var("HOME").unwrap_or_default())
+}
+
+/// A run as a bundle that names no machine and nobody.
+pub(super) fn pack_for_strangers(folder: &RunFolder, plan: &Plan) -> Result<Vec<u8>, CliError> {
+    let (users, home) = own_names();
+    let hiding = Hiding { also: &[], users: &users, home: &home, failed_output: false };
+    pack_run(folder, plan, Some(hiding)).map(|(packed, _)| packed).map_err(CliError::failed)
+}
+
 pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let named = if arguments.with_names { Ok(folder.id()) } else { bundle_name(&folder) };
     let named = format!("{}.tar.gz", named.map_err(CliError::failed)?);
     let path = arguments.output.clone().unwrap_or_else(|| named.into());
-    let users: Vec<String> = ACCOUNTS.iter().filter_map(|name| std::env::var(name).ok()).collect();
-    let home = std::env::var("HOME").unwrap_or_default();
+    let (users, home) = own_names();
     let hiding =
         Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
     let bundled = bundle_run(&folder, &plan, &path, (!arguments.with_names).then_some(hiding))

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::common::sources::{MAKEFILE, command, kernel, tarball, tree};
 use crate::common::{Disk, Place, Seen, tool, unmount};

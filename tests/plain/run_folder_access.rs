@@ -53,7 +53,7 @@ const WAYS: [&str; 27] = [
 ];
 
 /// Where that is right: the file, what is used there, and why it is nothing in the folder of a run.
-const REASONS: [(&str, &str, &str); 31] = [
+const REASONS: [(&str, &str, &str); 32] = [
     ("src/cli/calibrate_cpu.rs", "tempfile", "a folder of this process alone, which is no folder of a run"),
     ("src/cli/calibrate_cpu.rs", "fs::copy(", "the same"),
     ("src/cli/calibrate_cpu.rs", ".path().join(", "the same"),
@@ -63,6 +63,7 @@ const REASONS: [(&str, &str, &str); 31] = [
     ("src/study/cpu_calibration/halves.rs", ".path().join(", "the same"),
     ("src/study/prospect.rs", "fs::read_dir(", "the user's folder that is a dataset"),
     ("src/cli/atlas/strangers.rs", "fs::read_dir(", "a folder of bundles that the user named"),
+    ("src/cli/atlas/compute.rs", "read_regular(", "a bundle in the site, which the user named"),
     ("src/cli/atlas/regression.rs", "read_regular(", "the answers of an earlier atlas, which the user named"),
     (
         "crates/faults/src/power_cuts/script.rs",

@@ -51,7 +51,7 @@ use erased_serde::Serialize;
 pub use crate::against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
 pub use crate::atlas::{
     Atlas, AtlasCell, AtlasFilter, AtlasKind, AtlasStudy, AtlasWork, Card, Catalogue, CataloguedCandidate,
-    CataloguedStudy, ComputedCell, SiteFile, StrangersAnswer, base_name, safe_name,
+    CataloguedStudy, ComputedCell, SiteFile, StrangersAnswer, base_name, bundle_path, safe_name,
 };
 pub use crate::compare::{ComparisonReport, write_comparison};
 pub use crate::conclusion::notes::PageNote;

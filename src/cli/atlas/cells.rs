@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fsverdict_disk::device::Model;
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Overrides, Plan, digest, is_twin, preset};
 use fsverdict_lab::lab::by_default;
-use fsverdict_report::{AtlasKind, Catalogue, CataloguedCandidate, safe_name};
+use fsverdict_report::{AtlasKind, Catalogue, CataloguedCandidate, bundle_path, safe_name};
 use fsverdict_text::{Bytes, Reason};
 
 use super::super::CliError;
@@ -52,6 +52,8 @@ pub(super) struct PlannedCell {
     pub(super) origin: PlanOrigin,
     /// The folder of its run, which is named by a digest of the plan and the method.
     pub(super) folder: PathBuf,
+    /// Where the site has its run as a bundle.
+    pub(super) published: PathBuf,
 }
 
 /// Everything that an atlas is asked for.
@@ -87,10 +89,14 @@ pub(super) fn plan_cells(
             let slug = format!("{}@{}", work.slug, safe_name(&known.model));
             let identity = identify(&plan, known)?;
             let folder = arguments.cells_folder().join(format!("{slug}-{identity}"));
+            let published = arguments.out.join(bundle_path(&slug, &identity));
             let is_home =
                 matches!(&begun.device.source, DeviceSource::Model { name, .. } if *name == known.model);
             let rank = if is_home { at } else { at + kind };
-            cells.push((rank, PlannedCell { work: at, kind, slug, identity, plan, origin, folder }));
+            cells.push((
+                rank,
+                PlannedCell { work: at, kind, slug, identity, plan, origin, folder, published },
+            ));
         }
     }
     cells.sort_by_key(|(rank, _)| *rank);

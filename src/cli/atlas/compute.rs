@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::fleet::{Fleet, SharedRun, SiteEntry, carry_out_whole_runs};
+use crate::fleet::{Fleet, SharedRun, SiteEntry, carry_out_whole_runs, open_bundle};
 use crate::runner::{self, FaultNews, ResumeRequest, RunView, SiteNews};
 use crate::study::{Observer, PreparedTrials, RunFolder, Silent};
-use fsverdict_folders::FolderHandle;
+use fsverdict_folders::{FolderHandle, read_regular};
 use fsverdict_judgement::journal::{Ending, Run};
 use fsverdict_judgement::plan::{Plan, digest};
 use fsverdict_linux::guard::Refusal;
@@ -14,6 +14,7 @@ use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Hinted, Reason, quoted, rough_duration_text};
 
 use super::super::CliError;
+use super::super::bundle::pack_for_strangers;
 use super::super::consent::confirm_plan;
 use super::super::open_run::read_run;
 use super::BuildArguments;
@@ -26,17 +27,30 @@ pub(super) enum CellState {
     Interrupted(RunFolder, Plan),
     /// The run was stopped when the time of its cell was up.
     TimeUp(Plan),
-    Ended(Box<(Plan, Run)>),
+    Ended(Box<EndedCell>),
 }
 
-/// The state of a cell, read from its folder.
+/// The run of a cell that has ended.
+pub(super) struct EndedCell {
+    pub(super) plan: Plan,
+    pub(super) run: Run,
+    /// The run as a bundle.
+    pub(super) bundle: Vec<u8>,
+}
+
+/// The most bytes of a bundle in a site.
+const LONGEST_BUNDLE: u64 = 64 << 20;
+
+/// The state of a cell, read from the bundle in the site or from the cell's folder.
 pub(super) fn read_cell(cell: &PlannedCell) -> Result<CellState, CliError> {
+    if let Some(ended) = read_published(cell) {
+        return Ok(CellState::Ended(Box::new(ended)));
+    }
     if !RunFolder::has_plan(&cell.folder) {
         return Ok(CellState::Missing);
     }
     let (folder, plan) = RunFolder::open(&cell.folder).map_err(CliError::failed)?;
-    let is_own = digest(&Plan { protocol: cell.plan.protocol.clone(), ..plan.clone() }) == digest(&cell.plan);
-    if !is_own {
+    if !is_plan_of(cell, &plan) {
         let what = format!("{} holds the run of another plan", quoted(&cell.folder.to_string_lossy()));
         return Err(CliError::failed(Reason::new(what, "remove it, or name another folder with --cells")));
     }
@@ -46,9 +60,35 @@ pub(super) fn read_cell(cell: &PlannedCell) -> Result<CellState, CliError> {
     let run = read_run(&folder, &plan)?;
     Ok(match (&run.finished, run.ending) {
         (Some(_), Some(Ending::Budget)) => CellState::TimeUp(plan),
-        (Some(_), _) => CellState::Ended(Box::new((plan, run))),
+        (Some(_), _) => {
+            let bundle = pack_for_strangers(&folder, &plan)?;
+            CellState::Ended(Box::new(EndedCell { plan, run, bundle }))
+        }
         (None, _) => CellState::Interrupted(folder, plan),
     })
+}
+
+/// Whether a recorded plan is that of the cell. The time that a cell is given may differ.
+fn is_plan_of(cell: &PlannedCell, plan: &Plan) -> bool {
+    digest(&Plan { protocol: cell.plan.protocol.clone(), ..plan.clone() }) == digest(&cell.plan)
+}
+
+/// The run of a cell that an earlier build, perhaps on another machine, has left in the site.
+fn read_published(cell: &PlannedCell) -> Option<EndedCell> {
+    let bundle = read_regular(&cell.published, LONGEST_BUNDLE).ok()?;
+    let shown = quoted(&cell.published.to_string_lossy());
+    let (plan, run) = match open_bundle(&cell.published) {
+        Ok(read) => read,
+        Err(error) => {
+            print_line(&format!("left out {shown}: {}", error.reason().what));
+            return None;
+        }
+    };
+    if !is_plan_of(cell, &plan) || run.finished.is_none() {
+        print_line(&format!("left out {shown}: it is not the whole run of this cell"));
+        return None;
+    }
+    Some(EndedCell { plan, run, bundle })
 }
 
 /// Shows nothing of a cell's trials, and asks nothing. It writes no page while a run goes on, which would cost more than many

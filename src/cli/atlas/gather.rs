@@ -85,6 +85,7 @@ const FILTERS: [Filter; 6] = [
 pub(super) fn gather_atlas(planned: &PlannedAtlas, catalogue: Catalogue) -> Result<Atlas, CliError> {
     let mut cells = Vec::new();
     for cell in &planned.cells {
+        let mut bundle = None;
         let content = match read_cell(cell)? {
             CellState::Missing => Err("not computed yet".to_owned()),
             CellState::Interrupted(..) => Err("not computed to its end yet".to_owned()),
@@ -92,11 +93,14 @@ pub(super) fn gather_atlas(planned: &PlannedAtlas, catalogue: Catalogue) -> Resu
                 let time = plan.protocol.budget.map_or_else(|| "its time".to_owned(), duration_text);
                 Err(format!("its run did not end in {time}"))
             }
-            CellState::Ended(run) => Ok(Box::new(compute_content(&run.0, &run.1))),
+            CellState::Ended(ended) => {
+                bundle = Some(ended.bundle);
+                Ok(Box::new(compute_content(&ended.plan, &ended.run)))
+            }
         };
         let (work, kind) = (cell.work, cell.kind);
         let (slug, identity) = (cell.slug.clone(), cell.identity.clone());
-        cells.push(AtlasCell { work, kind, slug, identity, content, strangers: Vec::new() });
+        cells.push(AtlasCell { work, kind, slug, identity, content, bundle, strangers: Vec::new() });
     }
     cells.sort_by_key(|cell| (cell.work, cell.kind));
     Ok(Atlas {

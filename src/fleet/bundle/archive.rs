@@ -1,7 +1,7 @@
 //! Writes and reads the bundle's file: a compressed tar archive with a plan and a journal in one folder, which tar(1)
 //! unpacks into the folder of a run. Reading it writes no files and follows no path that the archive contains.
 
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::{Component, Path};
 
 use flate2::Compression;
@@ -11,7 +11,7 @@ use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::study::{LONGEST_PLAN, PLAN_FILE};
-use fsverdict_folders::{Existing, Links, OutputFile, open_regular};
+use fsverdict_folders::{Links, open_regular};
 use fsverdict_judgement::journal::{FILE_NAME, JournalError, Record, Run};
 use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Reason};
@@ -31,44 +31,29 @@ fn longest_journal(size: u64) -> u64 {
     LONGEST_JOURNAL.min(UNPACKED.saturating_add(UNPACKED_PER_BYTE.saturating_mul(size)))
 }
 
-/// Writes a new archive and returns its size in bytes.
-pub(super) fn write_archive(
-    path: &Path,
-    name: &str,
-    plan: &Plan,
-    records: &[Record],
-) -> Result<u64, BundleError> {
-    let failed = |source: std::io::Error| BundleError::Write { path: path.to_owned(), source };
+/// The archive of a plan and its journal, in a folder of this name.
+pub(super) fn pack(name: &str, plan: &Plan, records: &[Record]) -> Result<Vec<u8>, BundleError> {
     let plan = serde_json::to_vec_pretty(plan).map_err(BundleError::Name)?;
     let mut journal = Vec::new();
     for record in records {
         serde_json::to_writer(&mut journal, record).map_err(BundleError::Name)?;
         journal.push(b'\n');
     }
-    if plan.len() as u64 > LONGEST_PLAN || journal.len() as u64 > LONGEST_JOURNAL {
-        let source =
-            std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no bundle of this size would be read");
-        return Err(failed(source));
-    }
-    let write = || -> std::io::Result<u64> {
-        let output = OutputFile::create(path, Existing::Keep)?;
-        let mut archive = Builder::new(GzEncoder::new(BufWriter::new(output.file()), Compression::best()));
+    let pack = || -> std::io::Result<Vec<u8>> {
+        let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::best()));
         for (file, content) in [(PLAN_FILE, &plan), (FILE_NAME, &journal)] {
             let mut header = Header::new_ustar();
             header.set_size(content.len() as u64);
             header.set_mode(0o644);
             archive.append_data(&mut header, Path::new(name).join(file), content.as_slice())?;
         }
-        archive.into_inner()?.finish()?.flush()?;
-        let size = output.file().metadata()?.len();
-        if journal.len() as u64 > longest_journal(size) {
-            let message = "a journal that is compressed so far would not be read again";
-            return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
-        }
-        output.finish()?;
-        Ok(size)
+        archive.into_inner()?.finish()
     };
-    write().map_err(failed)
+    let packed = pack().map_err(BundleError::Pack)?;
+    if plan.len() as u64 > LONGEST_PLAN || journal.len() as u64 > longest_journal(packed.len() as u64) {
+        return Err(BundleError::TooLarge);
+    }
+    Ok(packed)
 }
 
 pub fn open_bundle(path: &Path) -> Result<(Plan, Run), BundleError> {

@@ -12,6 +12,10 @@ pub enum BundleError {
     Journal(#[from] JournalError),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot pack the run: {0}")]
+    Pack(std::io::Error),
+    #[error("the run is too large: no bundle of its size would be read again")]
+    TooLarge,
     #[error("a name that is to be replaced is also a word of plans or journals: {0}")]
     Name(serde_json::Error),
     #[error("the patterns by which names are found do not compile")]
@@ -27,6 +31,8 @@ impl Hinted for BundleError {
             BundleError::Write { .. } => {
                 "--output FILE names another, which must not be there yet".to_owned()
             }
+            BundleError::Pack(source) => return source.hint(),
+            BundleError::TooLarge => "share its folder instead".to_owned(),
             BundleError::Name(_) => "--with-names bundles the run as it is".to_owned(),
             BundleError::Patterns => "please report this".to_owned(),
             BundleError::NotAPack { .. } => {

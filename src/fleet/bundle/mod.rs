@@ -8,11 +8,13 @@ mod hide_names;
 mod name_patterns;
 mod names;
 
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::study::RunFolder;
+use fsverdict_folders::{Existing, OutputFile};
 use fsverdict_judgement::journal::{Record, Run, read_in_folder};
 use fsverdict_judgement::plan::{Dataset, Plan, digest, group_by_key};
 use fsverdict_linux::host::root::Root;
@@ -62,12 +64,29 @@ pub fn bundle_run(
     path: &Path,
     hiding: Option<Hiding<'_>>,
 ) -> Result<Bundled, BundleError> {
+    let (packed, bundled) = pack_run(folder, plan, hiding)?;
+    let write = || -> std::io::Result<()> {
+        let output = OutputFile::create(path, Existing::Keep)?;
+        output.file().write_all(&packed)?;
+        output.finish()
+    };
+    write().map_err(|source| BundleError::Write { path: path.to_owned(), source })?;
+    Ok(bundled)
+}
+
+/// The bytes of a bundle of the run in `folder`.
+pub fn pack_run(
+    folder: &RunFolder,
+    plan: &Plan,
+    hiding: Option<Hiding<'_>>,
+) -> Result<(Vec<u8>, Bundled), BundleError> {
     let journal = read_in_folder(&folder.journal())?;
     // A journal without the start of a run contains no evidence.
     Run::derive(plan, &journal)?;
     let Some(hiding) = hiding else {
-        let size = archive::write_archive(path, &folder.id(), plan, &journal.records)?;
-        return Ok(Bundled { size, ..Bundled::default() });
+        let packed = archive::pack(&folder.id(), plan, &journal.records)?;
+        let size = packed.len() as u64;
+        return Ok((packed, Bundled { size, ..Bundled::default() }));
     };
     let (mut names, unstable) = new_replacer()?;
     let (plan_value, records) = (to_value(plan)?, journal.records.iter().map(to_value));
@@ -101,14 +120,16 @@ pub fn bundle_run(
         hide_names("", &mut value, &mut names);
         clean.push(serde_json::from_str::<Record>(&value.to_string()).map_err(BundleError::Name)?);
     }
-    let size = archive::write_archive(path, &run, &own_plan, &clean)?;
+    let packed = archive::pack(&run, &own_plan, &clean)?;
     let describe_count =
         |(kind, (different, places)): (&HiddenKind, &(std::collections::BTreeSet<String>, usize))| {
             let (one, several) = kind.noun_forms();
             (format!("{} {}", different.len(), if different.len() == 1 { one } else { several }), *places)
         };
     let left_out = group_by_key(left_out).into_iter().map(|(what, all)| (what, all.len())).collect();
-    Ok(Bundled { size, replaced: names.found.iter().map(describe_count).collect(), left_out, unstable })
+    let replaced = names.found.iter().map(describe_count).collect();
+    let size = packed.len() as u64;
+    Ok((packed, Bundled { size, replaced, left_out, unstable }))
 }
 
 fn to_value(of: &impl serde::Serialize) -> Result<Value, BundleError> {

@@ -126,7 +126,7 @@ impl NameReplacer {
             let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
             for (start, _) in lower.match_indices(name) {
                 let end = start + name.len();
-                if is_word(&text, start, end) {
+                if is_word(&text, start, end) && !is_in_shipped_name(&text, start, end) {
                     clean.push_str(&text[done..start]);
                     clean.push_str(&self.pseudonym(name, *kind));
                     done = end;
@@ -196,6 +196,17 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
     let joins = |own: Option<char>, next: Option<char>| word(own) && word(next);
     !joins(inside.chars().next(), text[..start].chars().next_back())
         && !joins(inside.chars().next_back(), text[end..].chars().next())
+}
+
+/// Whether these bytes are a part of the name of a processor or device model that comes with the program: a host may be
+/// called `vm`, and `epyc-vm` still means the model.
+fn is_in_shipped_name(text: &str, start: usize, end: usize) -> bool {
+    let is_joined = |c: char| c.is_alphanumeric() || "-_".contains(c);
+    let first = text[..start].trim_end_matches(is_joined).len();
+    let last = text.len() - text[end..].trim_start_matches(is_joined).len();
+    let word = &text[first..last];
+    fsverdict_lab::cpu::shipped().iter().any(|model| model.name == word)
+        || fsverdict_disk::device::built_in().iter().any(|model| model.name == word)
 }
 
 /// Where the path that was found ends; `None` if it is no path or no private one. File names may contain spaces,

@@ -7,7 +7,7 @@ use super::answers::{describe_answer, mark_words};
 use super::computed_cell::{ComputedCell, PhaseTable};
 use super::picture::draw_bars;
 use super::shell::{PageHead, link, page};
-use super::{Atlas, AtlasCell, StrangersAnswer, filesystem_page};
+use super::{Atlas, AtlasCell, StrangersAnswer, bundle_name, bundle_path, filesystem_page};
 use crate::wording::text::one_line;
 use fsverdict_judgement::verdict::AnswerMark;
 
@@ -76,6 +76,10 @@ fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, que
         h2 #repeat { "Repeat it" }
         p { "Download " a href=(format!("plans/{}.toml", cell.slug)) download="" { "the plan" } " (digest " code { (computed.digest) } "), and run it; on a real device of yours with " code { "--lab native --device PATH" } ":" }
         pre { "fsverdict run " (cell.slug) ".toml" }
+        @if cell.bundle.is_some() {
+            p { "Or judge " a href=(bundle_path(&cell.slug, &cell.identity)) download="" { "its run" } " again, with every number of every trial:" }
+            pre { "fsverdict report " (bundle_name(&cell.slug, &cell.identity)) }
+        }
         p { "For other pages: " a href=(format!("cards/{}.png", cell.slug)) { "the answer as a picture" } ", " a href="atlas.csv" { "CSV" } ", " a href="atlas.json" { "JSON" } "." }
     }
 }

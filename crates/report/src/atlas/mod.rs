@@ -71,6 +71,8 @@ pub struct AtlasCell {
     pub identity: String,
     /// The run, or why there is none.
     pub content: Result<Box<ComputedCell>, String>,
+    /// The run as a bundle, which the site offers.
+    pub bundle: Option<Vec<u8>>,
     /// Runs of others of the same work and class of device.
     pub strangers: Vec<StrangersAnswer>,
 }
@@ -91,6 +93,18 @@ impl AtlasWork {
     fn page(&self) -> String {
         format!("for-{}.html", self.slug)
     }
+}
+
+/// The folder of the runs in a site.
+const RUNS: &str = "runs";
+
+/// The path of a cell's run in a site. The identity tells runs of earlier plans from it.
+pub fn bundle_path(slug: &str, identity: &str) -> String {
+    format!("{RUNS}/{}", bundle_name(slug, identity))
+}
+
+fn bundle_name(slug: &str, identity: &str) -> String {
+    format!("{slug}-{identity}.tar.gz")
 }
 
 impl AtlasCell {
@@ -159,6 +173,10 @@ impl Atlas {
                 files.push(SiteFile { folder: Some("plans"), name: format!("{}.toml", cell.slug), content });
                 let content = Card { question: &self.question(cell), cell: computed }.render_png()?;
                 files.push(SiteFile { folder: Some("cards"), name: format!("{}.png", cell.slug), content });
+            }
+            if let Some(bundle) = &cell.bundle {
+                let name = bundle_name(&cell.slug, &cell.identity);
+                files.push(SiteFile { folder: Some(RUNS), name, content: bundle.clone() });
             }
         }
         Ok(files)

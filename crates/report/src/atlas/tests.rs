@@ -65,11 +65,12 @@ fn atlas(title: &str) -> Atlas {
     let mut content = computed(&story);
     content.bars[1].name = title.to_owned();
     content.missing = vec![(title.to_owned(), title.to_owned())];
-    let cell = |kind, content, strangers| AtlasCell {
+    let cell = |kind, content: Result<Box<ComputedCell>, String>, strangers| AtlasCell {
         work: 0,
         kind,
         slug: format!("work@{kind}"),
         identity: format!("digest-{kind}"),
+        bundle: content.is_ok().then(|| b"bundle".to_vec()),
         content,
         strangers,
     };
