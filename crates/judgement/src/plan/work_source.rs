@@ -87,6 +87,8 @@ pub enum SourceKind {
     Recorded,
     /// The program itself runs.
     Program,
+    /// A program's source code says how often it syncs, how large its files are, or what it renames.
+    Code,
     /// A published study has the numbers.
     Study,
     /// A standard defines the work, such as TPC-B.
@@ -96,13 +98,15 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    const ALL: [SourceKind; 5] = [Self::Recorded, Self::Program, Self::Study, Self::Standard, Self::Assumed];
+    const ALL: [SourceKind; 6] =
+        [Self::Recorded, Self::Program, Self::Code, Self::Study, Self::Standard, Self::Assumed];
 
     /// The word of plans.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
             Self::Program => "program",
+            Self::Code => "code",
             Self::Study => "study",
             Self::Standard => "standard",
             Self::Assumed => "assumed",
@@ -114,6 +118,7 @@ impl SourceKind {
         match self {
             Self::Recorded => "recorded from programs",
             Self::Program => "the programs themselves",
+            Self::Code => "read in the programs' code",
             Self::Study => "from published studies",
             Self::Standard => "by a standard",
             Self::Assumed => "assumed in part",
