@@ -2,32 +2,33 @@
 //! folder of the user's, announces the run, carries it out, and keeps the plan.
 
 mod bounds;
+mod candidate_forms;
 mod candidates;
 mod connectives;
+mod devices;
 mod features;
-mod folder;
 #[cfg(test)]
 mod forum_questions;
 mod grammar;
 mod guided;
-mod kernel;
-mod left_out;
 mod lexicon;
 mod options;
 mod parsed;
+mod parser;
 #[cfg(test)]
 mod phrasings;
+mod plan;
 mod plan_candidates;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod properties;
 mod question;
-mod question_to_plan;
 mod requirements;
 mod table;
 mod tokens;
 mod understand;
+mod works;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -43,7 +44,7 @@ use fsverdict_linux::host::messages::print_line;
 use fsverdict_text::{Hinted, Reason, parse_time, quoted};
 
 use self::guided::ask_consent;
-use self::question_to_plan::QuestionPlan;
+use self::plan::QuestionPlan;
 use self::table::describe_question;
 use self::understand::understand;
 use super::consent::PlanOrigin;

@@ -1,239 +1,206 @@
-//! Numbers with units in a question: the time for the answer, bounds of latencies and throughputs, a difference that does
+//! Numbers with units in a question: the time for the answer, limits of latencies and throughputs, a difference that does
 //! not matter, sizes and memory.
 
 use std::time::Duration;
 
 use fsverdict_text::{Bytes, parse_time, short_time_text};
 
-use super::lexicon::CLASSES;
+use super::lexicon::Meaning;
+use super::parser::Parser;
 
 /// The meaning of a number with its unit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum QuestionBound {
+pub(super) enum Bound {
     /// How long the answer may take.
     Budget(Duration),
-    Latency(LatencyLimit),
-    Throughput(ThroughputLimit),
+    Limit(Limit),
     /// A share of the time; whether it is the price of a feature that is bounded.
     Tolerance(f64, bool),
     Memory(Bytes),
 }
 
-/// A latency that must not be exceeded.
+/// A latency that must not be exceeded, or a throughput that must be reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LatencyLimit {
-    /// As a plan's requirement calls it: `p99`, `worst`.
+pub(super) struct Limit {
+    /// As a plan's requirement calls it: `p99`, `worst`, `throughput`.
     pub(super) metric: &'static str,
-    pub(super) at_most: Duration,
-}
-
-/// A throughput that must be reached.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ThroughputLimit {
-    pub(super) megabytes_per_second: f64,
-    /// Whether it is that of reading; of writing otherwise.
+    /// As a plan writes it: `<= 10ms`, `>= 200MB/s`.
+    pub(super) bound: String,
+    /// Whether a throughput is that of reading; it is that of writing otherwise.
     pub(super) is_of_reading: bool,
 }
 
-impl LatencyLimit {
-    /// As a plan writes the bound.
-    pub(super) fn bound(&self) -> String {
-        format!("<= {}", short_time_text(self.at_most))
-    }
-}
+pub(super) const THROUGHPUT: &str = "throughput";
 
-impl ThroughputLimit {
-    /// As a plan writes the bound.
-    pub(super) fn bound(&self) -> String {
-        format!(">= {}MB/s", self.megabytes_per_second)
-    }
-}
-
-/// The bound that begins at the first of these words, and how many words it takes. `is_alone`: these are all words of
-/// their clause.
-pub(super) fn parse_bound(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
-    parse_latency(words)
-        .or_else(|| parse_tolerance(words))
-        .or_else(|| parse_throughput(words))
-        .or_else(|| parse_memory(words))
-        .or_else(|| parse_budget(words, is_alone))
-}
-
-/// How many words the longest phrase of a class of `words.txt` has with which the words begin.
-fn count_phrase_words(words: &[&str], class: &str) -> Option<usize> {
-    let (_, phrases) = CLASSES.iter().find(|(name, _)| name.strip_prefix("bound ") == Some(class))?;
-    let counts = phrases.iter().filter_map(|phrase| {
-        let mut parts = phrase.split(' ').enumerate();
-        let stands =
-            parts.all(|(at, part)| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(part)));
-        stands.then(|| phrase.split(' ').count())
-    });
-    counts.max()
-}
-
-/// A number with its unit, in one word or two: how many words, and the value in the unit of factor 1.
-fn parse_quantity(words: &[&str], unit: fn(&str) -> Option<f64>) -> Option<(usize, f64)> {
-    let first = words.first()?.to_lowercase();
-    if let (Some(number), Some(factor)) =
-        (parse_number(&first), words.get(1).and_then(|word| unit(&word.to_lowercase())))
-    {
-        return Some((2, number * factor));
-    }
-    let (digits, name) = first.split_at(first.find(|one: char| one.is_alphabetic() || one == 'µ')?);
-    Some((1, parse_number(digits)? * unit(name)?))
-}
+/// Units by what is measured: their names, and how many seconds, bytes or megabytes a second they are.
+const UNITS: [(&str, &str, f64); 17] = [
+    ("latency", "us µs microseconds", 1e-6),
+    ("latency", "ms msec millisecond milliseconds", 1e-3),
+    ("latency", "s sec secs second seconds", 1.0),
+    ("wait", "s sec secs second seconds", 1.0),
+    ("wait", "m min mins minute minutes", 60.0),
+    ("wait", "h hour hours", 3600.0),
+    ("size", "kb k", 1e3),
+    ("size", "mb", 1e6),
+    ("size", "gb gig gigs g", 1e9),
+    ("size", "tb t", 1e12),
+    ("size", "mib", 1_048_576.0),
+    ("size", "gib", 1_073_741_824.0),
+    ("size", "tib", 1_099_511_627_776.0),
+    ("rate", "kb/s", 1e-3),
+    ("rate", "mb/s mbyte/s mbytes/s", 1.0),
+    ("rate", "mib/s", 1.048_576),
+    ("rate", "gb/s", 1000.0),
+];
 
 /// A number in digits or in words.
 pub(super) fn parse_number(word: &str) -> Option<f64> {
-    const WORDS: [&str; 11] =
-        ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-    let in_words =
-        WORDS.iter().position(|name| *name == word && !word.is_empty()).map(|number| number as f64);
+    const WORDS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let in_words = WORDS.iter().position(|name| *name == word).map(|before| (before + 1) as f64);
     let is_plain = word.starts_with(|one: char| one.is_ascii_digit());
     in_words
         .or_else(|| word.parse().ok().filter(|number: &f64| is_plain && number.is_finite() && *number > 0.0))
 }
 
-fn seconds_of_unit(unit: &str) -> Option<f64> {
-    match unit {
-        "us" | "µs" | "microseconds" => Some(1e-6),
-        "ms" | "msec" | "millisecond" | "milliseconds" => Some(1e-3),
-        "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
-        _ => None,
+impl Parser<'_> {
+    /// The bound that begins here, and where it ends. `is_alone`: a clause begins here.
+    pub(super) fn bound_at(&self, at: usize, is_alone: bool) -> Option<(usize, Bound)> {
+        self.latency_at(at)
+            .or_else(|| self.tolerance_at(at))
+            .or_else(|| self.throughput_at(at))
+            .or_else(|| self.memory_at(at))
+            .or_else(|| self.budget_at(at, is_alone))
     }
-}
 
-fn waiting_seconds_of_unit(unit: &str) -> Option<f64> {
-    match unit {
-        "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
-        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
-        "h" | "hour" | "hours" => Some(3600.0),
-        _ => None,
+    /// Where the longest phrase of a class of bounds ends that begins here.
+    fn bound_words(&self, at: usize, class: &str) -> Option<usize> {
+        self.phrase_end(at, |meaning| matches!(meaning, Meaning::Bound(name) if *name == class))
     }
-}
 
-fn bytes_of_unit(unit: &str) -> Option<f64> {
-    match unit {
-        "kb" | "k" => Some(1e3),
-        "mb" => Some(1e6),
-        "gb" | "gig" | "gigs" | "g" => Some(1e9),
-        "tb" | "t" => Some(1e12),
-        "mib" => Some(1_048_576.0),
-        "gib" => Some(1_073_741_824.0),
-        "tib" => Some(1_099_511_627_776.0),
-        _ => None,
-    }
-}
-
-fn rate_of_unit(unit: &str) -> Option<f64> {
-    match unit {
-        "kb/s" => Some(1e-3),
-        "mb/s" | "mbyte/s" | "mbytes/s" => Some(1.0),
-        "mib/s" => Some(1.048_576),
-        "gb/s" => Some(1000.0),
-        _ => None,
-    }
-}
-
-/// A size: `4TB`, `500 GB`.
-pub(super) fn parse_size(words: &[&str]) -> Option<(usize, Bytes)> {
-    let (count, size) = parse_quantity(words, bytes_of_unit)?;
-    (1e6..1e16).contains(&size).then_some((count, Bytes(size as u64)))
-}
-
-fn parse_memory(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let (count, size) = parse_size(words)?;
-    let of = usize::from(words.get(count).is_some_and(|word| *word == "of"));
-    let is_memory =
-        words.get(count + of).is_some_and(|word| ["ram", "memory"].contains(&word.to_lowercase().as_str()));
-    is_memory.then_some((count + of + 1, QuestionBound::Memory(size)))
-}
-
-fn parse_latency(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let metric_at = |at: usize| {
-        let all = ["p50", "p95", "p99.9", "p99", "worst"].into_iter();
-        let named = all.filter_map(|name| Some((count_phrase_words(words.get(at..)?, name)?, name)));
-        named.max_by_key(|(count, _)| *count)
-    };
-    let bound_at = |at: usize| {
-        let below = count_phrase_words(words.get(at..)?, "below")?;
-        let (count, at_most) = parse_quantity(words.get(at + below..)?, seconds_of_unit)?;
-        (1e-6..1e6).contains(&at_most).then(|| (at + below + count, Duration::from_secs_f64(at_most)))
-    };
-    if let Some((mut at, metric)) = metric_at(0) {
-        while bound_at(at).is_none() {
-            at += count_phrase_words(words.get(at..)?, "beside-metric")?;
-        }
-        let (end, at_most) = bound_at(at)?;
-        return Some((end, QuestionBound::Latency(LatencyLimit { metric, at_most })));
-    }
-    // `at most 50 ms worst case`
-    let (end, at_most) = bound_at(0)?;
-    let (count, metric) = metric_at(end).filter(|_| words[end] != "never")?;
-    Some((end + count, QuestionBound::Latency(LatencyLimit { metric, at_most })))
-}
-
-fn parse_tolerance(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let below = count_phrase_words(words, "below")?;
-    let share = parse_number(words.get(below)?)?;
-    let percent = words.get(below + 1).filter(|word| ["%", "percent"].contains(word)).map(|_| below + 2)?;
-    let (slower, price) =
-        (count_phrase_words(&words[percent..], "slower"), count_phrase_words(&words[percent..], "slowdown"));
-    let behind = percent + slower.or(price)?;
-    let than = count_phrase_words(&words[behind..], "than-plain");
-    Some((behind + than.unwrap_or(0), QuestionBound::Tolerance(share / 100.0, than.or(price).is_some())))
-}
-
-fn parse_throughput(words: &[&str]) -> Option<(usize, QuestionBound)> {
-    let is_reading = |at: usize| match *words.get(at)? {
-        "reads" | "reading" | "read" => Some(true),
-        "writes" | "writing" | "write" => Some(false),
-        _ => None,
-    };
-    let before = is_reading(0);
-    let mut at = usize::from(before.is_some());
-    at += count_phrase_words(words.get(at..)?, "beside-throughput").unwrap_or(0);
-    at += count_phrase_words(words.get(at..)?, "above")?;
-    let (count, megabytes_per_second) = parse_quantity(words.get(at..)?, rate_of_unit)?;
-    let behind = is_reading(at + count);
-    let end = at + count + usize::from(behind.is_some());
-    let limit = ThroughputLimit { megabytes_per_second, is_of_reading: before.or(behind) == Some(true) };
-    (before.is_none() || behind.is_none() || before == behind)
-        .then_some((end, QuestionBound::Throughput(limit)))
-}
-
-fn parse_budget(words: &[&str], is_alone: bool) -> Option<(usize, QuestionBound)> {
-    let lead = count_phrase_words(words, "before-time").unwrap_or(0);
-    let rest = &words[lead..];
-    let (count, time) =
-        match (count_phrase_words(rest, "half-an-hour"), parse_quantity(rest, waiting_seconds_of_unit)) {
-            (Some(count), _) => (count, Duration::from_secs(1800)),
-            (None, Some((count, time))) => (count, Duration::from_secs_f64(time)),
-            (None, None) => (1, parse_time(rest.first()?).ok()?),
+    /// A number with its unit, in one word or two: where it ends, and the value in the unit of factor 1.
+    fn quantity_at(&self, at: usize, kind: &str) -> Option<(usize, f64)> {
+        let factor = |name: &str| {
+            let unit =
+                UNITS.iter().find(|(of, names, _)| *of == kind && names.split(' ').any(|one| one == name));
+            unit.map(|(.., factor)| *factor)
         };
-    let behind = count_phrase_words(&rest[count..], "at-most").unwrap_or(0);
-    let is_budget = lead > 0 || behind > 0 || is_alone && count == words.len();
-    // A latency is shorter, and is no time for an answer.
-    (is_budget && (1.0..1e7).contains(&time.as_secs_f64()))
-        .then_some((lead + count + behind, QuestionBound::Budget(time)))
+        let first = self.word(at)?;
+        if let (Some(number), Some(factor)) =
+            (parse_number(&first), self.word(at + 1).and_then(|unit| factor(&unit)))
+        {
+            return Some((at + 2, number * factor));
+        }
+        let (digits, unit) = first.split_at(first.find(char::is_alphabetic)?);
+        Some((at + 1, parse_number(digits)? * factor(unit)?))
+    }
+
+    /// A size: `4TB`, `500 GB`.
+    pub(super) fn size_at(&self, at: usize) -> Option<(usize, Bytes)> {
+        let (end, size) = self.quantity_at(at, "size")?;
+        (1e6..1e16).contains(&size).then_some((end, Bytes(size as u64)))
+    }
+
+    fn memory_at(&self, at: usize) -> Option<(usize, Bound)> {
+        let (end, size) = self.size_at(at)?;
+        let end = end + usize::from(self.is_word(end, &["of"]));
+        self.is_word(end, &["ram", "memory"]).then_some((end + 1, Bound::Memory(size)))
+    }
+
+    fn latency_at(&self, at: usize) -> Option<(usize, Bound)> {
+        let metric_at = |at: usize| {
+            let all = ["p50", "p95", "p99.9", "p99", "worst"].into_iter();
+            all.filter_map(|name| Some((self.bound_words(at, name)?, name))).max_by_key(|(end, _)| *end)
+        };
+        let below_at = |at: usize| {
+            let (end, seconds) = self.quantity_at(self.bound_words(at, "below")?, "latency")?;
+            (1e-6..1e6).contains(&seconds).then(|| (end, Duration::from_secs_f64(seconds)))
+        };
+        let (end, metric, at_most) = match metric_at(at) {
+            Some((mut next, metric)) => {
+                while below_at(next).is_none() {
+                    next = self.bound_words(next, "beside-metric")?;
+                }
+                below_at(next).map(|(end, time)| (end, metric, time))?
+            }
+            // `at most 50 ms worst case`
+            None => {
+                let (next, time) = below_at(at)?;
+                let (end, metric) = metric_at(next).filter(|_| !self.is_word(next, &["never"]))?;
+                (end, metric, time)
+            }
+        };
+        let bound = format!("<= {}", short_time_text(at_most));
+        Some((end, Bound::Limit(Limit { metric, bound, is_of_reading: false })))
+    }
+
+    fn tolerance_at(&self, at: usize) -> Option<(usize, Bound)> {
+        let number_at = self.bound_words(at, "below")?;
+        let share = parse_number(&self.word(number_at)?)? / 100.0;
+        let percent = self.is_word(number_at + 1, &["%", "percent"]).then_some(number_at + 2)?;
+        let price = self.bound_words(percent, "slowdown");
+        let end = self.bound_words(percent, "slower").or(price)?;
+        let than = self.bound_words(end, "than-plain");
+        Some((than.unwrap_or(end), Bound::Tolerance(share, than.or(price).is_some())))
+    }
+
+    fn throughput_at(&self, at: usize) -> Option<(usize, Bound)> {
+        let is_reading = |at: usize| {
+            let reads = self.is_word(at, &["reads", "reading", "read"]);
+            (reads || self.is_word(at, &["writes", "writing", "write"])).then_some(reads)
+        };
+        let before = is_reading(at);
+        let next = at + usize::from(before.is_some());
+        let next = self.bound_words(next, "beside-throughput").unwrap_or(next);
+        let (end, megabytes) = self.quantity_at(self.bound_words(next, "above")?, "rate")?;
+        let behind = is_reading(end);
+        let limit = Limit {
+            metric: THROUGHPUT,
+            bound: format!(">= {megabytes}MB/s"),
+            is_of_reading: before.or(behind) == Some(true),
+        };
+        (before.is_none() || behind.is_none() || before == behind)
+            .then_some((end + usize::from(behind.is_some()), Bound::Limit(limit)))
+    }
+
+    fn budget_at(&self, at: usize, is_alone: bool) -> Option<(usize, Bound)> {
+        let lead = self.bound_words(at, "before-time");
+        let start = lead.unwrap_or(at);
+        let (end, seconds) = match self.bound_words(start, "half-an-hour") {
+            Some(end) => (end, 1800.0),
+            None => self
+                .quantity_at(start, "wait")
+                .or_else(|| Some((start + 1, parse_time(self.words(start).first()?).ok()?.as_secs_f64())))?,
+        };
+        let behind = self.bound_words(end, "at-most");
+        let is_budget = lead.or(behind).is_some() || is_alone && self.words(end).is_empty();
+        // A latency is shorter, and is no time for an answer.
+        (is_budget && (1.0..1e7).contains(&seconds))
+            .then(|| (behind.unwrap_or(end), Bound::Budget(Duration::from_secs_f64(seconds))))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{QuestionBound, parse_bound};
+    use super::super::parser::Parser;
+    use super::super::tokens::tokenize;
+    use super::Bound;
 
     fn bound(text: &str) -> Option<String> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let (count, bound) = parse_bound(&words, true)?;
-        assert_eq!(count, words.len(), "{text}");
+        let tokens = tokenize(&[text.to_owned()]);
+        let (end, bound) = Parser::new(&tokens).bound_at(0, true)?;
+        assert_eq!(end, tokens.len(), "{text}");
         Some(match bound {
-            QuestionBound::Budget(time) => format!("{} s", time.as_secs()),
-            QuestionBound::Latency(limit) => format!("{} {}", limit.metric, limit.bound()),
-            QuestionBound::Throughput(limit) => {
-                format!("{} {}", if limit.is_of_reading { "read" } else { "write" }, limit.bound())
+            Bound::Budget(time) => format!("{} s", time.as_secs()),
+            Bound::Limit(limit) => {
+                let metric = match limit.metric {
+                    "throughput" if limit.is_of_reading => "read",
+                    "throughput" => "write",
+                    latency => latency,
+                };
+                format!("{metric} {}", limit.bound)
             }
-            QuestionBound::Tolerance(share, is_price) => format!("{share} {is_price}"),
-            QuestionBound::Memory(size) => size.to_string(),
+            Bound::Tolerance(share, is_price) => format!("{share} {is_price}"),
+            Bound::Memory(size) => size.to_string(),
         })
     }
 

@@ -5,36 +5,26 @@ use std::ops::Range;
 use fsverdict_stack::filesystem::Filesystem;
 
 use super::features::Feature;
-use super::grammar::Parser;
 use super::lexicon::{Meaning, WordClass, meanings};
 use super::options::{OptionSet, parse_option, with_other_value};
 use super::parsed::{NamedCandidate, Worded};
+use super::parser::Parser;
 use super::tokens::TokenKind;
+
+const LUKS: &str = "luks2";
 
 impl Parser<'_> {
     /// A filesystem, and all that stands beside it.
     pub(super) fn filesystem(&mut self, range: Range<usize>, filesystem: &'static Filesystem) {
-        let words = self.text(range.clone());
         if let Some(end) = self.class_end(range.end, WordClass::NotBehind) {
-            let words = self.text(range.start..end);
-            self.parsed.excluded.push(Worded::new(filesystem, words));
+            self.parsed.excluded.push(Worded::new(filesystem, self.text(range.start..end)));
             self.at = end;
             return;
         }
         self.at = range.end;
-        self.push_candidate(
-            NamedCandidate { filesystem, options: OptionSet::default(), layers: Vec::new() },
-            words,
-        );
+        let words = self.text(range);
+        self.parsed.candidates.push(Worded::new(NamedCandidate::plain(filesystem), words));
         while self.at < self.tokens.len() && self.beside_candidate() {}
-    }
-
-    fn push_candidate(&mut self, candidate: NamedCandidate, words: String) {
-        self.parsed.candidates.push(Worded::new(candidate, words));
-    }
-
-    fn last(&self) -> Option<&NamedCandidate> {
-        self.parsed.candidates.last().map(|one| &one.value)
     }
 
     /// Changes the last candidate as the words up to `end` say.
@@ -48,12 +38,10 @@ impl Parser<'_> {
         true
     }
 
-    /// Another candidate of the same filesystem.
-    fn push_alternative(&mut self, end: usize, options: OptionSet, layers: Vec<&'static str>) -> bool {
+    /// Another form of the last candidate's filesystem, by the words up to `end`.
+    fn push_form(&mut self, end: usize, form: NamedCandidate) -> bool {
         let words = format!("… {}", self.text(self.at..end));
-        if let Some(filesystem) = self.last().map(|last| last.filesystem) {
-            self.push_candidate(NamedCandidate { filesystem, options, layers }, words);
-        }
+        self.parsed.candidates.push(Worded::new(form, words));
         self.at = end;
         true
     }
@@ -61,34 +49,40 @@ impl Parser<'_> {
     /// Reads one thing that stands beside the last candidate. Returns whether there is one.
     fn beside_candidate(&mut self) -> bool {
         let at = self.at;
-        let Some(last) = self.last().cloned() else { return false };
+        let Some(last) = self.parsed.candidates.last().map(|one| one.value.clone()) else { return false };
+        let is_again =
+            |options: &OptionSet| options.keys().iter().any(|key| last.options.keys().contains(key));
         if self.tokens[at].kind == TokenKind::Stop {
-            return self.repeated_option(&last);
+            // `compress=zstd, compress=lzo`
+            let start = self.class_end(at + 1, WordClass::Or).unwrap_or(at + 1);
+            let option = self.option_at(start, last.filesystem).filter(|(_, options)| is_again(options));
+            let Some((end, options)) = option.filter(|_| self.is_comma(at)) else { return false };
+            return self.push_form(end, last.with_options(options));
         }
         if let Some(end) = self.class_end(at, WordClass::Both)
             && let Some((end, options)) = self.option_at(end, last.filesystem)
         {
             self.extend_last(end, |one| one.options.extend(&options));
-            return self.push_alternative(end, last.options, last.layers);
+            return self.push_form(end, last);
         }
-        let linked =
-            [WordClass::With, WordClass::And].into_iter().find_map(|class| self.class_end(at, class));
-        for start in [Some(at), linked].into_iter().flatten() {
-            if let Some((end, options)) = self.option_at(start, last.filesystem) {
-                let keys = last.options.keys();
-                return match start == at && options.keys().iter().any(|key| keys.contains(key)) {
-                    // `compress=zstd compress=lzo`
-                    true => self.push_alternative(end, options, last.layers),
-                    false => self.extend_last(end, |one| one.options.extend(&options)),
-                };
-            }
+        if let Some((end, options)) = self.option_at(at, last.filesystem) {
+            return match is_again(&options) {
+                true => self.push_form(end, last.with_options(options)),
+                false => self.extend_last(end, |one| one.options.extend(&options)),
+            };
         }
-        if let Some(end) = self.class_end(at, WordClass::On)
-            && let Some((count, layer)) = self.layer_at(end)
-        {
-            return self.extend_last(end + count, |one| one.layers.insert(0, layer));
+        let linked = self.any_class_end(at, &[WordClass::With, WordClass::And]);
+        if let Some((end, options)) = linked.and_then(|link| self.option_at(link, last.filesystem)) {
+            return self.extend_last(end, |one| one.options.extend(&options));
         }
-        self.feature_beside(&last) || self.alternative(&last)
+        if let Some((end, layer)) = self.on_layer(at) {
+            return self.extend_last(end, |one| one.layers.insert(0, layer));
+        }
+        self.feature_beside(&last) || self.other_form(&last)
+    }
+
+    fn on_layer(&self, at: usize) -> Option<(usize, &'static str)> {
+        self.layer_at(self.class_end(at, WordClass::On)?)
     }
 
     /// The options of this filesystem that begin here, behind fillers or not, and where they end.
@@ -98,36 +92,14 @@ impl Parser<'_> {
         let first = *words.first()?;
         let is_written_as_option = first.contains(['=', '^']) || first.starts_with('-');
         // `btrfs ssd` is a device rather than an option of mount.
-        let has_meaning = meanings(first).iter().any(|meaning| !matches!(meaning, Meaning::Layer(_)));
-        if !is_written_as_option
-            && (has_meaning || self.longest_at(at, |_| Some(())).is_some_and(|(count, ())| count > 1))
-        {
+        let is_other = |meaning: &Meaning| !matches!(meaning, Meaning::Layer(_) | Meaning::Bound(_));
+        let phrase_end = self.phrase_end(at, |meaning| !matches!(meaning, Meaning::Bound(_)));
+        let is_phrase = meanings(first).iter().any(is_other) || phrase_end.is_some_and(|end| end > at + 1);
+        if is_phrase && !is_written_as_option {
             return None;
         }
         let (count, options) = parse_option(&words, filesystem)?;
-        let mut end = at + count;
-        // `zstd compression`
-        if let Some((count, Feature::Compression)) =
-            self.noun_at(end).filter(|_| options.keys().iter().any(|key| key.contains("compress")))
-        {
-            end += count;
-        }
-        Some((end, options))
-    }
-
-    /// Behind a comma: another value of an option that the candidate has.
-    fn repeated_option(&mut self, last: &NamedCandidate) -> bool {
-        if self.tokens[self.at].text != "," || last.options.is_empty() {
-            return false;
-        }
-        let after = self.at + 1;
-        let start = self.class_end(after, WordClass::Or).unwrap_or(after);
-        match self.option_at(start, last.filesystem) {
-            Some((end, options)) if options.keys().iter().any(|key| last.options.keys().contains(key)) => {
-                self.push_alternative(end, options, last.layers.clone())
-            }
-            _ => false,
-        }
+        Some((self.skip_compression(at + count, &options), options))
     }
 
     /// `with compression`, `without a journal`, `with encryption`: of this candidate alone, if another follows it.
@@ -135,137 +107,97 @@ impl Parser<'_> {
         let at = self.at;
         let with = self.class_end(at, WordClass::With);
         let gives = with.is_some();
-        let negated =
-            || self.class_end(at, WordClass::Without).or_else(|| self.class_end(at, WordClass::Not));
-        let Some(start) = with.or_else(negated).map(|end| self.skip_fillers(end)) else { return false };
-        let Some((count, feature)) = self.noun_at(start).filter(|(_, feature)| feature.is_comparable())
-        else {
+        let Some(start) = with.or_else(|| self.negation_end(at)).map(|end| self.skip_fillers(end)) else {
             return false;
         };
-        let end = start + count;
-        let is_listed = self.parsed.candidates.len() > 1;
-        let is_followed = self.is_followed_by_alternative(end, last);
-        if !is_listed && !is_followed {
+        let noun = self.noun_at(start).filter(|(_, feature)| feature.is_comparable());
+        let Some((end, feature)) = noun else { return false };
+        let is_followed = self.is_followed_by_form(end, last);
+        // `ext4 or xfs without encryption`: none of them has it.
+        if !is_followed && (!gives || self.parsed.candidates.len() < 2) {
             return false;
         }
-        if !is_followed && gives {
-            let can = |one: &Worded<NamedCandidate>| {
-                feature == Feature::ENCRYPTION
-                    || feature.options(one.value.filesystem, true).is_some_and(|options| !options.is_empty())
-            };
-            let is_only = self
-                .parsed
-                .candidates
-                .iter()
-                .filter(|one| can(one))
-                .all(|one| one.value.filesystem.name == last.filesystem.name);
+        if !is_followed {
+            let can =
+                |one: &Filesystem| feature.options(one, true).is_some_and(|options| !options.is_empty());
+            let filesystems = self.parsed.candidates.iter().map(|one| one.value.filesystem);
+            let is_only = filesystems.filter(|one| can(one)).all(|one| one.name == last.filesystem.name);
             if !is_only || feature == Feature::ENCRYPTION {
                 self.problem(at..end, "whether all candidates or the last is meant is not clear: put a comma before it for all, or write `btrfs on luks`");
                 return true;
             }
         }
-        if !is_followed && !gives {
-            // `ext4 or xfs without encryption`: none of them has it.
-            return false;
-        }
         if feature == Feature::ENCRYPTION {
-            return self.extend_last(end, |one| one.layers.extend(gives.then_some("luks2")));
+            return self.extend_last(end, |one| one.layers.extend(gives.then_some(LUKS)));
         }
         match feature.options(last.filesystem, gives) {
             Some(options) => self.extend_last(end, |one| one.options.extend(&options)),
             None => {
                 let how = if gives { "with" } else { "without" };
-                self.problem(
-                    at..end,
-                    format!("{} cannot be had {how} {}", last.filesystem.name, feature.word()),
-                );
+                let advice = format!("{} cannot be had {how} {}", last.filesystem.name, feature.word);
+                self.problem(at..end, advice);
                 true
             }
         }
     }
 
     /// Whether `or` follows, and behind it another filesystem or another form of this one.
-    fn is_followed_by_alternative(&self, at: usize, last: &NamedCandidate) -> bool {
-        let is_filesystem = |at: usize| {
-            let at = self.skip_fillers(self.class_end(at, WordClass::Plain).unwrap_or(at));
-            self.longest_at(at, |meaning| matches!(meaning, Meaning::Filesystem(_)).then_some(())).is_some()
-        };
+    fn is_followed_by_form(&self, at: usize, last: &NamedCandidate) -> bool {
         if self.class_end(at, WordClass::OrNot).is_some() {
             return true;
         }
-        let is_comma = self.tokens.get(at).is_some_and(|token| token.text == ",");
-        let link = if is_comma {
-            Some(self.class_end(at + 1, WordClass::Or).unwrap_or(at + 1))
-        } else {
-            self.class_end(at, WordClass::Or)
-        };
-        link.is_some_and(|link| {
-            let link = self.skip_fillers(link);
-            let behind = [WordClass::With, WordClass::Without, WordClass::Not]
-                .into_iter()
-                .find_map(|class| self.class_end(link, class));
-            is_filesystem(link)
-                || self.option_at(behind.unwrap_or(link), last.filesystem).is_some()
-                || behind.is_some_and(|end| self.noun_at(self.skip_fillers(end)).is_some())
-        })
+        let comma = self.is_comma(at).then_some(at + 1);
+        let or = self.class_end(comma.unwrap_or(at), WordClass::Or);
+        let Some(link) = or.or(comma).map(|link| self.skip_fillers(link)) else { return false };
+        let behind = self.class_end(link, WordClass::With).or_else(|| self.negation_end(link));
+        let plain = self.class_end(link, WordClass::Plain).unwrap_or(link);
+        self.is_filesystem(self.skip_fillers(plain))
+            || self.option_at(behind.unwrap_or(link), last.filesystem).is_some()
+            || behind.is_some_and(|end| self.noun_at(self.skip_fillers(end)).is_some())
     }
 
     /// `or with reflink=1`, `or 4096`, `or not`, `or without a journal`: the same filesystem in another form.
-    fn alternative(&mut self, last: &NamedCandidate) -> bool {
-        let at = self.at;
-        let is_varied = !last.options.is_empty() || !last.layers.is_empty();
-        if let Some(link) = self.class_end(at, WordClass::Or) {
-            let link = self.skip_fillers(link);
-            let is_filesystem = |at: usize| {
-                self.longest_at(at, |meaning| matches!(meaning, Meaning::Filesystem(_)).then_some(()))
-                    .is_some()
-            };
-            if is_filesystem(link) {
-                return false;
-            }
-            let with = self.class_end(link, WordClass::With);
-            let without =
-                self.class_end(link, WordClass::Without).or_else(|| self.class_end(link, WordClass::Not));
-            if let Some((end, options)) = self.option_at(with.unwrap_or(link), last.filesystem) {
-                return self.push_alternative(end, options, last.layers.clone());
-            }
-            let value_at = with.unwrap_or(link);
-            if let Some(options) =
-                self.words(value_at).first().and_then(|word| with_other_value(&last.options, word))
-            {
-                return self.push_alternative(value_at + 1, options, last.layers.clone());
-            }
-            if let Some((end, options)) = without.and_then(|end| self.option_at(end, last.filesystem)) {
-                let is_left = |item: &String| !options.mount.contains(item) && !options.mkfs.contains(item);
-                let keep = |items: &[String]| items.iter().filter(|item| is_left(item)).cloned().collect();
-                let kept = OptionSet { mkfs: keep(&last.options.mkfs), mount: keep(&last.options.mount) };
-                return self.push_alternative(end, kept, last.layers.clone());
-            }
-            if let Some(noun_at) = without.or(with).map(|end| self.skip_fillers(end))
-                && let Some((count, feature)) = self.noun_at(noun_at)
-            {
-                if feature == Feature::ENCRYPTION {
-                    let layers = if without.is_none() { vec!["luks2"] } else { Vec::new() };
-                    return self.push_alternative(noun_at + count, last.options.clone(), layers);
-                }
-                if let Some(options) = feature.options(last.filesystem, without.is_none()) {
-                    return self.push_alternative(noun_at + count, options, last.layers.clone());
-                }
-            }
-            let layer_at = self.class_end(link, WordClass::On);
-            if let Some((end, (count, layer))) = layer_at.and_then(|end| Some((end, self.layer_at(end)?))) {
-                return self.push_alternative(end + count, last.options.clone(), vec![layer]);
-            }
-            if let Some(end) =
-                self.class_end(link, WordClass::Plain).filter(|end| is_varied && !is_filesystem(*end))
-            {
-                return self.push_alternative(end, OptionSet::default(), Vec::new());
-            }
+    fn other_form(&mut self, last: &NamedCandidate) -> bool {
+        let or = self.class_end(self.at, WordClass::Or).map(|link| self.skip_fillers(link));
+        if or.is_some_and(|link| self.is_filesystem(link)) {
+            return false;
         }
-        match self.class_end(at, WordClass::OrNot).filter(|_| is_varied) {
-            Some(end) => self.push_alternative(end, OptionSet::default(), Vec::new()),
+        let or_plain = || {
+            let end = self.or_plain_end(self.at).filter(|_| last.is_varied())?;
+            Some((end, NamedCandidate::plain(last.filesystem)))
+        };
+        match or.and_then(|link| self.form_at(link, last)).or_else(or_plain) {
+            Some((end, form)) => self.push_form(end, form),
             None => self.same_without(last),
         }
+    }
+
+    /// Behind `or`: another form of the last candidate, and where it ends.
+    fn form_at(&self, link: usize, last: &NamedCandidate) -> Option<(usize, NamedCandidate)> {
+        let with = self.class_end(link, WordClass::With);
+        let without = self.negation_end(link);
+        let value_at = with.unwrap_or(link);
+        if let Some((end, options)) = self.option_at(value_at, last.filesystem) {
+            return Some((end, last.with_options(options)));
+        }
+        let value = self.words(value_at).first().and_then(|word| with_other_value(&last.options, word));
+        if let Some(options) = value {
+            return Some((value_at + 1, last.with_options(options)));
+        }
+        if let Some((end, options)) = without.and_then(|end| self.option_at(end, last.filesystem)) {
+            return Some((end, last.with_options(last.options.without(&options))));
+        }
+        if let Some((end, feature)) = without.or(with).and_then(|end| self.noun_at(self.skip_fillers(end))) {
+            if feature == Feature::ENCRYPTION {
+                let layers = if without.is_none() { vec![LUKS] } else { Vec::new() };
+                return Some((end, NamedCandidate { layers, ..last.clone() }));
+            }
+            if let Some(options) = feature.options(last.filesystem, without.is_none()) {
+                return Some((end, last.with_options(options)));
+            }
+        }
+        let (end, layer) = self.on_layer(link)?;
+        Some((end, NamedCandidate { layers: vec![layer], ..last.clone() }))
     }
 
     /// `ext4 with bigalloc or ext4 without`: the second is ext4 as it is made.
@@ -277,9 +209,7 @@ impl Parser<'_> {
         let Some(end) = self.class_end(self.at, WordClass::Without).filter(|_| is_plain) else {
             return false;
         };
-        let ends = self.skip_fillers(end) > end
-            || end >= self.tokens.len()
-            || self.tokens[end].kind == TokenKind::Stop;
+        let ends = self.skip_fillers(end) > end || self.ends_at(end);
         ends && self.extend_last(end, |_| {})
     }
 }

@@ -1,13 +1,13 @@
 //! Words that connect others: `with`, `without`, `must`, `not`, `on`, `for`. One that connects nothing that is known is a problem.
 
 use fsverdict_judgement::plan::RequiredProperty;
+use fsverdict_stack::filesystem::Filesystem;
 
-use super::bounds::{QuestionBound, parse_bound};
-use super::features::Feature;
-use super::grammar::Parser;
+use super::bounds::Bound;
+use super::features::{Feature, Wish};
 use super::lexicon::{Meaning, WordClass};
 use super::parsed::Worded;
-use super::requirements::FeatureUse;
+use super::parser::Parser;
 use super::tokens::TokenKind;
 
 impl Parser<'_> {
@@ -15,28 +15,28 @@ impl Parser<'_> {
     pub(super) fn connective(&mut self) {
         let at = self.at;
         let end_of = |class| self.class_end(at, class);
-        let without = end_of(WordClass::Without).or(end_of(WordClass::Not));
-        let uses = [
-            (end_of(WordClass::NoNeed), FeatureUse::NotNeeded),
-            (without, FeatureUse::Without),
-            (end_of(WordClass::Must).or(end_of(WordClass::MayNeed)), FeatureUse::Required),
-            (end_of(WordClass::Both).or(end_of(WordClass::With)), FeatureUse::Compared),
+        let without = self.negation_end(at);
+        let wishes = [
+            (end_of(WordClass::NoNeed), Wish::Unneeded),
+            (without, Wish::Absent),
+            (end_of(WordClass::Must).or(end_of(WordClass::MayNeed)), Wish::Required),
+            (end_of(WordClass::Both).or(end_of(WordClass::With)), Wish::Compared),
         ];
         if let Some(end) = end_of(WordClass::Not)
             && self.exclude(end)
         {
             return;
         }
-        for (end, how) in uses {
+        for (end, wish) in wishes {
             if let Some(list) = end.and_then(|end| self.feature_list(end)) {
-                return self.use_features(at, &list, how);
+                return self.use_features(at, &list, wish);
             }
         }
         if let Some(end) = self.class_end(at, WordClass::Both) {
             return self.with_and_without(end);
         }
         if let Some(end) = without {
-            let next = usize::from(!self.words(end).is_empty());
+            let next = usize::from(self.word(end).is_some());
             return self.problem(
                 at..end + next,
                 "a negation stands directly before a filesystem or a feature: `not btrfs`, `without encryption`",
@@ -58,7 +58,7 @@ impl Parser<'_> {
             self.at = end;
             return;
         }
-        if let Some(end) = self.class_end(at, WordClass::OrNot).filter(|_| self.variant_end == Some(at)) {
+        if let Some(end) = self.or_plain_end(at).filter(|_| self.variant_end == Some(at)) {
             self.at = end;
             return self.parsed.variants.push(Worded::new(Vec::new(), self.text(at..end)));
         }
@@ -67,15 +67,15 @@ impl Parser<'_> {
             Some(end) => self
                 .problem(at..end, "this has to stand directly beside a filesystem, an option or a feature"),
             // Fillers, and connectives between parts.
-            None => self.at += self.longest_at(at, Meaning::class).map_or(1, |(count, _)| count),
+            None => self.at = self.longest_at(at, Meaning::class).map_or(at + 1, |(end, _)| end),
         }
     }
 
     /// `must` before a bound, or before systems that have to read it.
     fn must(&mut self, end: usize) {
         let system = self.class_end(end, WordClass::ReadBy).map(|system| self.skip_fillers(system));
-        let bound = parse_bound(&self.words(self.skip_fillers(end)), false);
-        let is_bound = bound.is_some_and(|(_, bound)| !matches!(bound, QuestionBound::Budget(_)));
+        let bound = self.bound_at(self.skip_fillers(end), false);
+        let is_bound = bound.is_some_and(|(_, bound)| !matches!(bound, Bound::Budget(_)));
         if is_bound || system.is_some_and(|system| self.noun_at(system).is_some()) {
             self.at = if is_bound { self.skip_fillers(end) } else { end };
             return;
@@ -99,36 +99,36 @@ impl Parser<'_> {
         self.problem(start..end, "this stands before a feature or an option: `with and without encryption`");
     }
 
+    fn filesystem_at(&self, at: usize) -> Option<(usize, &'static Filesystem)> {
+        match self.content(at, false)? {
+            (end, Meaning::Filesystem(filesystem)) => Some((end, filesystem)),
+            _ => None,
+        }
+    }
+
     /// Filesystems behind a word that excludes them.
     fn exclude(&mut self, end: usize) -> bool {
         let start = self.at;
         let (mut next, mut last) = (self.skip_fillers(end), end);
         let mut all = Vec::new();
-        while let Some((count, Meaning::Filesystem(filesystem))) = self.content(next, false) {
+        while let Some((end, filesystem)) = self.filesystem_at(next) {
             all.push(filesystem);
-            last = next + count;
+            last = end;
             // `nor do I want xfs` begins another clause.
-            next = if self.is_word(last, &["nor", "or", "and"]) {
-                self.skip_fillers(last + 1)
-            } else {
-                self.tokens.len()
-            };
+            let is_list = self.is_word(last, &["nor", "or", "and"]);
+            next = if is_list { self.skip_fillers(last + 1) } else { self.tokens.len() };
         }
         let Some(filesystem) = all.last() else { return false };
         let has_option =
             self.option_at(self.class_end(last, WordClass::With).unwrap_or(last), filesystem).is_some();
-        let goes_on =
-            self.is_comma(last) && matches!(self.content(last + 1, false), Some((_, Meaning::Filesystem(_))));
         let words = self.text(start..last);
         self.at = last;
-        if goes_on {
+        if self.is_comma(last) && self.filesystem_at(last + 1).is_some() {
             self.problem(start..last, "whether the filesystems behind the comma are left out, too, is not clear; join them by `and`, or begin with those to try");
         } else if has_option {
             self.problem(start..last, "a filesystem is left out with all its options; name those to try");
         } else {
-            self.parsed
-                .excluded
-                .extend(all.into_iter().map(|filesystem| Worded::new(filesystem, words.clone())));
+            self.parsed.excluded.extend(all.into_iter().map(|one| Worded::new(one, words.clone())));
         }
         true
     }
@@ -138,17 +138,15 @@ impl Parser<'_> {
         let start = self.at;
         let (mut next, mut last) = (self.skip_fillers(end), end);
         let mut all = Vec::new();
+        let is_system = |feature: &Feature| {
+            matches!(feature.property, Some(RequiredProperty::Windows | RequiredProperty::Macos))
+        };
         loop {
-            match (self.noun_at(next), self.class_end(next, WordClass::Linux)) {
-                (
-                    Some((
-                        count,
-                        Feature::Property(system @ (RequiredProperty::Windows | RequiredProperty::Macos)),
-                    )),
-                    _,
-                ) => {
+            let system = self.noun_at(next).filter(|(_, feature)| is_system(feature));
+            match (system, self.class_end(next, WordClass::Linux)) {
+                (Some((end, system)), _) => {
                     all.push(system);
-                    last = next + count;
+                    last = end;
                 }
                 (_, Some(end)) => last = end,
                 _ => break,
@@ -162,13 +160,12 @@ impl Parser<'_> {
         }
         let words = self.text(start..last);
         self.at = last;
-        match self.class_end(last, WordClass::Or).is_some_and(|end| self.noun_at(end).is_some()) {
-            true => {
-                self.problem(start..last, "one of several systems cannot be required; join them by `and`");
-            }
-            false => {
-                self.parsed.required.extend(all.into_iter().map(|system| Worded::new(system, words.clone())));
-            }
+        if self.class_end(last, WordClass::Or).is_some_and(|end| self.noun_at(end).is_some()) {
+            self.problem(start..last, "one of several systems cannot be required; join them by `and`");
+            return true;
+        }
+        for system in all {
+            self.parsed.wish(Wish::Required, system, &words);
         }
         true
     }
@@ -179,7 +176,7 @@ impl Parser<'_> {
         while self.tokens.get(next).is_some_and(|token| token.kind == TokenKind::Gap) {
             next = self.skip_fillers(next + 1);
         }
-        if self.tokens.get(next).is_none_or(|token| token.kind == TokenKind::Stop) {
+        if self.ends_at(next) {
             return self.problem(start..end, "no device is named behind it");
         }
         self.at = next;
@@ -187,11 +184,10 @@ impl Parser<'_> {
             return;
         }
         match (self.content(next, true), self.layer_at(next)) {
-            (Some((count, content)), _) if content.rank() == Some(0) => self.take_content(count, content),
-            (_, Some((count, "luks1" | "luks2"))) => {
-                self.at = next + count;
-                let words = self.text(start..self.at);
-                self.parsed.required.push(Worded::new(RequiredProperty::Encryption, words));
+            (Some((end, content)), _) if content.rank() == Some(0) => self.take_content(end, content),
+            (_, Some((end, "luks1" | "luks2"))) => {
+                self.at = end;
+                self.parsed.wish(Wish::Required, Feature::ENCRYPTION, self.text(start..end));
             }
             _ => {}
         }

@@ -8,74 +8,83 @@ use super::options::OptionSet;
 
 /// A feature that a candidate can have or lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Feature {
-    Property(RequiredProperty),
-    Compression,
-    Journal,
-    CopyOnWrite,
+pub(super) struct Feature {
+    pub(super) word: &'static str,
+    /// The property that a plan can require for it.
+    pub(super) property: Option<RequiredProperty>,
+    /// The choice at mkfs or mount that makes it.
+    pub(super) choice: Option<Choice>,
+}
+
+/// How a feature is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FeatureForm {
+    Noun,
+    Adjective,
+    Lack,
+}
+
+/// What is asked about a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Of the candidate that is recommended.
+    Required,
+    /// Candidates are to be without it.
+    Absent,
+    /// It need not be there.
+    Unneeded,
+    /// Candidates are compared with it and without.
+    Compared,
+}
+
+/// A feature in a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AskedFeature {
+    pub(super) wish: Wish,
+    pub(super) feature: Feature,
+    pub(super) words: String,
+}
+
+impl Wish {
+    /// Each with its words for the user, before the features.
+    pub(super) const ALL: [(Self, &str); 4] = [
+        (Self::Required, "must"),
+        (Self::Absent, "without"),
+        (Self::Unneeded, "not required"),
+        (Self::Compared, "with and without"),
+    ];
 }
 
 impl Feature {
-    pub(super) const ENCRYPTION: Feature = Feature::Property(RequiredProperty::Encryption);
+    pub(super) const CHECKSUMS: Feature =
+        Feature { choice: Some(Choice::DataChecksums), ..Feature::of(RequiredProperty::DataChecksums) };
+    pub(super) const COMPRESSION: Feature = Feature::made("compression", Choice::Compression);
+    pub(super) const ENCRYPTION: Feature = Feature::of(RequiredProperty::Encryption);
+    const JOURNAL: Feature = Feature::made("journal", Choice::Journal);
+    const COPY_ON_WRITE: Feature = Feature::made("copy-on-write", Choice::CopyOnWrite);
+
+    const fn of(property: RequiredProperty) -> Self {
+        Self { word: property.word(), property: Some(property), choice: None }
+    }
+
+    const fn made(word: &'static str, choice: Choice) -> Self {
+        Self { word, property: None, choice: Some(choice) }
+    }
 
     pub(super) fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "compression" => Some(Self::Compression),
-            "journal" => Some(Self::Journal),
-            "copy-on-write" => Some(Self::CopyOnWrite),
-            other => RequiredProperty::from_word(other).map(Self::Property),
-        }
-    }
-
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Property(property) => property.word(),
-            Self::Compression => "compression",
-            Self::Journal => "journal",
-            Self::CopyOnWrite => "copy-on-write",
-        }
-    }
-
-    /// The property that a plan can require for it.
-    pub(super) const fn property(self) -> Option<RequiredProperty> {
-        match self {
-            Self::Property(property) => Some(property),
-            Self::Compression | Self::Journal | Self::CopyOnWrite => None,
-        }
-    }
-
-    /// The choice at mkfs or mount that makes it.
-    pub(super) const fn choice(self) -> Option<Choice> {
-        match self {
-            Self::Compression => Some(Choice::Compression),
-            Self::Journal => Some(Choice::Journal),
-            Self::CopyOnWrite => Some(Choice::CopyOnWrite),
-            Self::Property(RequiredProperty::DataChecksums) => Some(Choice::DataChecksums),
-            Self::Property(_) => None,
-        }
+        let mut made = [Self::CHECKSUMS, Self::COMPRESSION, Self::JOURNAL, Self::COPY_ON_WRITE].into_iter();
+        made.find(|one| one.word == word).or_else(|| RequiredProperty::from_word(word).map(Self::of))
     }
 
     /// Whether candidates can be compared with it and without.
     pub(super) fn is_comparable(self) -> bool {
-        self == Self::ENCRYPTION || self.choice().is_some()
+        self == Self::ENCRYPTION || self.choice.is_some()
     }
 
-    /// The options by which this filesystem has the feature, or lacks it: none if it does so by default.
-    ///
-    /// # Errors
-    /// Returns `None` if the filesystem cannot.
+    /// The options by which this filesystem has the feature, or lacks it: none if it does so by default. `None` if the
+    /// filesystem cannot.
     pub(super) fn options(self, filesystem: &Filesystem, gives: bool) -> Option<OptionSet> {
-        let choice = self.choice()?;
-        if let Some(made) = filesystem.options_for(choice, gives) {
-            return Some(OptionSet::from_words(made.mkfs, made.mount));
-        }
-        let facts = &filesystem.facts;
-        let has_by_default = match choice {
-            Choice::Compression => facts.compresses_by_default,
-            Choice::Journal => facts.journaled,
-            Choice::CopyOnWrite => facts.copy_on_write,
-            Choice::DataChecksums => facts.data_checksums,
-        };
-        (has_by_default == gives).then(OptionSet::default)
+        let made = filesystem.options_for(self.choice?, gives)?;
+        Some(OptionSet::from_words(made.mkfs, made.mount))
     }
 }

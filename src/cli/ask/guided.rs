@@ -1,7 +1,5 @@
 //! Asks for the parts of a question on the terminal, and makes one line of the answers, which is then read like any other.
 
-use std::fmt;
-
 use fsverdict_judgement::plan::{Overrides, RequiredProperty, once_each, read_with};
 use fsverdict_linux::host::messages::print_line;
 use fsverdict_report::wrap;
@@ -10,26 +8,14 @@ use fsverdict_text::{find_suggestions, quoted};
 use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
 
 use super::super::{CliError, with_vocabulary};
-use super::lexicon::{WorkKind, devices, works};
+use super::lexicon::{DEVICES, WORKS, WorkKind};
 use super::parsed::Problem;
 use super::question::usage;
 use super::table::WIDTH;
+use super::understand::quote_problems;
 
-/// A choice of a list: its number, its word in the question, and its meaning.
-struct ListedChoice {
-    number: usize,
-    word: String,
-    meaning: String,
-}
-
-impl fmt::Display for ListedChoice {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = format!("{:>2} {}: {}", self.number, self.word, self.meaning);
-        // A longer line would be folded, and the list not be drawn over when it changes.
-        let line = wrap(&text, WIDTH - 6).into_iter().next().unwrap_or_default();
-        formatter.write_str(&line)
-    }
-}
+/// A word of the question, and its meaning.
+type Choice = (String, String);
 
 /// The properties that can be required, with their meanings.
 const PROPERTIES: [(RequiredProperty, &str); 8] = [
@@ -51,21 +37,20 @@ const PROPERTY_KEYS: &str = "↑ ↓ and space mark, Enter goes on (none: nothin
 pub(super) fn ask_question() -> Result<String, CliError> {
     let work = ask_work()?;
     let mut line = work.first_word().unwrap_or(work.preset.name).to_owned();
-    let kinds = devices().iter().map(|kind| split_shown(&kind.words.shown));
-    let own = usual_device(work);
-    let all = std::iter::once(("the usual one".to_owned(), own)).chain(kinds);
-    let device = choose("On which device?", numbered(all))?;
-    if device.number > 0 {
-        line = format!("{line} on {}", device.word);
+    let mut devices = vec![("the usual one".to_owned(), usual_device(work))];
+    devices.extend(DEVICES.iter().map(|kind| split_shown(&kind.words.shown)));
+    let device = choose("On which device?", 0, &devices)?;
+    if device > 0 {
+        line = format!("{line} on {}", devices[device].0);
     }
     let known = filesystem::registry().iter().map(|known| (known.name.to_owned(), known.summary.to_owned()));
-    let candidates = choose_several("Which filesystems?", numbered_from_one(known), SEVERAL_KEYS)?;
+    let candidates = choose_several("Which filesystems?", known, SEVERAL_KEYS)?;
     if !candidates.is_empty() {
         line = format!("{line}: {}", candidates.join(" or "));
     }
     let properties =
         PROPERTIES.iter().map(|(property, meaning)| (property.word().to_owned(), (*meaning).to_owned()));
-    let required = choose_several("What must hold?", numbered_from_one(properties), PROPERTY_KEYS)?;
+    let required = choose_several("What must hold?", properties, PROPERTY_KEYS)?;
     if !required.is_empty() {
         line = format!("{line}, must {}", required.join(" and "));
     }
@@ -75,12 +60,11 @@ pub(super) fn ask_question() -> Result<String, CliError> {
 
 /// Asks for the work.
 fn ask_work() -> Result<&'static WorkKind, CliError> {
-    let offered: Vec<&WorkKind> = works().iter().filter(|work| work.ask.shown.is_some()).collect();
-    let shown = offered.iter().filter_map(|work| work.ask.shown.as_deref()).map(split_shown);
+    let offered: Vec<&WorkKind> = WORKS.iter().filter(|work| work.ask.shown.is_some()).collect();
+    let shown: Vec<Choice> =
+        offered.iter().filter_map(|work| work.ask.shown.as_deref()).map(split_shown).collect();
     let prompt = "What is the work? (Esc, and then `fsverdict ask --work FOLDER`, for files of yours)";
-    let chosen = choose(prompt, numbered_from_one(shown))?;
-    let work = offered.into_iter().nth(chosen.number.saturating_sub(1));
-    work.ok_or_else(|| usage("nothing was asked", "name the work: fsverdict ask mail on hdd"))
+    Ok(offered[choose(prompt, 1, &shown)?])
 }
 
 /// The device that a work has if the question names none.
@@ -102,12 +86,8 @@ pub(super) fn ask_missing_work() -> Result<String, CliError> {
 
 /// Asks for words in the place of words that are not understood; nothing leaves them out.
 pub(super) fn ask_replacement(problem: &Problem) -> Result<String, CliError> {
-    let known = once_each(
-        works()
-            .iter()
-            .flat_map(WorkKind::words)
-            .chain(devices().iter().flat_map(|kind| kind.words.words.iter().map(String::as_str))),
-    );
+    let device_words = DEVICES.iter().flat_map(|kind| kind.words.words.iter().map(String::as_str));
+    let known = once_each(WORKS.iter().flat_map(WorkKind::words).chain(device_words));
     let near = find_suggestions(&problem.words.to_lowercase(), &known);
     let advice = match (problem.advice.as_str(), near.is_empty()) {
         ("", true) => "not known: a work, device, filesystem, option or feature".to_owned(),
@@ -124,9 +104,8 @@ pub(super) fn ask_replacement(problem: &Problem) -> Result<String, CliError> {
 
 /// Asks whether a question without the words that are not understood is the one that is meant.
 pub(super) fn ask_rephrased(sentence: &str, problems: &[Problem]) -> Result<bool, CliError> {
-    let words: Vec<String> = once_each(problems.iter().map(|problem| format!("`{}`", problem.words)));
-    let told =
-        format!("Not understood: {}. Without these words it is this question: {sentence}", words.join(", "));
+    let words = quote_problems(problems);
+    let told = format!("Not understood: {words}. Without these words it is this question: {sentence}");
     print_line(&wrap(&told, WIDTH).join("\n"));
     Confirm::new("Ask this?").with_default(false).prompt().map_err(|error| no_answer(&error))
 }
@@ -138,40 +117,46 @@ pub(super) fn ask_consent(erases: bool) -> Result<bool, CliError> {
 }
 
 /// `hdd: a desktop disk` as a word and its meaning.
-fn split_shown(shown: &str) -> (String, String) {
+fn split_shown(shown: &str) -> Choice {
     let (word, meaning) = shown.split_once([':', ',']).unwrap_or((shown, ""));
     (word.trim().to_owned(), meaning.trim().to_owned())
 }
 
-fn numbered(all: impl Iterator<Item = (String, String)>) -> Vec<ListedChoice> {
-    all.enumerate().map(|(number, (word, meaning))| ListedChoice { number, word, meaning }).collect()
+/// The lines of a list: numbers, words and meanings. A longer line would be folded, and the list not be drawn over when it
+/// changes.
+fn list_lines(first: usize, choices: &[Choice]) -> Vec<String> {
+    let line = |(number, (word, meaning)): (usize, &Choice)| {
+        wrap(&format!("{number:>2} {word}: {meaning}"), WIDTH - 6).into_iter().next().unwrap_or_default()
+    };
+    (first..).zip(choices).map(line).collect()
 }
 
-fn numbered_from_one(all: impl Iterator<Item = (String, String)>) -> Vec<ListedChoice> {
-    numbered(all).into_iter().map(|choice| ListedChoice { number: choice.number + 1, ..choice }).collect()
-}
-
-/// A number finds its choice alone; other text finds those that contain it.
-fn score(input: &str, choice: &ListedChoice, text: &str) -> Option<i64> {
+/// A number finds its line alone; other text finds those that contain it.
+fn score(input: &str, _: &String, line: &str, _: usize) -> Option<i64> {
     let is_found = match input.trim().parse::<usize>() {
-        Ok(number) => number == choice.number,
-        Err(_) => text.to_lowercase().contains(&input.to_lowercase()),
+        Ok(number) => line.trim_start().starts_with(&format!("{number} ")),
+        Err(_) => line.to_lowercase().contains(&input.to_lowercase()),
     };
     is_found.then_some(0)
 }
 
-fn choose(prompt: &str, choices: Vec<ListedChoice>) -> Result<ListedChoice, CliError> {
-    let scorer = |input: &str, choice: &ListedChoice, text: &str, _: usize| score(input, choice, text);
-    let select = Select::new(prompt, choices).with_page_size(14).with_help_message(KEYS).with_scorer(&scorer);
-    select.prompt().map_err(|error| no_answer(&error))
+/// The place of the one choice that is made.
+fn choose(prompt: &str, first: usize, choices: &[Choice]) -> Result<usize, CliError> {
+    let select = Select::new(prompt, list_lines(first, choices)).with_page_size(14).with_help_message(KEYS);
+    let chosen = select.with_scorer(&score).raw_prompt().map_err(|error| no_answer(&error))?;
+    Ok(chosen.index)
 }
 
-fn choose_several(prompt: &str, choices: Vec<ListedChoice>, keys: &str) -> Result<Vec<String>, CliError> {
-    let scorer = |input: &str, choice: &ListedChoice, text: &str, _: usize| score(input, choice, text);
-    let select =
-        MultiSelect::new(prompt, choices).with_page_size(16).with_help_message(keys).with_scorer(&scorer);
-    let chosen = select.prompt().map_err(|error| no_answer(&error))?;
-    Ok(chosen.into_iter().map(|choice| choice.word).collect())
+/// The words of the choices that are made.
+fn choose_several(
+    prompt: &str,
+    choices: impl Iterator<Item = Choice>,
+    keys: &str,
+) -> Result<Vec<String>, CliError> {
+    let choices: Vec<Choice> = choices.collect();
+    let select = MultiSelect::new(prompt, list_lines(1, &choices)).with_page_size(16).with_help_message(keys);
+    let chosen = select.with_scorer(&score).raw_prompt().map_err(|error| no_answer(&error))?;
+    Ok(chosen.into_iter().map(|option| choices[option.index].0.clone()).collect())
 }
 
 fn no_answer(error: &InquireError) -> CliError {

@@ -6,9 +6,11 @@ use std::sync::LazyLock;
 
 use fsverdict_disk::device::{DeviceWords, Model, built_in};
 use fsverdict_judgement::plan::{AskedBy, Preset, presets};
-use fsverdict_stack::filesystem::{Filesystem, registry};
+use fsverdict_stack::filesystem::{Filesystem, find_filesystem, registry};
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
 
-use super::features::Feature;
+use super::features::{Feature, FeatureForm};
 
 /// A preset, and how it is asked for.
 pub(super) struct WorkKind {
@@ -24,39 +26,32 @@ pub(super) struct DeviceKind {
 }
 
 /// Where work is done: a device, if the question names none, and a processor.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkPlace {
     pub(super) device: Option<&'static str>,
     pub(super) cpu: Option<&'static str>,
 }
 
-/// A word's part in a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A word's part in a sentence: a class of `words.txt`, which describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum WordClass {
     Filler,
     Or,
     And,
     With,
     Without,
-    /// `with and without`
     Both,
-    /// `or not`, behind an option or a feature
     OrNot,
-    /// `plain`, `default`
     Plain,
     Must,
-    /// `need`: requires a feature, and is a filler elsewhere.
     MayNeed,
-    /// Before filesystems that are not tried.
     Not,
     NotBehind,
-    /// Before features that are not required.
     NoNeed,
     NotNeeded,
     On,
-    /// `costs`, `worth it`
     Price,
-    /// Before operating systems that have to read it.
     ReadBy,
     Linux,
 }
@@ -65,21 +60,20 @@ pub(super) enum WordClass {
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     WordClass(WordClass),
-    Noun(Feature),
-    Adjective(Feature),
-    Lack(Feature),
+    /// A word beside a number, by its class: `p99`, `below`.
+    Bound(&'static str),
+    Feature(Feature, FeatureForm),
     Layer(&'static str),
-    WorkPlace(&'static WorkPlace),
+    Place(WorkPlace),
     /// Nothing here is about it; the text is advice.
     Outside(&'static str),
     Work(&'static WorkKind),
     /// A work that no preset is about; this preset comes nearest.
     Near(&'static WorkKind),
-    Device(&'static DeviceKind),
-    /// A model that has no words but its name.
-    Model(&'static str),
-    /// A word that means this device where one is expected: behind `on`.
-    DeviceBehindOn(&'static DeviceKind),
+    /// A model, with its state if the words mean another than the first.
+    Device(&'static str),
+    /// A word that means this model where a device is expected: behind `on`.
+    DeviceBehindOn(&'static str),
     Filesystem(&'static Filesystem),
     /// A filesystem that cannot be tried.
     Untried,
@@ -88,19 +82,12 @@ pub(super) enum Meaning {
 /// No phrase has more words.
 pub(super) const MOST_WORDS: usize = 6;
 
-/// Other names of filesystems.
-const ALIASES: &[(&str, &str)] =
-    &[("fat32", "vfat"), ("fat", "vfat"), ("ntfs", "ntfs3"), ("nilfs", "nilfs2"), ("reiser", "reiserfs")];
-
-/// Filesystems that people ask about, and that no trial here is of.
-const UNTRIED: &str = "apfs hfs hfs+ refs ufs2 hammer hammer2 lfs ffs minix bfs wafl vmfs ocfs2 gfs2 ceph cephfs lustre \
-    glusterfs beegfs moosefs sshfs squashfs erofs cramfs romfs ubifs jffs2 yaffs yaffs2 tmpfs ramfs mergerfs unionfs snapraid \
-    udf iso9660 ltfs nfs4 afs";
-
-static WORKS: LazyLock<Vec<WorkKind>> =
+/// Every preset, as it is listed.
+pub(super) static WORKS: LazyLock<Vec<WorkKind>> =
     LazyLock::new(|| presets().iter().map(|preset| WorkKind { preset, ask: preset.asked_by() }).collect());
 
-static DEVICES: LazyLock<Vec<DeviceKind>> = LazyLock::new(|| {
+/// Every model that has words.
+pub(super) static DEVICES: LazyLock<Vec<DeviceKind>> = LazyLock::new(|| {
     let kind = |name: &str| {
         let words = Model::named(name).ok()?.words?;
         let state = words.state.as_ref().map(|state| format!(":{state}")).unwrap_or_default();
@@ -109,16 +96,64 @@ static DEVICES: LazyLock<Vec<DeviceKind>> = LazyLock::new(|| {
     built_in().iter().filter_map(|model| kind(model.name)).collect()
 });
 
-static LEXICON: LazyLock<HashMap<String, Vec<Meaning>>> = LazyLock::new(build_lexicon);
+/// The phrases of `words.txt` by class: the name of the class, and its phrases.
+static CLASSES: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
+    let mut classes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let phrases = |text: &'static str| text.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
+    for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#')) {
+        match (line.split_once(": "), line.starts_with(' '), classes.last_mut()) {
+            (_, true, Some((_, all))) => all.extend(phrases(line)),
+            (Some((class, text)), ..) => classes.push((class, phrases(text).collect())),
+            _ => {}
+        }
+    }
+    classes
+});
 
-/// Every preset, as it is listed.
-pub(super) fn works() -> &'static [WorkKind] {
-    &WORKS
-}
+static LEXICON: LazyLock<HashMap<String, Vec<Meaning>>> = LazyLock::new(|| {
+    let mut lexicon: HashMap<String, Vec<Meaning>> = HashMap::new();
+    let mut add = |phrase: &str, meaning| lexicon.entry(normalize(phrase)).or_default().push(meaning);
+    for work in WORKS.iter() {
+        work.words().chain(work.first_word()).for_each(|word| add(word, Meaning::Work(work)));
+        work.ask.near.iter().for_each(|word| add(word, Meaning::Near(work)));
+    }
+    for kind in DEVICES.iter() {
+        kind.words.words.iter().for_each(|word| add(word, Meaning::Device(&kind.model)));
+        kind.words.behind_on.iter().for_each(|word| add(word, Meaning::DeviceBehindOn(&kind.model)));
+    }
+    for model in built_in() {
+        let kind = DEVICES.iter().find(|kind| kind.model.split(':').next() == Some(model.name));
+        add(model.name, Meaning::Device(kind.map_or(model.name, |kind| &kind.model)));
+    }
+    registry().iter().for_each(|known| add(known.name, Meaning::Filesystem(known)));
+    for (class, phrases) in CLASSES.iter() {
+        if let Some(meaning) = meaning_of_class(class) {
+            phrases.iter().for_each(|phrase| add(phrase, meaning));
+        }
+    }
+    lexicon
+});
 
-/// Every model that has words.
-pub(super) fn devices() -> &'static [DeviceKind] {
-    &DEVICES
+/// The meaning of the phrases of a class in `words.txt`.
+fn meaning_of_class(class: &'static str) -> Option<Meaning> {
+    let (kind, rest) = class.split_once(' ').unwrap_or((class, ""));
+    let feature = |form| Some(Meaning::Feature(Feature::from_word(rest)?, form));
+    match kind {
+        "noun" => feature(FeatureForm::Noun),
+        "adjective" => feature(FeatureForm::Adjective),
+        "lack" => feature(FeatureForm::Lack),
+        "layer" => Some(Meaning::Layer(rest)),
+        "bound" => Some(Meaning::Bound(rest)),
+        "outside" => Some(Meaning::Outside(rest)),
+        "filesystem" => find_filesystem(rest).map(Meaning::Filesystem),
+        "untried" => Some(Meaning::Untried),
+        "place" => {
+            let (device, cpu) = rest.split_once(' ')?;
+            let known = |name: &'static str| (name != "-").then_some(name);
+            Some(Meaning::Place(WorkPlace { device: known(device), cpu: known(cpu) }))
+        }
+        name => WordClass::deserialize(StrDeserializer::<Error>::new(name)).ok().map(Meaning::WordClass),
+    }
 }
 
 impl WorkKind {
@@ -131,6 +166,25 @@ impl WorkKind {
     /// The word that stands for all of them: the first of the shown text.
     pub(super) fn first_word(&self) -> Option<&str> {
         self.ask.shown.as_ref()?.split([':', ',']).next()
+    }
+}
+
+impl Meaning {
+    pub(super) fn class(&self) -> Option<WordClass> {
+        if let Meaning::WordClass(class) = self { Some(*class) } else { None }
+    }
+
+    /// The order in which phrases of the same length are taken: devices and places, features and filesystems, works. None
+    /// for one that does not stand by itself.
+    pub(super) fn rank(&self) -> Option<u8> {
+        match self {
+            Meaning::Device(_) | Meaning::DeviceBehindOn(_) | Meaning::Place(_) | Meaning::Outside(_) => {
+                Some(0)
+            }
+            Meaning::Feature(..) | Meaning::Filesystem(_) | Meaning::Untried => Some(1),
+            Meaning::Work(_) | Meaning::Near(_) => Some(2),
+            Meaning::WordClass(_) | Meaning::Layer(_) | Meaning::Bound(_) => None,
+        }
     }
 }
 
@@ -148,133 +202,16 @@ pub(super) fn meanings(phrase: &str) -> &'static [Meaning] {
     LEXICON.get(&normalize(phrase)).map_or(&[], Vec::as_slice)
 }
 
-/// How many words the longest phrase has with which these begin and that has such a meaning, and the meaning.
-pub(super) fn longest<T>(words: &[&str], has: impl Fn(&Meaning) -> Option<T>) -> Option<(usize, T)> {
-    (1..=words.len().min(MOST_WORDS)).rev().find_map(|count| {
-        let found = meanings(&words[..count].join(" ")).iter().find_map(&has)?;
-        Some((count, found))
-    })
-}
-
-/// The phrases of `words.txt` by class: the name of the class, and its phrases.
-pub(super) static CLASSES: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
-    let mut classes: Vec<(&str, Vec<&str>)> = Vec::new();
-    let phrases = |text: &'static str| text.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
-    for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#')) {
-        match (line.split_once(": "), line.starts_with(' '), classes.last_mut()) {
-            (_, true, Some((_, all))) => all.extend(phrases(line)),
-            (Some((class, text)), ..) => classes.push((class, phrases(text).collect())),
-            _ => {}
-        }
-    }
-    classes
-});
-
-impl Meaning {
-    pub(super) fn class(&self) -> Option<WordClass> {
-        match self {
-            Meaning::WordClass(class) => Some(*class),
-            _ => None,
-        }
-    }
-
-    /// The order in which phrases of the same length are taken: devices and places, features and filesystems, works. None
-    /// for one that does not stand by itself.
-    pub(super) fn rank(&self) -> Option<u8> {
-        match self {
-            Meaning::Device(_) | Meaning::DeviceBehindOn(_) | Meaning::Model(_) => Some(0),
-            Meaning::WorkPlace(_) | Meaning::Outside(_) => Some(0),
-            Meaning::Noun(_) | Meaning::Adjective(_) | Meaning::Lack(_) => Some(1),
-            Meaning::Filesystem(_) | Meaning::Untried => Some(1),
-            Meaning::Work(_) | Meaning::Near(_) => Some(2),
-            Meaning::WordClass(_) | Meaning::Layer(_) => None,
-        }
-    }
-
-    pub(super) fn is_device(&self) -> bool {
-        matches!(self, Meaning::Device(_) | Meaning::DeviceBehindOn(_) | Meaning::Model(_))
-    }
-}
-
-fn build_lexicon() -> HashMap<String, Vec<Meaning>> {
-    let mut lexicon: HashMap<String, Vec<Meaning>> = HashMap::new();
-    let mut add = |phrase: &str, meaning| lexicon.entry(normalize(phrase)).or_default().push(meaning);
-    for work in works() {
-        work.words().chain(work.first_word()).for_each(|word| add(word, Meaning::Work(work)));
-        work.ask.near.iter().for_each(|word| add(word, Meaning::Near(work)));
-    }
-    for kind in devices() {
-        kind.words.words.iter().for_each(|word| add(word, Meaning::Device(kind)));
-        add(kind.model.split(':').next().unwrap_or_default(), Meaning::Device(kind));
-        kind.words.behind_on.iter().for_each(|word| add(word, Meaning::DeviceBehindOn(kind)));
-    }
-    for model in built_in()
-        .iter()
-        .filter(|model| devices().iter().all(|kind| kind.model.split(':').next() != Some(model.name)))
-    {
-        add(model.name, Meaning::Model(model.name));
-    }
-    for known in registry() {
-        let aliases = ALIASES.iter().filter(|(_, name)| *name == known.name).map(|(alias, _)| *alias);
-        aliases.chain([known.name]).for_each(|name| add(name, Meaning::Filesystem(known)));
-    }
-    UNTRIED.split_whitespace().for_each(|name| add(name, Meaning::Untried));
-    for (class, phrases) in CLASSES.iter() {
-        if let Some(meaning) = meaning_of_class(class) {
-            phrases.iter().for_each(|phrase| add(phrase, meaning));
-        }
-    }
-    lexicon
-}
-
-/// The meaning of the phrases of a class in `words.txt`.
-fn meaning_of_class(class: &'static str) -> Option<Meaning> {
-    let (kind, rest) = class.split_once(' ').unwrap_or((class, ""));
-    let class = match kind {
-        "noun" => return Feature::from_word(rest).map(Meaning::Noun),
-        "adjective" => return Feature::from_word(rest).map(Meaning::Adjective),
-        "lack" => return Feature::from_word(rest).map(Meaning::Lack),
-        "layer" => return Some(Meaning::Layer(rest)),
-        "outside" => return Some(Meaning::Outside(rest)),
-        "place" => {
-            let (device, cpu) = rest.split_once(' ')?;
-            let known = |name: &'static str| (name != "-").then_some(name);
-            let place = WorkPlace { device: known(device), cpu: known(cpu) };
-            return Some(Meaning::WorkPlace(Box::leak(Box::new(place))));
-        }
-        "filler" => WordClass::Filler,
-        "or" => WordClass::Or,
-        "and" => WordClass::And,
-        "with" => WordClass::With,
-        "without" => WordClass::Without,
-        "both" => WordClass::Both,
-        "or-not" => WordClass::OrNot,
-        "plain" => WordClass::Plain,
-        "must" => WordClass::Must,
-        "may-need" => WordClass::MayNeed,
-        "not" => WordClass::Not,
-        "not-behind" => WordClass::NotBehind,
-        "no-need" => WordClass::NoNeed,
-        "not-needed" => WordClass::NotNeeded,
-        "on" => WordClass::On,
-        "price" => WordClass::Price,
-        "read-by" => WordClass::ReadBy,
-        "linux" => WordClass::Linux,
-        _ => return None,
-    };
-    Some(Meaning::WordClass(class))
-}
-
 #[cfg(test)]
 mod tests {
     use fsverdict_disk::device::Model;
     use fsverdict_judgement::plan::RequiredProperty;
 
-    use super::{CLASSES, Meaning, devices, meanings, normalize, works};
+    use super::{CLASSES, DEVICES, Meaning, WORKS, meanings, normalize};
 
     #[test]
     fn every_word_finds_its_preset_and_every_device_its_model() {
-        for work in works() {
+        for work in WORKS.iter() {
             assert!(!work.ask.group.is_empty(), "{} has no [ask]", work.preset.name);
             for word in work.words().chain(work.first_word()) {
                 let is_found = |meaning: &Meaning| matches!(meaning, Meaning::Work(one) if one.preset.name == work.preset.name);
@@ -283,8 +220,8 @@ mod tests {
             let device = work.ask.device.as_ref();
             assert!(device.is_none_or(|model| Model::named(model).is_ok()), "{device:?}");
         }
-        assert!(works().iter().filter(|work| work.ask.shown.is_some()).count() >= 24);
-        assert!(devices().iter().all(|kind| Model::named(&kind.model).is_ok()));
+        assert!(WORKS.iter().filter(|work| work.ask.shown.is_some()).count() >= 24);
+        assert!(DEVICES.iter().all(|kind| Model::named(&kind.model).is_ok()));
     }
 
     #[test]
@@ -298,8 +235,8 @@ mod tests {
     #[test]
     fn no_word_means_two_works_or_devices() {
         let works =
-            works().iter().flat_map(|work| work.words().chain(work.ask.near.iter().map(String::as_str)));
-        let devices = devices().iter().flat_map(|kind| kind.words.words.iter().map(String::as_str));
+            WORKS.iter().flat_map(|work| work.words().chain(work.ask.near.iter().map(String::as_str)));
+        let devices = DEVICES.iter().flat_map(|kind| kind.words.words.iter().map(String::as_str));
         let mut words: Vec<String> = works.chain(devices).map(normalize).collect();
         words.sort_unstable();
         let twice: Vec<&String> =
@@ -311,15 +248,17 @@ mod tests {
     fn every_class_has_a_meaning_and_its_words_are_documented() {
         let page = include_str!("../../../docs/reference/questions.md");
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_line = |line: &str| line.is_empty() || line.starts_with(['#', ' ']) || line.contains(": ");
+        assert!(include_str!("words.txt").lines().all(is_line));
         for (class, phrases) in CLASSES.iter() {
-            let is_bound = class.starts_with("bound ");
-            assert!(is_bound != super::meaning_of_class(class).is_some(), "{class}");
-            if is_bound {
-                continue;
-            }
-            // All fillers, and the first of each other class.
+            assert!(super::meaning_of_class(class).is_some(), "{class}");
+            let mut normal: Vec<String> = phrases.iter().map(|phrase| normalize(phrase)).collect();
+            normal.sort_unstable();
+            normal.dedup();
+            assert_eq!(normal.len(), phrases.len(), "a phrase stands twice in {class}");
+            // All fillers, and the first of each other class but those beside numbers.
             let shown = if *class == "filler" { phrases.as_slice() } else { &phrases[..1] };
-            for phrase in shown {
+            for phrase in shown.iter().filter(|_| !class.starts_with("bound ")) {
                 assert!(page.contains(&format!("`{phrase}`")), "{class}: {phrase}");
             }
         }

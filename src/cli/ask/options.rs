@@ -24,6 +24,13 @@ impl OptionSet {
         self.mount.extend(other.mount.iter().cloned());
     }
 
+    /// Those that are not among others.
+    pub(super) fn without(&self, other: &Self) -> Self {
+        let is_left = |item: &&String| !other.mount.contains(item) && !other.mkfs.contains(item);
+        let left = |items: &[String]| items.iter().filter(is_left).cloned().collect();
+        Self { mkfs: left(&self.mkfs), mount: left(&self.mount) }
+    }
+
     /// The names of the settings: `compress`, `-m reflink`, `-b`; access times have one name.
     pub(super) fn keys(&self) -> Vec<String> {
         const ACCESS_TIMES: [&str; 4] = ["atime", "noatime", "relatime", "strictatime"];
@@ -51,6 +58,9 @@ const ALGORITHMS: [&str; 6] = ["zstd", "lzo", "zlib", "lz4", "gzip", "zstd-fast"
 const VALUES: &str =
     "on off lz4 zstd gzip lzjb zle none standard disabled always latency throughput metadata sa default";
 
+/// Names that options of mkfs take as values, besides those of each filesystem's own.
+const MKFS_VALUES: &str = "single dup raid0 raid1 raid1c3 raid1c4 raid10 raid5 raid6 largefile largefile4 news small big huge default";
+
 /// The options of this filesystem that begin at the first of these words, and how many words they take.
 pub(super) fn parse_option(words: &[&str], filesystem: &Filesystem) -> Option<(usize, OptionSet)> {
     let first = *words.first()?;
@@ -58,7 +68,7 @@ pub(super) fn parse_option(words: &[&str], filesystem: &Filesystem) -> Option<(u
         return parse_flag(first, words.get(1).copied(), filesystem);
     }
     let items: Option<Vec<OptionSet>> = first.split(',').map(|item| parse_item(item, filesystem)).collect();
-    if let Some(items) = items.filter(|_| !first.is_empty()) {
+    if let Some(items) = items {
         let mut all = OptionSet::default();
         items.iter().for_each(|item| all.extend(item));
         return Some((1, all));
@@ -84,11 +94,9 @@ pub(super) fn parse_option(words: &[&str], filesystem: &Filesystem) -> Option<(u
 fn parse_flag(flag: &str, next: Option<&str>, filesystem: &Filesystem) -> Option<(usize, OptionSet)> {
     let mkfs = |flag: &str, value: &str| OptionSet::from_words(&[flag, value], &[]);
     let has_value = |value: &&str| is_value_of(flag, value, filesystem);
-    if flag == "-o" {
-        let list = next.filter(|list| list.split(',').all(|option| filesystem.has_mount_option(option)));
-        if let Some(list) = list {
-            return Some((2, OptionSet::from_words(&[], &list.split(',').collect::<Vec<_>>())));
-        }
+    let is_mount = |list: &&str| list.split(',').all(|option| filesystem.has_mount_option(option));
+    if let Some(list) = next.filter(|list| flag == "-o" && is_mount(list)) {
+        return Some((2, OptionSet::from_words(&[], &list.split(',').collect::<Vec<_>>())));
     }
     if let Some((name, value)) = flag.split_once('=').filter(|(name, _)| name.starts_with("--")) {
         return (filesystem.has_mkfs_option(name) && is_value_of(name, value, filesystem))
@@ -104,37 +112,15 @@ fn parse_flag(flag: &str, next: Option<&str>, filesystem: &Filesystem) -> Option
 
 /// Whether a word can be the value of an option of mkfs: a number, a setting, or one of the names that it takes.
 fn is_value_of(flag: &str, value: &str, filesystem: &Filesystem) -> bool {
-    const NAMES: [&str; 16] = [
-        "single",
-        "dup",
-        "raid0",
-        "raid1",
-        "raid1c3",
-        "raid1c4",
-        "raid10",
-        "raid5",
-        "raid6",
-        "largefile",
-        "largefile4",
-        "news",
-        "small",
-        "big",
-        "huge",
-        "default",
-    ];
-    let known = filesystem
-        .options
-        .values
-        .iter()
-        .filter(|(option, _)| *option == flag)
-        .flat_map(|(_, values)| values.iter());
-    let names: Vec<&str> = known.map(|name| name.trim_start_matches('^')).collect();
+    let of_flag = filesystem.options.values.iter().filter(|(option, _)| *option == flag);
+    let names: Vec<&str> =
+        of_flag.flat_map(|(_, values)| values.iter()).map(|name| name.trim_start_matches('^')).collect();
     value.split(',').all(|item| {
         let item = item.trim_start_matches('^');
         item.starts_with(|one: char| one.is_ascii_digit())
             || item.contains('=')
             || names.contains(&item)
-            || NAMES.contains(&item)
+            || MKFS_VALUES.split(' ').any(|name| name == item)
             || flag.starts_with("--") && ALGORITHMS.contains(&item)
     })
 }
@@ -147,19 +133,18 @@ fn parse_item(item: &str, filesystem: &Filesystem) -> Option<OptionSet> {
     if let Some(flag) = filesystem.mkfs_option_of(item) {
         return Some(OptionSet::from_words(&[flag, item], &[]));
     }
-    let is_algorithm = ALGORITHMS.contains(&item.split([':', '-']).next().unwrap_or(item));
-    is_algorithm.then(|| {
-        let compress =
-            ["compress=", "compress_algorithm="].iter().find(|name| filesystem.has_mount_option(name));
-        if let Some(name) = compress {
-            return Some(OptionSet::from_words(&[], &[&format!("{name}{item}")]));
-        }
-        if filesystem.has_mkfs_option("--compression") {
-            return Some(OptionSet::from_words(&["--compression", item], &[]));
-        }
-        let value = format!("compression={item}");
-        filesystem.mkfs_option_of(&value).map(|flag| OptionSet::from_words(&[flag, &value], &[]))
-    })?
+    if !ALGORITHMS.contains(&item.split([':', '-']).next().unwrap_or(item)) {
+        return None;
+    }
+    let mut names = ["compress=", "compress_algorithm="].iter();
+    if let Some(name) = names.find(|name| filesystem.has_mount_option(name)) {
+        return Some(OptionSet::from_words(&[], &[&format!("{name}{item}")]));
+    }
+    if filesystem.has_mkfs_option("--compression") {
+        return Some(OptionSet::from_words(&["--compression", item], &[]));
+    }
+    let value = format!("compression={item}");
+    filesystem.mkfs_option_of(&value).map(|flag| OptionSet::from_words(&[flag, &value], &[]))
 }
 
 /// The option of a set with another value: `4096` behind `-b 1024 or`, `128k` behind `recordsize=16k or`.

@@ -1,14 +1,15 @@
 //! The parts of a question, each with its words.
 
+use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use fsverdict_judgement::plan::RequiredProperty;
+use fsverdict_judgement::plan::once_each;
 use fsverdict_stack::filesystem::Filesystem;
 use fsverdict_text::Bytes;
 
-use super::bounds::{LatencyLimit, ThroughputLimit};
-use super::features::Feature;
+use super::bounds::Limit;
+use super::features::{AskedFeature, Feature, Wish};
 use super::lexicon::{WorkKind, WorkPlace};
 use super::options::OptionSet;
 
@@ -33,6 +34,31 @@ pub(super) struct NamedCandidate {
     pub(super) layers: Vec<&'static str>,
 }
 
+impl NamedCandidate {
+    pub(super) fn plain(filesystem: &'static Filesystem) -> Self {
+        Self { filesystem, options: OptionSet::default(), layers: Vec::new() }
+    }
+
+    /// Whether it has options or layers.
+    pub(super) fn is_varied(&self) -> bool {
+        !self.options.is_empty() || !self.layers.is_empty()
+    }
+
+    pub(super) fn with_options(&self, options: OptionSet) -> Self {
+        Self { options, ..self.clone() }
+    }
+}
+
+/// As a question names it.
+impl fmt::Display for NamedCandidate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.filesystem.name)?;
+        let mut options = self.options.mkfs.iter().chain(&self.options.mount);
+        options.try_for_each(|word| write!(formatter, " {word}"))?;
+        self.layers.iter().try_for_each(|layer| write!(formatter, " on {layer}"))
+    }
+}
+
 /// Words that are not understood, or cannot be part of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
@@ -50,48 +76,108 @@ pub(super) struct ParsedQuestion {
     pub(super) folder: Option<Worded<()>>,
     /// Works that no preset is about, with the preset that comes nearest.
     pub(super) near: Vec<Worded<&'static WorkKind>>,
-    /// Names and paths of devices.
+    /// Names of models with their state, other sources as a plan has them, and paths.
     pub(super) devices: Vec<Worded<String>>,
     pub(super) device_count: Option<Worded<u32>>,
     pub(super) device_size: Option<Worded<Bytes>>,
-    pub(super) places: Vec<Worded<&'static WorkPlace>>,
+    pub(super) places: Vec<Worded<WorkPlace>>,
     pub(super) memory: Option<Worded<Bytes>>,
     pub(super) candidates: Vec<Worded<NamedCandidate>>,
     /// Options for every candidate, each a variant: the words of the options.
     pub(super) variants: Vec<Worded<Vec<String>>>,
     pub(super) excluded: Vec<Worded<&'static Filesystem>>,
-    pub(super) required: Vec<Worded<RequiredProperty>>,
-    /// Features that candidates are to be without.
-    pub(super) absent: Vec<Worded<Feature>>,
-    /// Features that need not be there.
-    pub(super) unneeded: Vec<Worded<Feature>>,
-    /// Features that candidates are compared with and without.
-    pub(super) compared: Vec<Worded<Feature>>,
-    pub(super) limits: Vec<Worded<LatencyLimit>>,
-    pub(super) throughputs: Vec<Worded<ThroughputLimit>>,
+    pub(super) features: Vec<AskedFeature>,
+    /// Latencies, and then throughputs.
+    pub(super) limits: Vec<Worded<Limit>>,
     pub(super) tolerance: Option<Worded<f64>>,
     pub(super) budget: Option<Worded<Duration>>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl ParsedQuestion {
-    /// The feature that candidates are to be without, and that options of mkfs or mount take away.
-    pub(super) fn absent_choice(&self) -> Option<Feature> {
-        self.absent.iter().map(|one| one.value).find(|feature| feature.choice().is_some())
+    /// Enters what is asked about a feature, once.
+    pub(super) fn wish(&mut self, wish: Wish, feature: Feature, words: impl Into<String>) {
+        if !self.asks(wish, feature) {
+            self.features.push(AskedFeature { wish, feature, words: words.into() });
+        }
     }
-}
 
-/// How a feature is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FeatureForm {
-    Noun,
-    Adjective,
-    Lack,
-}
+    /// The features of which this is asked.
+    pub(super) fn wished(&self, wish: Wish) -> impl Iterator<Item = &AskedFeature> {
+        self.features.iter().filter(move |one| one.wish == wish)
+    }
 
-#[derive(Debug, Clone)]
-pub(super) struct ListedFeature {
-    pub(super) feature: Feature,
-    pub(super) form: FeatureForm,
-    pub(super) range: Range<usize>,
+    pub(super) fn asks(&self, wish: Wish, feature: Feature) -> bool {
+        self.wished(wish).any(|one| one.feature == feature)
+    }
+
+    pub(super) fn has_wish(&self, wish: Wish) -> bool {
+        self.wished(wish).next().is_some()
+    }
+
+    pub(super) fn names_work(&self) -> bool {
+        !self.works.is_empty() || self.folder.is_some()
+    }
+
+    /// The parts that were understood, in one line.
+    pub(super) fn summary(&self) -> String {
+        fn part<T>(name: &str, all: &[Worded<T>], shown: impl Fn(&Worded<T>) -> String) -> Option<String> {
+            list(name, all.iter().map(shown).collect())
+        }
+        fn list(name: &str, all: Vec<String>) -> Option<String> {
+            let all = once_each(all);
+            (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
+        }
+        let features = Wish::ALL.map(|(wish, label)| {
+            list(label, self.wished(wish).map(|one| one.feature.word.to_owned()).collect())
+        });
+        let parts = [
+            part("work", &self.works, |one| one.value.preset.name.to_owned()),
+            part("device", &self.devices, |one| one.value.clone()),
+            part("place", &self.places, |one| {
+                format!("{} (device {})", one.words, one.value.device.unwrap_or("of the work"))
+            }),
+            part("candidates", &self.candidates, |one| one.value.to_string()),
+            part("options", &self.variants, |one| one.words.clone()),
+            part("not", &self.excluded, |one| one.value.name.to_owned()),
+        ];
+        parts.into_iter().chain(features).flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// The words of everything that has a number.
+    pub(super) fn bound_words(&self) -> Vec<String> {
+        let limits = self.limits.iter().map(|one| &one.words);
+        let tolerance = self.tolerance.iter().map(|one| &one.words);
+        let budget = self.budget.iter().map(|one| &one.words);
+        let sizes = self.device_size.iter().chain(&self.memory).map(|one| &one.words);
+        limits.chain(tolerance).chain(budget).chain(sizes).cloned().collect()
+    }
+
+    /// A sentence with exactly the parts that were understood; `None` if it has more works than one, or none.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let mut sentence = match (self.works.as_slice(), &self.folder, self.near.as_slice()) {
+            ([only], None, []) => only.value.preset.name.to_owned(),
+            ([], Some(folder), []) => folder.words.clone(),
+            _ => return None,
+        };
+        let places = self
+            .devices
+            .first()
+            .map(|one| &one.words)
+            .into_iter()
+            .chain(self.places.first().map(|one| &one.words));
+        sentence.extend(places.map(|words| format!(" on {words}")));
+        let candidates = once_each(self.candidates.iter().map(|one| one.value.to_string()));
+        if !candidates.is_empty() {
+            sentence = format!("{sentence}: {}", candidates.join(" or "));
+        }
+        let wishes = Wish::ALL.into_iter().filter(|(wish, _)| *wish != Wish::Unneeded);
+        let features = wishes.flat_map(|(wish, label)| {
+            self.wished(wish).map(move |one| format!("{label} {}", one.feature.word))
+        });
+        let variants = self.variants.iter().map(|one| format!("with {}", one.words));
+        let excluded = self.excluded.iter().map(|one| format!("not {}", one.value.name));
+        let clauses = once_each(variants.chain(excluded).chain(features).chain(self.bound_words()));
+        Some(clauses.into_iter().fold(sentence, |sentence, clause| format!("{sentence}, {clause}")))
+    }
 }

@@ -4,8 +4,10 @@ use clap::Parser;
 
 use super::super::CliError;
 use super::AskArguments;
+use super::bounds::THROUGHPUT;
+use super::features::Wish;
 use super::question::{AskedWork, Question};
-use super::understand::{name_candidate, understand};
+use super::understand::understand;
 use fsverdict_judgement::plan::DeviceSource;
 
 #[derive(Debug, Parser)]
@@ -45,25 +47,28 @@ pub(super) fn line_of(question: &Question) -> String {
             DeviceSource::Model { name, .. } => name.split(':').next().unwrap_or(name).to_owned(),
             other => other.to_string(),
         });
+    let wished = |name, wish| listed(name, parsed.wished(wish), |one| one.feature.word.to_owned());
+    let latencies = parsed.limits.iter().filter(|one| one.value.metric != THROUGHPUT);
+    let throughputs = parsed.limits.iter().filter(|one| one.value.metric == THROUGHPUT);
     let fields = [
         Some(format!("work {work}")),
         listed("device", device, |name| name),
         listed("cpu", &question.cpu, |one| one.value.to_owned()),
         listed("memory", &parsed.memory, |one| one.value.to_string()),
-        listed("candidates", &parsed.candidates, name_candidate),
+        listed("candidates", &parsed.candidates, |one| one.value.to_string()),
         listed("options", &parsed.variants, |one| {
             if one.value.is_empty() { "none".to_owned() } else { one.value.join(" ") }
         }),
         listed("not", &parsed.excluded, |one| one.value.name.to_owned()),
-        listed("must", &parsed.required, |one| one.value.word().to_owned()),
-        listed("without", &parsed.absent, |one| one.value.word().to_owned()),
-        listed("unneeded", &parsed.unneeded, |one| one.value.word().to_owned()),
-        listed("limit", &parsed.limits, |one| format!("{} {}", one.value.metric, one.value.bound())),
-        listed("throughput", &parsed.throughputs, |one| {
-            format!("{}{}", if one.value.is_of_reading { "reading " } else { "" }, one.value.bound())
+        wished("must", Wish::Required),
+        wished("without", Wish::Absent),
+        wished("unneeded", Wish::Unneeded),
+        listed("limit", latencies, |one| format!("{} {}", one.value.metric, one.value.bound)),
+        listed("throughput", throughputs, |one| {
+            format!("{}{}", if one.value.is_of_reading { "reading " } else { "" }, one.value.bound)
         }),
-        listed("compare", &parsed.compared, |one| one.value.word().to_owned()),
-        listed("faults", &question.faults, |one| one.value.shown()[..9].to_owned()),
+        wished("compare", Wish::Compared),
+        listed("faults", &question.faults, |one| one.value.shown[..9].to_owned()),
         listed("tolerance", &parsed.tolerance, |one| format!("{}%", one.value * 100.0)),
         listed("time", &parsed.budget, |one| format!("{}m", one.value.as_secs() / 60)),
     ];

@@ -1,266 +1,192 @@
-//! The candidates of a question's plan: those that it names, or the preset's, with options, with and without features.
+//! The candidates of a question's plan: those that it is about, less those that lack what is required; and those that are
+//! left out, with the reasons.
 
-use fsverdict_judgement::plan::{Candidate, Layers, RequiredProperty, once_each, split_layer};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each};
 use fsverdict_report::listing;
-use fsverdict_stack::filesystem;
+use fsverdict_stack::filesystem::{find_filesystem, registry};
 use fsverdict_stack::layer::has_property;
-use fsverdict_text::Reason;
+use fsverdict_text::{Reason, join_names};
 
-use super::features::Feature;
-use super::options::{OptionSet, parse_all};
-use super::parsed::{NamedCandidate, Worded};
+use crate::study::find_missing_ability;
+
+use super::super::guarantees::{is_disk, is_on_disk};
+use super::candidate_forms::{is_encrypted, vary_candidates};
+use super::features::{Feature, Wish};
+use super::plan::{kernel_release, missing_driver};
 use super::question::Question;
+use super::table::MOST_NAMES;
 
-/// The candidates that a question is about, of these of its preset, before requirements are looked at.
+/// Why candidates are not tried.
+const ENCRYPTED: &str =
+    "encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)";
+const FOR_FLASH: &str = "designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)";
+const WEAKENED: &str = "a protection was taken away from them, to show what it is worth (`fsverdict run` with the preset tries them)";
+
+/// Removes these candidates, and returns their names.
+fn take(candidates: &mut Vec<Candidate>, is_taken: impl Fn(&Candidate) -> bool) -> Vec<String> {
+    candidates.extract_if(.., |one| is_taken(one)).map(|one| one.name).collect()
+}
+
+/// The candidates that are tried for a question, of those of its plan and those that it names; and for the user the names of
+/// those of the plan that are not, each group with the reason.
 ///
 /// # Errors
 /// Fails if a candidate cannot have a feature, or nothing is left to compare.
-pub(super) fn choose_candidates(preset: &[Candidate], question: &Question) -> Result<Vec<Candidate>, Reason> {
+pub(super) fn choose_candidates(
+    question: &Question,
+    plan: &Plan,
+) -> Result<(Vec<Candidate>, Vec<String>), Reason> {
     let parsed = &question.parsed;
-    let name = question.name();
-    let mut candidates = match parsed.candidates.as_slice() {
-        [] => preset.to_vec(),
-        named => {
-            let mut all = Vec::new();
-            for one in named {
-                all.extend(resolve_named(preset, &one.value, name)?);
-            }
-            // One that is named alone is tried beside the preset's: it has to be better than something.
-            let is_alone = named.len() == 1
-                && parsed.compared.is_empty()
-                && parsed.variants.len() < 2
-                && parsed.absent_choice().is_none();
-            if is_alone {
-                all.extend(preset.iter().cloned());
-            }
-            all
-        }
+    let is_excluded =
+        |one: &Candidate| parsed.excluded.iter().any(|other| other.value.name == one.filesystem);
+    let is_compared = parsed.has_wish(Wish::Compared);
+    let (mut weakened, mut encrypted, mut unable_to_compare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut candidates = plan.candidates.clone();
+    if question.device.is_some() {
+        // Models that candidates are tried on one after the other give way to the one device that was named.
+        candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
+    }
+    // A question that compares candidates with and without something is asked of weakened ones, too.
+    if let Some(work) = question.preset().filter(|_| !is_compared) {
+        weakened = take(&mut candidates, |one| work.ask.weakened.contains(&one.name));
+    }
+    let release = kernel_release();
+    let missing = |one: &Candidate| {
+        let unnamed = find_filesystem(&one.filesystem).filter(|_| !question.names_filesystem(one));
+        missing_driver(unnamed?, &release)
     };
-    if !parsed.variants.is_empty() {
-        candidates = in_variants(&candidates, &parsed.variants, name)?;
+    let without_driver = once_each(candidates.iter().filter_map(missing));
+    candidates.retain(|one| missing(one).is_none());
+    let is_unencrypted = parsed.asks(Wish::Absent, Feature::ENCRYPTION);
+    if is_unencrypted {
+        candidates.retain(|one| !is_encrypted(one));
+    } else if !question.mentions_encryption() {
+        encrypted = take(&mut candidates, is_encrypted);
     }
-    candidates.retain(|one| !parsed.excluded.iter().any(|excluded| excluded.value.name == one.filesystem));
-    if question.properties().contains(&RequiredProperty::Encryption) {
-        candidates = encrypted(&candidates, name)?;
-    }
-    for one in &parsed.compared {
-        candidates = with_and_without(&candidates, one.value, name, !parsed.candidates.is_empty())?;
-    }
-    for one in parsed.absent.iter().filter(|one| one.value != Feature::ENCRYPTION) {
-        candidates = without_feature(candidates, one.value, question)?;
-    }
-    Ok(once_each_but_for_names(candidates))
-}
-
-/// The candidates of the preset that a name means, or a new one.
-fn resolve_named(preset: &[Candidate], named: &NamedCandidate, name: &str) -> Result<Vec<Candidate>, Reason> {
-    let NamedCandidate { filesystem, options, layers } = named;
-    let of_it: Vec<&Candidate> = preset.iter().filter(|one| one.filesystem == filesystem.name).collect();
-    let is_default = |one: &&&Candidate| one.mkfs.is_empty() && one.mount.is_empty();
-    let is_layered = !preset.is_empty() && preset.iter().all(|one| !one.layers.is_empty());
-    let only_layered = || {
-        Reason::new(
-            format!("no candidate of `{name}` is on {}, and all have layers of their own", filesystem.name),
-            format!(
-                "`fsverdict show {name} > mine.toml` begins a plan of your own, with candidates of yours"
-            ),
-        )
+    let before = candidates.clone();
+    candidates = vary_candidates(&candidates, question)?;
+    let is_named_on_layer = |one: &Candidate| {
+        let mut named = parsed.candidates.iter().map(|named| &named.value);
+        named.any(|named| named.filesystem.name == one.filesystem && !named.layers.is_empty())
     };
-    if options.is_empty() && layers.is_empty() {
-        let defaults: Vec<Candidate> = of_it.iter().filter(is_default).map(|one| (*one).clone()).collect();
-        return match (defaults.is_empty(), of_it.is_empty()) {
-            (false, _) => Ok(defaults),
-            (true, false) => Ok(of_it.into_iter().cloned().collect()),
-            (true, true) if is_layered => Err(only_layered()),
-            (true, true) => Ok(vec![Candidate::with_defaults(filesystem.name)]),
-        };
+    if is_unencrypted && candidates.iter().any(|one| is_encrypted(one) && is_named_on_layer(one)) {
+        let what = "a candidate on LUKS is named, and encryption is excluded";
+        return Err(Reason::new(what, "leave out one of both"));
     }
-    let plain = of_it.iter().filter(is_default).min_by_key(|one| one.layers.names().len());
-    let base = match plain {
-        Some(plain) => (*plain).clone(),
-        None if is_layered && layers.is_empty() => return Err(only_layered()),
-        None => Candidate::with_defaults(filesystem.name),
-    };
-    let base = match layers.is_empty() {
-        true => base,
-        false => {
-            Candidate::with_defaults(filesystem.name).with_layers(Layers::from_names(layers.iter().copied())?)
-        }
-    };
-    Ok(vec![with_options(&base, options)])
-}
-
-/// The same with these options, which its name says.
-fn with_options(candidate: &Candidate, options: &OptionSet) -> Candidate {
-    let add = |words: &mut Vec<String>, more: &[String]| {
-        if !more.is_empty() && !words.ends_with(more) {
-            words.extend(more.iter().cloned());
-        }
-    };
-    candidate.with_change(|one| {
-        add(&mut one.mkfs, &options.mkfs);
-        add(&mut one.mount, &options.mount);
-    })
-}
-
-/// Every candidate in each of these variants that its filesystem has; as it is where it has none.
-fn in_variants(
-    candidates: &[Candidate],
-    variants: &[Worded<Vec<String>>],
-    name: &str,
-) -> Result<Vec<Candidate>, Reason> {
-    let in_each = |candidate: &Candidate| -> Vec<Candidate> {
-        let known = filesystem::find_filesystem(&candidate.filesystem);
-        let options = variants.iter().filter_map(|variant| parse_all(&variant.value, known?));
-        options.map(|options| with_options(candidate, &options)).collect()
-    };
-    let varied: Vec<Vec<Candidate>> = candidates.iter().map(in_each).collect();
-    if varied.iter().zip(candidates).all(|(varied, plain)| varied.iter().all(|one| one.name == plain.name)) {
-        let words: Vec<&str> = variants.iter().map(|variant| variant.words.as_str()).collect();
-        return Err(Reason::new(
-            format!("no filesystem of `{name}` has the option {}", words.join(", ")),
-            "name the filesystem that has it: `ask 'btrfs compress=zstd or ext4 for mail'`",
-        ));
+    if is_compared && parsed.candidates.is_empty() {
+        let is_left = |one: &&Candidate| candidates.iter().any(|other| other.filesystem == one.filesystem);
+        let gone = before.iter().filter(|one| !is_left(one) && !is_excluded(one));
+        unable_to_compare = gone.map(|one| one.name.clone()).collect();
     }
-    let with_plain = varied.into_iter().zip(candidates).flat_map(|(varied, plain)| match varied.is_empty() {
-        true => vec![plain.clone()],
-        false => varied,
-    });
-    Ok(with_plain.collect())
-}
-
-/// Each candidate that can be had with a feature and without it, both ways.
-fn with_and_without(
-    candidates: &[Candidate],
-    feature: Feature,
-    name: &str,
-    is_named: bool,
-) -> Result<Vec<Candidate>, Reason> {
-    if feature == Feature::ENCRYPTION {
-        let is_encrypted = |one: &&Candidate| has_property(one, RequiredProperty::Encryption);
-        let plain: Vec<Candidate> = candidates.iter().filter(|one| !is_encrypted(one)).cloned().collect();
-        // Of candidates that are named, each is tried as it is and on LUKS with its defaults.
-        let is_bare = !plain.is_empty() && plain.iter().all(|one| one.layers.is_empty());
-        let base = if is_named && is_bare { &plain } else { candidates };
-        let on_luks = encrypted(base, name)?;
-        return Ok(plain.into_iter().chain(on_luks).collect());
-    }
-    let compared: Vec<Candidate> =
-        candidates.iter().flat_map(|one| both_ways(one, feature, candidates)).collect();
-    if compared.is_empty() {
+    if !parsed.excluded.is_empty() && candidates.len() < 2 && !is_compared {
+        let excluded: Vec<&str> = parsed.excluded.iter().map(|one| one.value.name).collect();
+        let left = candidates.first().map_or("none", |one| one.name.as_str());
         return Err(Reason::new(
             format!(
-                "no candidate of `{name}` can be had both with {word} and without",
-                word = feature.word()
+                "without {} there is nothing to compare in `{}` ({left} left)",
+                excluded.join(", "),
+                question.name()
             ),
-            "name the filesystem that can: compression is btrfs', a journal can be left out of ext4",
+            "name the filesystems to compare: `ask 'ext4 or xfs for mail'`",
         ));
     }
-    Ok(compared)
+    let must = question.properties();
+    let has_all = |candidate: &Candidate| must.iter().all(|property| has_property(candidate, *property));
+    let (mut able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(has_all);
+    refuse_one_sided(question, &able, &unable)?;
+    if able.is_empty() && parsed.candidates.is_empty() {
+        able = registry_with(&must);
+        able.retain(|one| !is_excluded(one) && missing(one).is_none());
+        // Candidates that the plan does not list may be unable to do its work.
+        let reason = able.iter().find_map(|one| find_missing_ability(plan, one));
+        able.retain(|one| find_missing_ability(plan, one).is_none());
+        if let (true, Some(reason)) = (able.is_empty(), reason) {
+            return Err(reason.after(format!("`{}` cannot be asked so: ", question.name())));
+        }
+    }
+    if able.is_empty() {
+        let words: Vec<&str> = must.iter().map(|property| property.word()).collect();
+        let of_what = if parsed.candidates.is_empty() { "filesystem" } else { "candidate that is named" };
+        return Err(Reason::new(
+            format!("no {of_what} has all of this: {}", words.join(", ")),
+            format!("ask for less of it; {}", filesystems_by_property(&must)),
+        ));
+    }
+    let for_flash = take_those_for_flash(question, plan, &mut able);
+    let is_lacked = |property: &&RequiredProperty| unable.iter().any(|one| !has_property(one, **property));
+    let lacked: Vec<&str> = must.iter().filter(is_lacked).map(|property| property.word()).collect();
+    let unable = [unable_to_compare, unable.into_iter().map(|one| one.name).collect()].concat();
+    let lack = match (lacked.is_empty(), unable.len()) {
+        (true, _) => "they lack what is required or compared".to_owned(),
+        (false, 1) => format!("it lacks what is required ({})", lacked.join(", ")),
+        (false, _) => format!("they lack what is required ({})", lacked.join(", ")),
+    };
+    let groups =
+        [(unable, lack.as_str()), (encrypted, ENCRYPTED), (for_flash, FOR_FLASH), (weakened, WEAKENED)];
+    let groups = groups.into_iter().filter(|(names, _)| !names.is_empty());
+    let described = groups.map(|(names, why)| format!("{}: {why}", join_names(&names, MOST_NAMES, "and")));
+    Ok((able, described.chain(without_driver).collect()))
 }
 
-/// A candidate with the feature and without it; by itself where it, or another of its filesystem, makes the choice already. Nothing of
-/// one that has other options than the usual candidate of its filesystem, which may rule the choice out.
-fn both_ways(candidate: &Candidate, feature: Feature, all: &[Candidate]) -> Vec<Candidate> {
-    let Some(known) = filesystem::find_filesystem(&candidate.filesystem) else { return Vec::new() };
-    let made = [true, false]
-        .into_iter()
-        .filter_map(|gives| feature.options(known, gives))
-        .find(|options| !options.is_empty());
-    let Some(options) = made else { return Vec::new() };
-    let is_usual = |one: &Candidate| one.mkfs.is_empty() && one.mount.is_empty();
-    let mut siblings =
-        all.iter().filter(|one| one.filesystem == candidate.filesystem && one.layers == candidate.layers);
-    let has_usual = siblings.clone().any(is_usual);
-    if chooses(candidate, &options) {
-        return if has_usual { vec![candidate.clone()] } else { Vec::new() };
-    }
-    if has_usual && !is_usual(candidate) {
+/// Of the filesystems that were named, all but one lack a required property: there is nothing left to compare.
+fn refuse_one_sided(question: &Question, able: &[Candidate], unable: &[Candidate]) -> Result<(), Reason> {
+    let named = |all: &[Candidate]| {
+        let of_those = all.iter().filter(|one| question.names_filesystem(one));
+        once_each(of_those.map(|one| one.filesystem.clone()))
+    };
+    let (left, mut lacking) = (named(able), named(unable));
+    lacking.retain(|one| !left.contains(one));
+    let ([only], [_, ..], [_]) = (left.as_slice(), lacking.as_slice(), able) else { return Ok(()) };
+    let required = question.parsed.wished(Wish::Required);
+    let words: Vec<&str> = required.map(|one| one.words.as_str()).collect();
+    let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
+    Err(Reason::new(
+        format!("only {only} of the named filesystems meets the requirements ({})", must.join(", ")),
+        format!(
+            "that answers it: {} cannot. To compare their times all the same, leave out `{}`",
+            listing(&lacking, 8),
+            words.join("`, `")
+        ),
+    ))
+}
+
+/// Removes the candidates that have a drawback on disks, where the question is about one and does not name them: each
+/// trial is of a fresh filesystem, which does not show that drawback. Returns their names. Nothing is removed where
+/// fewer than two candidates would be left, or faults are examined.
+fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<Candidate>) -> Vec<String> {
+    let is_on_disk = |one: &Candidate| match question.device.as_ref().map(|asked| &asked.source) {
+        Some(DeviceSource::Model { name, .. }) => is_disk(name),
+        Some(_) => false,
+        None => is_on_disk(plan, one),
+    };
+    let is_taken = |one: &Candidate| {
+        let known = find_filesystem(&one.filesystem);
+        known.is_some_and(|known| !known.facts.drawback_on_disks.is_empty())
+            && is_on_disk(one)
+            && !question.names_filesystem(one)
+    };
+    let left = candidates.iter().filter(|one| !is_taken(one)).count();
+    if left < 2 || plan.faults.is_some() || !question.faults.is_empty() {
         return Vec::new();
     }
-    match siblings.any(|one| chooses(one, &options)) {
-        true => vec![candidate.clone()],
-        false => vec![candidate.clone(), with_options(candidate, &options)],
-    }
+    take(candidates, is_taken)
 }
 
-/// Whether a candidate has an option that makes the same choice as these, either way: `compress=lzo` for `compress=zstd`.
-fn chooses(candidate: &Candidate, options: &OptionSet) -> bool {
-    let own = OptionSet { mkfs: candidate.mkfs.clone(), mount: candidate.mount.clone() }.keys();
-    options.keys().iter().any(|chosen| own.contains(chosen))
-}
-
-/// The candidates without a feature: the one that is named both ways, or there would be nothing to compare; of several,
-/// each as it lacks the feature.
-fn without_feature(
-    candidates: Vec<Candidate>,
-    feature: Feature,
-    question: &Question,
-) -> Result<Vec<Candidate>, Reason> {
-    let name = question.name();
-    if question.parsed.candidates.len() == 1 {
-        return with_and_without(&candidates, feature, name, true);
-    }
-    let is_named = |one: &Candidate| question.names_filesystem(one);
-    let mut all = Vec::new();
-    for one in candidates {
-        let options =
-            filesystem::find_filesystem(&one.filesystem).and_then(|known| feature.options(known, false));
-        match options {
-            Some(options) => all.push(with_options(&one, &options)),
-            None if is_named(&one) => {
-                return Err(Reason::new(
-                    format!("{} cannot be had without {}", one.filesystem, feature.word()),
-                    "name filesystems that can",
-                ));
-            }
-            None => {}
-        }
-    }
-    match all.len() {
-        0 | 1 => Err(Reason::new(
-            format!("too few candidates of `{name}` can be had without {}", feature.word()),
-            "name filesystems that can, or one to compare both ways: `ext4 without journal for mail`",
-        )),
-        _ => Ok(all),
-    }
-}
-
-/// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.
-fn encrypted(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
-    let is_encrypted = |one: &Candidate| has_property(one, RequiredProperty::Encryption);
-    let layered = |one: &&Candidate| !one.layers.is_empty();
-    // The place of LUKS among layers of another kind depends on their purpose, which is not known here.
-    if candidates.iter().any(|one| layered(&one)) && !candidates.iter().filter(layered).any(is_encrypted) {
-        let kinds = candidates.iter().flat_map(|one| one.layers.names()).map(|layer| split_layer(layer).0);
-        let first = candidates.iter().find(layered).map_or_else(String::new, |one| {
-            one.layers.names().map(|layer| format!(", \"{layer}\"")).collect()
-        });
-        return Err(Reason::new(
-            format!(
-                "candidates of `{name}` have layers of their own ({}), none of which encrypts",
-                listing(&once_each(kinds), 8)
-            ),
-            format!(
-                "ask it without encryption, or say where LUKS lies: `fsverdict show {name} > mine.toml`, and in it layers = [\"luks2\"{first}]"
-            ),
-        ));
-    }
-    let luks = Layers::from_names(["luks2"])?;
-    let on_luks = |one: &Candidate| match one.layers.is_empty() {
-        true => one.with_layers(luks.clone()),
-        false => one.clone(),
+/// Which filesystems have each of these.
+fn filesystems_by_property(must: &[RequiredProperty]) -> String {
+    let of = |property: &RequiredProperty| {
+        let able = registry_with(std::slice::from_ref(property));
+        let names: Vec<&str> = able.iter().map(|one| one.name.as_str()).collect();
+        format!("{}: {}", property.word(), listing(&names, 20))
     };
-    Ok(candidates.iter().map(on_luks).filter(is_encrypted).collect())
+    must.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
-/// Removes duplicates: of candidates that differ only in name, the first is kept.
-fn once_each_but_for_names(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut distinct: Vec<Candidate> = Vec::new();
-    for one in candidates {
-        if !distinct.iter().any(|other| other.is_same_but_for_name(&one)) {
-            distinct.push(one);
-        }
-    }
-    distinct
+/// All filesystems with the required properties, for plans that name none of them.
+fn registry_with(must: &[RequiredProperty]) -> Vec<Candidate> {
+    let luks = Layers::from_names(["luks2"]).unwrap_or_default();
+    let plain = registry().iter().map(|known| Candidate::with_defaults(known.name));
+    let must_encrypt = must.contains(&RequiredProperty::Encryption);
+    let all = plain.map(|one| if must_encrypt { one.with_layers(luks.clone()) } else { one });
+    all.filter(|one| must.iter().all(|property| has_property(one, *property))).collect()
 }

@@ -6,23 +6,25 @@ use fsverdict_testutil::members;
 use fsverdict_text::Hinted;
 
 use super::super::{CliError, with_vocabulary};
-use super::left_out::LeftOutReason;
-use super::lexicon::devices;
-use super::parsed::{ParsedQuestion, Worded};
+use super::devices::AskedDevice;
+use super::features::{Feature, Wish};
+use super::lexicon::DEVICES;
+use super::parsed::ParsedQuestion;
 use super::phrasings::understood;
+use super::plan::QuestionPlan;
 use super::question::Question;
-use super::question_to_plan::QuestionPlan;
 use super::table::{describe_question, run_arguments};
 
 fn plan_of(work: &str, device: Option<&str>, must: &[&str]) -> Result<QuestionPlan, CliError> {
-    let required =
-        must.iter().map(|word| Worded::new(RequiredProperty::from_word(word).unwrap(), *word)).collect();
-    let parsed = ParsedQuestion { required, ..ParsedQuestion::default() };
+    let mut parsed = ParsedQuestion::default();
+    for word in must {
+        parsed.wish(Wish::Required, Feature::from_word(word).unwrap(), *word);
+    }
     let mut question =
         Question::new(parsed, Some(work), device.filter(|device| !device.starts_with("/dev/")), &[])?;
     // None is there to be looked at.
     if let Some(path) = device.filter(|device| device.starts_with("/dev/")) {
-        question.device = Some(super::question::AskedDevice {
+        question.device = Some(AskedDevice {
             words: path.to_owned(),
             source: path.parse().unwrap(),
             is_sized: true,
@@ -64,7 +66,7 @@ fn planned(question: &str) -> String {
 #[test]
 fn every_question_on_every_device_is_a_plan_or_says_why_not() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel");
-    let devices: Vec<Option<&str>> = devices()
+    let devices: Vec<Option<&str>> = DEVICES
         .iter()
         .map(|kind| Some(kind.words.words[0].as_str()))
         .chain([Some("image:8GiB"), Some("/dev/sdz"), None])
@@ -154,7 +156,7 @@ fn encryption_puts_every_candidate_on_luks_once() {
 #[test]
 fn candidates_that_lack_a_requirement_are_not_tried_and_others_take_their_place() {
     let stick = plan_of("stick", None, &["windows"]).unwrap();
-    assert_eq!(stick.left_out.names(LeftOutReason::Unable), ["ext4", "f2fs", "btrfs"]);
+    assert_eq!(stick.left_out, ["ext4, f2fs and btrfs: they lack what is required (windows)"]);
     assert_eq!(tried("stick", None, &["windows"]), ["vfat", "exfat", "ntfs3"]);
     assert_eq!(tried("full", None, &["windows"]), ["exfat", "ntfs3", "vfat"]);
     assert_eq!(tried("mail", None, &["data_checksums", "encryption"]), ["btrfs+luks2"]);
@@ -206,7 +208,7 @@ fn questions_that_no_plan_can_hold_are_refused_in_their_own_words() {
 #[test]
 fn a_folder_of_the_user_s_is_asked_of_like_a_preset() {
     let asked = plan_of(concat!(env!("CARGO_MANIFEST_DIR"), "/docs"), None, &[]).unwrap();
-    assert!(asked.plan.candidates.len() == 3 && asked.left_out.names(LeftOutReason::Unable).is_empty());
+    assert!(asked.plan.candidates.len() == 3 && !asked.left_out.concat().contains("lack"));
 }
 
 #[test]
@@ -218,7 +220,8 @@ fn filesystems_for_flash_are_tried_on_a_disk_only_where_they_are_named() {
     ] {
         assert_eq!(tried("mail", device, &[]), names, "{device:?}");
         let left_out = plan_of("mail", device, &[]).unwrap().left_out;
-        assert_eq!(left_out.names(LeftOutReason::ForFlash), &["f2fs"][..4 - names.len()], "{device:?}");
+        let is_told = left_out.iter().any(|told| told.starts_with("f2fs: designed for flash"));
+        assert_eq!(is_told, names.len() == 3, "{device:?}: {left_out:?}");
     }
     // Faults are examined for all.
     assert!(tried("rot", None, &[]).contains(&"f2fs".to_owned()));
@@ -229,7 +232,10 @@ fn candidates_that_a_preset_weakened_are_not_recommended_to_anybody() {
     let names = tried("rot", Some("hdd"), &[]);
     assert!(["ext4", "xfs", "btrfs", "btrfs-dup"].iter().all(|name| names.iter().any(|tried| tried == name)));
     assert!(!names.iter().any(|name| name == "btrfs-single" || name.contains("-no")), "{names:?}");
-    assert_eq!(plan_of("rot", Some("hdd"), &[]).unwrap().left_out.names(LeftOutReason::Weakened).len(), 4);
+    let left_out = plan_of("rot", Some("hdd"), &[]).unwrap().left_out;
+    let weakened =
+        left_out.iter().find_map(|told| told.split_once(": a protection was taken away")).unwrap().0;
+    assert_eq!(weakened.replace(" and ", ", ").split(", ").count(), 4, "{weakened}");
     for preset in presets() {
         let unchanged = Overrides::default();
         let plan = with_vocabulary(|known| read_with(preset.toml, preset.name, &unchanged, known)).unwrap();

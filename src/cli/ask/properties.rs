@@ -7,7 +7,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_a
 use proptest::sample::{select, subsequence};
 
 use super::phrasings::understood;
-use super::question_to_plan::QuestionPlan;
+use super::plan::QuestionPlan;
 
 /// How works are called, and the presets that they are.
 const WORKS: &[(&str, &str)] = &[
@@ -210,7 +210,7 @@ proptest! {
             let found = (named.filesystem.name, named.options.mkfs.join(" "), named.options.mount.join(","), named.layers.as_slice());
             prop_assert_eq!(found, (*filesystem, mkfs.join(" "), mount.join(","), *layers), "{}", &sentence.text);
         }
-        let mut required: Vec<_> = question.parsed.required.iter().map(|one| one.value.word()).collect();
+        let mut required: Vec<_> = question.properties().into_iter().map(RequiredProperty::word).collect();
         let mut wanted_properties: Vec<_> = sentence.required.iter().map(|property| property.word()).collect();
         required.sort_unstable();
         wanted_properties.sort_unstable();

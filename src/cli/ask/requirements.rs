@@ -1,12 +1,19 @@
 //! The features of a question: which are required, compared, left out or not needed, by the words beside them.
 
-use fsverdict_judgement::plan::RequiredProperty;
+use std::ops::Range;
 
-use super::features::Feature;
-use super::grammar::Parser;
+use super::features::{AskedFeature, Feature, FeatureForm, Wish};
 use super::lexicon::{Meaning, WordClass, WorkKind, meanings};
-use super::options::{OptionSet, parse_all};
-use super::parsed::{FeatureForm, ListedFeature, NamedCandidate, Problem, Worded};
+use super::options::parse_all;
+use super::parsed::{NamedCandidate, Problem, Worded};
+use super::parser::Parser;
+
+#[derive(Debug, Clone)]
+pub(super) struct ListedFeature {
+    feature: Feature,
+    form: FeatureForm,
+    range: Range<usize>,
+}
 
 /// Features that are listed with `and`, `or`, `nor`.
 pub(super) struct FeatureList {
@@ -15,33 +22,17 @@ pub(super) struct FeatureList {
     has_or: bool,
 }
 
-/// The words beside features.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FeatureUse {
-    Required,
-    Compared,
-    Without,
-    NotNeeded,
-}
-
 impl Parser<'_> {
     /// Features from here on, each behind an article or none.
     pub(super) fn feature_list(&self, start: usize) -> Option<FeatureList> {
         let mut list = FeatureList { all: Vec::new(), end: start, has_or: false };
         let mut next = self.skip_fillers(start);
         let mut before_commas: Option<(usize, usize)> = None;
-        let is_member = |list: &FeatureList, form| list.all.first().is_none_or(|first| first.form == form);
-        while let Some((count, feature, form)) =
-            self.feature_at(next).filter(|(.., form)| is_member(&list, *form))
-        {
-            list.all.push(ListedFeature { feature, form, range: next..next + count });
-            list.end = next + count;
+        while let Some((end, feature, form)) = self.feature_at(next).filter(|(.., form)| list.takes(*form)) {
+            list.all.push(ListedFeature { feature, form, range: next..end });
             // `encryption with luks`
-            if let Some(with) = self.class_end(list.end, WordClass::With)
-                && let Some((count, ..)) = self.feature_at(with).filter(|(_, other, _)| *other == feature)
-            {
-                list.end = with + count;
-            }
+            let again = self.class_end(end, WordClass::With).and_then(|with| self.feature_at(with));
+            list.end = again.filter(|(_, other, _)| *other == feature).map_or(end, |(end, ..)| end);
             let comma = self.is_comma(list.end);
             let link = list.end + usize::from(comma);
             let or = self.class_end(link, WordClass::Or).or(self.is_word(link, &["nor"]).then_some(link + 1));
@@ -52,7 +43,7 @@ impl Parser<'_> {
             }
             let Some(end) = linked.or(comma.then_some(link)) else { break };
             next = self.skip_fillers(end);
-            if linked.is_some() && self.feature_at(next).is_some_and(|(.., form)| is_member(&list, form)) {
+            if linked.is_some() && self.feature_at(next).is_some_and(|(.., form)| list.takes(form)) {
                 before_commas = None;
                 list.has_or |= or.is_some();
             }
@@ -65,44 +56,41 @@ impl Parser<'_> {
     }
 
     fn feature_at(&self, at: usize) -> Option<(usize, Feature, FeatureForm)> {
-        let (count, (feature, form)) = self.longest_at(at, |meaning| match meaning {
-            Meaning::Noun(feature) => Some((*feature, FeatureForm::Noun)),
-            Meaning::Adjective(feature) => Some((*feature, FeatureForm::Adjective)),
-            Meaning::Lack(feature) => Some((*feature, FeatureForm::Lack)),
+        let (end, (feature, form)) = self.longest_at(at, |meaning| match meaning {
+            Meaning::Feature(feature, form) => Some((*feature, *form)),
             _ => None,
         })?;
         // A longer phrase is a work: `snapshot server`.
-        let is_longer = self.content(at, false).is_some_and(|(other, _)| other > count);
-        (!is_longer).then_some((count, feature, form))
+        let is_longer = self.content(at, false).is_some_and(|(other, _)| other > end);
+        (!is_longer).then_some((end, feature, form))
     }
 
     pub(super) fn noun_at(&self, at: usize) -> Option<(usize, Feature)> {
         let noun = self.feature_at(at).filter(|(.., form)| *form == FeatureForm::Noun);
-        noun.map(|(count, feature, _)| (count, feature))
+        noun.map(|(end, feature, _)| (end, feature))
     }
 
     /// Features that begin here, without a connective before them.
     pub(super) fn features(&mut self) {
         let start = self.at;
         let Some(list) = self.feature_list(start) else { return };
-        let is_unneeded =
-            self.class_end(list.end, WordClass::NotNeeded).is_some() && !self.is_word(list.end, &["needed"]);
-        if is_unneeded {
-            return self.use_features(start, &list, FeatureUse::NotNeeded);
+        if self.class_end(list.end, WordClass::NotNeeded).is_some() && !self.is_word(list.end, &["needed"]) {
+            return self.use_features(start, &list, Wish::Unneeded);
         }
         if self.or_not_end(&list).is_some() {
-            return self.use_features(start, &list, FeatureUse::Compared);
+            return self.use_features(start, &list, Wish::Compared);
         }
         self.at = list.end;
         for one in list.all {
-            let words = self.text(one.range.clone());
-            match (one.form, one.feature.property()) {
-                (FeatureForm::Adjective, Some(property)) if !list.has_or => {
-                    self.parsed.required.push(Worded::new(property, words));
+            let wish = match one.form {
+                FeatureForm::Adjective if one.feature.property.is_some() && !list.has_or => Wish::Required,
+                FeatureForm::Lack => Wish::Absent,
+                _ => {
+                    self.bare.push(one);
+                    continue;
                 }
-                (FeatureForm::Lack, _) => self.parsed.absent.push(Worded::new(one.feature, words)),
-                _ => self.bare.push(one),
-            }
+            };
+            self.parsed.wish(wish, one.feature, self.text(one.range));
         }
     }
 
@@ -110,74 +98,35 @@ impl Parser<'_> {
     fn or_not_end(&self, list: &FeatureList) -> Option<usize> {
         let again = || {
             let link = self.any_class_end(list.end, &[WordClass::Or, WordClass::And])?;
-            let negated = self.any_class_end(link, &[WordClass::Without, WordClass::Not]);
-            let (count, feature, form) = self.feature_at(negated.unwrap_or(link))?;
+            let negated = self.negation_end(link);
+            let (end, feature, form) = self.feature_at(negated.unwrap_or(link))?;
             let is_lack = (form == FeatureForm::Lack) == negated.is_none();
-            (feature == list.all.last()?.feature && is_lack).then_some(negated.unwrap_or(link) + count)
+            (feature == list.all.last()?.feature && is_lack).then_some(end)
         };
         again().or_else(|| self.class_end(list.end, WordClass::OrNot))
     }
 
     /// Takes features as the words beside them say, or reports why they cannot be taken so.
-    pub(super) fn use_features(&mut self, start: usize, list: &FeatureList, how: FeatureUse) {
-        let or_not = self.or_not_end(list).filter(|_| how == FeatureUse::Compared);
-        let end = match how {
-            FeatureUse::Required => list.end,
-            FeatureUse::Compared => or_not.unwrap_or(list.end),
-            FeatureUse::Without | FeatureUse::NotNeeded => {
-                self.class_end(list.end, WordClass::NotNeeded).unwrap_or(list.end)
-            }
+    pub(super) fn use_features(&mut self, start: usize, list: &FeatureList, wish: Wish) {
+        let or_not = self.or_not_end(list).filter(|_| wish == Wish::Compared);
+        let behind = match wish {
+            Wish::Required => None,
+            Wish::Compared => or_not,
+            Wish::Absent | Wish::Unneeded => self.class_end(list.end, WordClass::NotNeeded),
         };
+        let end = behind.unwrap_or(list.end);
         let words = self.text(start..end);
         self.at = end;
-        let is_one_of =
-            list.has_or && or_not.is_none() && matches!(how, FeatureUse::Required | FeatureUse::Compared);
-        if is_one_of {
-            return self.problem(
-                start..end,
-                "one of several cannot be asked for; ask for each of them, or join them by `and`",
-            );
+        let is_choice = matches!(wish, Wish::Required | Wish::Compared);
+        if list.has_or && or_not.is_none() && is_choice {
+            let advice = "one of several cannot be asked for; ask for each of them, or join them by `and`";
+            return self.problem(start..end, advice);
         }
-        for ListedFeature { feature, form, .. } in &list.all {
-            let (feature, is_lack) = (*feature, *form == FeatureForm::Lack);
-            match (how, feature.property()) {
-                (FeatureUse::Required, _) if is_lack => self.parsed.absent.push(Worded::new(feature, &words)),
-                (FeatureUse::Required, Some(property)) => {
-                    self.parsed.required.push(Worded::new(property, &words));
-                }
-                (FeatureUse::Required, None) => {
-                    let advice = format!(
-                        "{} is no property that can be required; `with {0}` compares",
-                        feature.word()
-                    );
-                    return self.problem(start..end, advice);
-                }
-                (FeatureUse::Compared, _) if feature.is_comparable() => {
-                    self.add_compared(feature, words.clone());
-                }
-                (FeatureUse::Compared, _) => {
-                    let advice = format!(
-                        "{} cannot be compared with its lack; `must {0}` requires it",
-                        feature.word()
-                    );
-                    return self.problem(start..end, advice);
-                }
-                (FeatureUse::Without, _) if is_lack => {
-                    return self.problem(start..end, "two negations say the opposite of one");
-                }
-                (FeatureUse::Without, _) if feature.is_comparable() => {
-                    self.parsed.absent.push(Worded::new(feature, &words));
-                }
-                (FeatureUse::Without | FeatureUse::NotNeeded, _) => {
-                    self.parsed.unneeded.push(Worded::new(feature, &words));
-                }
+        for one in &list.all {
+            match grant_wish(wish, one.feature, one.form == FeatureForm::Lack) {
+                Ok(wish) => self.parsed.wish(wish, one.feature, &words),
+                Err(advice) => return self.problem(start..end, advice),
             }
-        }
-    }
-
-    fn add_compared(&mut self, feature: Feature, words: String) {
-        if !self.parsed.compared.iter().any(|other| other.value == feature) {
-            self.parsed.compared.push(Worded::new(feature, words));
         }
     }
 
@@ -185,71 +134,69 @@ impl Parser<'_> {
     pub(super) fn resolve_features(&mut self) {
         // `without checksums` turns them off where one filesystem is compared both ways, and requires nothing of several.
         if self.parsed.candidates.len() != 1 {
-            let is_checksums =
-                |one: &mut Worded<Feature>| one.value == Feature::Property(RequiredProperty::DataChecksums);
-            self.parsed.unneeded.extend(self.parsed.absent.extract_if(.., is_checksums));
+            for one in self.take_wishes(Wish::Absent, Feature::CHECKSUMS) {
+                self.parsed.wish(Wish::Unneeded, one.feature, one.words);
+            }
         }
         self.resolve_price();
         self.resolve_bare_features();
         self.check_variants();
     }
 
+    fn take_wishes(&mut self, wish: Wish, feature: Feature) -> Vec<AskedFeature> {
+        self.parsed.features.extract_if(.., |one| one.wish == wish && one.feature == feature).collect()
+    }
+
     /// A price is asked of features, of options, or of filesystems beside each other.
     fn resolve_price(&mut self) {
         let Some(price) = self.price.clone() else { return };
         let words = self.text(price.clone());
-        let mut is_used = !self.parsed.candidates.is_empty() || !self.parsed.compared.is_empty();
-        let comparable: Vec<ListedFeature> =
-            self.bare.extract_if(.., |one| one.feature.is_comparable()).collect();
+        let is_compared = self.parsed.has_wish(Wish::Compared);
+        let bare: Vec<ListedFeature> = self.bare.extract_if(.., |one| one.feature.is_comparable()).collect();
         let mut compared: Vec<(Feature, String)> =
-            comparable.into_iter().map(|one| (one.feature, self.text(one.range))).collect();
-        if compared.is_empty() && self.parsed.compared.is_empty() && self.parsed.candidates.len() < 2 {
-            let is_encryption =
-                |one: &mut Worded<RequiredProperty>| one.value == RequiredProperty::Encryption;
-            let required = self.parsed.required.extract_if(.., is_encryption);
-            compared.extend(required.map(|one| (Feature::ENCRYPTION, one.words)));
+            bare.into_iter().map(|one| (one.feature, self.text(one.range))).collect();
+        if compared.is_empty() && !is_compared && self.parsed.candidates.len() < 2 {
+            let required = self.take_wishes(Wish::Required, Feature::ENCRYPTION);
+            compared.extend(required.into_iter().map(|one| (one.feature, one.words)));
         }
-        is_used |= !compared.is_empty() || !self.bare.is_empty() || !self.parsed.variants.is_empty();
+        let is_of_parts = !self.parsed.candidates.is_empty() || !self.parsed.variants.is_empty();
+        if !is_of_parts && !is_compared && compared.is_empty() && self.bare.is_empty() {
+            let advice = "the price of which option or feature is not clear: name it, or two filesystems";
+            return self.problem(price, advice);
+        }
         for (feature, feature_words) in compared {
-            self.add_compared(feature, format!("{words} … {feature_words}"));
+            self.parsed.wish(Wish::Compared, feature, format!("{words} … {feature_words}"));
         }
         if self.parsed.variants.len() == 1 {
             self.parsed.variants.push(Worded::new(Vec::new(), &words));
         }
         if let [only] = self.parsed.candidates.as_slice()
-            && !(only.value.options.is_empty() && only.value.layers.is_empty())
+            && only.value.is_varied()
         {
-            let plain =
-                NamedCandidate { options: OptionSet::default(), layers: Vec::new(), ..only.value.clone() };
+            let plain = NamedCandidate::plain(only.value.filesystem);
             self.parsed.candidates.push(Worded::new(plain, words));
-        }
-        if !is_used {
-            self.problem(
-                price,
-                "the price of which option or feature is not clear: name it, or two filesystems",
-            );
         }
     }
 
     /// `encryption` is a work where no other is named; elsewhere it needs a connective.
     fn resolve_bare_features(&mut self) {
         let mut bare = std::mem::take(&mut self.bare);
-        let of_bare: Vec<(Feature, String)> =
-            bare.iter().map(|one| (one.feature, self.text(one.range.clone()))).collect();
-        let parsed = &mut self.parsed;
-        if parsed.works.is_empty() && parsed.folder.is_none() && parsed.near.is_empty() {
-            let of_compared = parsed.compared.iter().map(|one| (one.value, one.words.clone()));
-            let only = if let [only] = parsed.required.as_slice() { Some(only) } else { None };
-            let of_required = only.map(|only| (Feature::Property(only.value), only.words.clone()));
-            let mut named = of_bare.into_iter().chain(of_compared).chain(of_required);
-            if let Some((feature, work, words)) =
-                named.find_map(|(feature, words)| Some((feature, work_of(&words)?, words)))
-            {
-                parsed.works.push(Worded::new(work, words));
+        let parsed = &self.parsed;
+        if !parsed.names_work() && parsed.near.is_empty() {
+            let of_bare = bare.iter().map(|one| (one.feature, self.text(one.range.clone())));
+            let is_only_required = parsed.wished(Wish::Required).count() == 1;
+            let required = parsed.wished(Wish::Required).filter(|_| is_only_required);
+            let asked = parsed.wished(Wish::Compared).chain(required);
+            let mut named = of_bare.chain(asked.map(|one| (one.feature, one.words.clone())));
+            let of_work = named.find_map(|(feature, words)| Some((feature, work_of(&words)?, words)));
+            drop(named);
+            if let Some((feature, work, words)) = of_work {
+                self.parsed.works.push(Worded::new(work, words));
                 bare.retain(|one| one.feature != feature);
-                let is_named = !parsed.candidates.is_empty() && feature == Feature::ENCRYPTION;
-                parsed.compared.retain(|one| one.value != feature || is_named);
-                parsed.required.retain(|one| Feature::Property(one.value) != feature);
+                self.take_wishes(Wish::Required, feature);
+                if self.parsed.candidates.is_empty() || feature != Feature::ENCRYPTION {
+                    self.take_wishes(Wish::Compared, feature);
+                }
             }
         }
         for one in bare {
@@ -261,37 +208,51 @@ impl Parser<'_> {
 
     /// Options for every candidate have to be options of each that is named, and none is named twice.
     fn check_variants(&mut self) {
-        let named = &self.parsed.candidates;
-        let is_lacking = |words: &[String]| {
-            named.iter().find(|one| !words.is_empty() && parse_all(words, one.value.filesystem).is_none())
+        let (named, variants) = (&self.parsed.candidates, &self.parsed.variants);
+        let lacking = variants.iter().find_map(|variant| {
+            let mut filesystems = named.iter().map(|one| one.value.filesystem);
+            let name = filesystems.find(|one| parse_all(&variant.value, one).is_none())?.name;
+            let advice = "has no such option; write it directly behind the filesystem that has it";
+            Some((variant.words.clone(), format!("{name} {advice}")))
+        });
+        let twice = || {
+            let is_again = |at: &usize| named[..*at].iter().any(|other| other.value == named[*at].value);
+            let words = &named[(0..named.len()).find(is_again)?].words;
+            let advice = "is not clear; write it directly behind its filesystem";
+            Some((
+                variants.first()?.words.clone(),
+                format!("whether it is meant for all or for `{words}` {advice}"),
+            ))
         };
-        let lacking =
-            self.parsed.variants.iter().find_map(|variant| Some((variant, is_lacking(&variant.value)?)));
-        let twice = named
-            .iter()
-            .enumerate()
-            .find(|(at, one)| named[..*at].iter().any(|other| other.value == one.value));
-        let (words, advice) = match (lacking, twice, self.parsed.variants.first()) {
-            (Some((variant, one)), ..) => (
-                variant.words.clone(),
-                format!(
-                    "{} has no such option; write it directly behind the filesystem that has it",
-                    one.value.filesystem.name
-                ),
-            ),
-            (None, Some((_, one)), Some(variant)) => {
-                let advice = format!(
-                    "whether it is meant for all or for `{}` is not clear; write it directly behind its filesystem",
-                    one.words
-                );
-                (variant.words.clone(), advice)
-            }
-            _ => return,
-        };
+        let Some((words, advice)) = lacking.or_else(twice) else { return };
         let start =
             self.tokens.iter().position(|token| words.split(' ').next() == Some(&token.text)).unwrap_or(0);
         let range = start..start + words.split(' ').count().min(self.tokens.len() - start);
         self.parsed.problems.push(Problem { words, range, advice });
+    }
+}
+
+impl FeatureList {
+    /// Whether a feature that is named in this form belongs to it.
+    fn takes(&self, form: FeatureForm) -> bool {
+        self.all.first().is_none_or(|first| first.form == form)
+    }
+}
+
+/// The part that a feature takes in the question, or why it can take none.
+fn grant_wish(wish: Wish, feature: Feature, is_lack: bool) -> Result<Wish, String> {
+    let word = feature.word;
+    match wish {
+        Wish::Required if is_lack => Ok(Wish::Absent),
+        Wish::Required if feature.property.is_none() => {
+            Err(format!("{word} is no property that can be required; `with {word}` compares"))
+        }
+        Wish::Compared if !feature.is_comparable() => {
+            Err(format!("{word} cannot be compared with its lack; `must {word}` requires it"))
+        }
+        Wish::Absent if is_lack => Err("two negations say the opposite of one".to_owned()),
+        Wish::Absent if !feature.is_comparable() => Ok(Wish::Unneeded),
+        wish => Ok(wish),
     }
 }
 

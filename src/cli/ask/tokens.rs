@@ -20,6 +20,12 @@ pub(super) enum TokenKind {
     Gap,
 }
 
+impl Token {
+    pub(super) fn new(kind: TokenKind, text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind }
+    }
+}
+
 /// Signs that end a clause when they stand behind or before a word.
 const STOPS: &str = ",;:.?!()";
 const QUOTES: &str = "\"'`";
@@ -31,15 +37,15 @@ pub(super) fn tokenize(arguments: &[String]) -> Vec<Token> {
     for argument in arguments {
         let is_path = argument.len() > 1 && argument.contains('/') && Path::new(argument).exists();
         if is_path || arguments.len() == 1 && Path::new(argument).is_dir() {
-            tokens.push(Token { text: argument.clone(), kind: TokenKind::Path });
+            tokens.push(Token::new(TokenKind::Path, argument));
             continue;
         }
         let argument =
             argument.replace(['\u{2019}', '\u{2018}'], "'").replace(['\u{201c}', '\u{201d}'], "\"");
         for (at, part) in argument.split('"').enumerate() {
-            match at % 2 {
-                0 => part.split_whitespace().for_each(|word| push_word(word, &mut tokens)),
-                _ => push_quoted(part, &mut tokens),
+            match at % 2 == 1 && is_path_like(part) {
+                true => tokens.push(Token::new(TokenKind::Path, part)),
+                false => part.split_whitespace().for_each(|word| push_word(word, &mut tokens)),
             }
         }
     }
@@ -49,11 +55,11 @@ pub(super) fn tokenize(arguments: &[String]) -> Vec<Token> {
 /// Leaves out these words wherever they stand. Returns whether they stand anywhere.
 pub(super) fn leave_out(words: &str, tokens: &mut [Token]) -> bool {
     let parts = tokenize(&[words.to_owned()]);
-    let same = |one: &Token, other: &Token| one.text.eq_ignore_ascii_case(&other.text);
     let mut is_there = false;
     for at in 0..tokens.len() {
         let Some(place) = tokens.get_mut(at..at + parts.len()) else { break };
-        if !parts.is_empty() && place.iter().zip(&parts).all(|(one, other)| same(one, other)) {
+        let mut pairs = place.iter().zip(&parts);
+        if !parts.is_empty() && pairs.all(|(one, other)| one.text.eq_ignore_ascii_case(&other.text)) {
             place.iter_mut().for_each(|token| token.kind = TokenKind::Gap);
             is_there = true;
         }
@@ -61,86 +67,63 @@ pub(super) fn leave_out(words: &str, tokens: &mut [Token]) -> bool {
     is_there
 }
 
-fn push_quoted(text: &str, tokens: &mut Vec<Token>) {
-    match is_path(text) {
-        true => tokens.push(Token { text: text.to_owned(), kind: TokenKind::Path }),
-        false => text.split_whitespace().for_each(|word| push_word(word, tokens)),
-    }
-}
-
 fn push_word(word: &str, tokens: &mut Vec<Token>) {
-    let stop = |tokens: &mut Vec<Token>, sign: &str| {
-        tokens.push(Token { text: sign.to_owned(), kind: TokenKind::Stop });
-    };
     let is_edge = |one: char| STOPS.contains(one) || QUOTES.contains(one);
     let body = word.trim_start_matches(is_edge);
     let before = &word[..word.len() - body.len()];
     // `./folder` and `..` are paths.
-    let body = if before.ends_with('.') && body.starts_with('/') {
-        &word[word.len() - body.len() - 1..]
-    } else {
-        body
-    };
+    let is_relative = before.ends_with('.') && body.starts_with('/');
+    let body = &word[word.len() - body.len() - usize::from(is_relative)..];
     let text = body.trim_end_matches(is_edge);
-    let after = &body[text.len()..];
+    let after = body[text.len()..].chars().find(|one| STOPS.contains(*one));
     if before.contains(|one: char| STOPS.contains(one) && one != '.') {
-        stop(tokens, before);
+        tokens.push(Token::new(TokenKind::Stop, before));
     }
     if ["-", "–", "—", "->", "="].contains(&text) {
-        stop(tokens, text);
-    } else if is_path(text) {
-        tokens.push(Token { text: text.to_owned(), kind: TokenKind::Path });
+        tokens.push(Token::new(TokenKind::Stop, text));
+    } else if is_path_like(text) {
+        tokens.push(Token::new(TokenKind::Path, text));
     } else {
         let text = text.strip_suffix("'s").unwrap_or(text);
         push_parts(text.strip_prefix("mkfs.").unwrap_or(text), tokens);
     }
-    if let Some(sign) = after.chars().find(|one| STOPS.contains(*one)) {
-        stop(tokens, &sign.to_string());
-    }
+    tokens.extend(after.map(|sign| Token::new(TokenKind::Stop, sign)));
 }
 
 /// Pushes a word: `ext4/xfs` and `p99<10ms` are several, `200MB/s`, `and/or` and `compress=zstd` are one.
 fn push_parts(text: &str, tokens: &mut Vec<Token>) {
-    let mut push = |text: &str| tokens.push(Token { text: text.to_owned(), kind: TokenKind::Word });
-    if text.is_empty() {
-        return;
-    }
-    if text.len() > 1 && text.contains(['<', '>', '≤', '≥', '%']) {
-        let sign = |one: char| "<>≤≥%".contains(one);
-        let start = text.find(sign).unwrap_or(0);
-        let end = text[start..].find(|one| !sign(one) && one != '=').map_or(text.len(), |end| start + end);
-        for part in [&text[..start], &text[start..end]].into_iter().filter(|part| !part.is_empty()) {
-            push(part);
-        }
-        return push_parts(&text[end..], tokens);
-    }
+    let is_sign = |one: char| "<>≤≥%".contains(one);
     let is_rate = text.to_lowercase().ends_with("b/s");
-    let is_list =
-        text.len() > 1 && text.contains('/') && !is_rate && text != "and/or" && !text.contains(['=', ':']);
-    if text.contains(',') && !text.contains('=') && !text.starts_with(|one: char| one.is_ascii_digit()) {
+    if text.len() > 1 && text.contains(is_sign) {
+        let start = text.find(is_sign).unwrap_or(0);
+        let end = text[start..].find(|one| !is_sign(one) && one != '=').map_or(text.len(), |end| start + end);
+        for part in [&text[..start], &text[start..end]].into_iter().filter(|part| !part.is_empty()) {
+            tokens.push(Token::new(TokenKind::Word, part));
+        }
+        push_parts(&text[end..], tokens);
+    } else if text.contains(',') && !text.contains('=') && !text.starts_with(|one: char| one.is_ascii_digit())
+    {
         for (at, part) in text.split(',').enumerate() {
-            if at > 0 {
-                tokens.push(Token { text: ",".to_owned(), kind: TokenKind::Stop });
-            }
+            tokens.extend((at > 0).then(|| Token::new(TokenKind::Stop, ",")));
             push_parts(part, tokens);
         }
-        return;
-    }
-    match is_list {
-        true => {
-            for (at, part) in text.split('/').filter(|part| !part.is_empty()).enumerate() {
-                if at > 0 {
-                    push("or");
-                }
-                push(part);
-            }
+    } else if text.len() > 1
+        && text.contains('/')
+        && !is_rate
+        && text != "and/or"
+        && !text.contains(['=', ':'])
+    {
+        for (at, part) in text.split('/').filter(|part| !part.is_empty()).enumerate() {
+            tokens.extend((at > 0).then(|| Token::new(TokenKind::Word, "or")));
+            tokens.push(Token::new(TokenKind::Word, part));
         }
-        false => push(text),
+    } else if !text.is_empty() {
+        tokens.push(Token::new(TokenKind::Word, text));
     }
 }
 
 /// Whether a word is the path of a folder or device by its form.
-fn is_path(text: &str) -> bool {
+fn is_path_like(text: &str) -> bool {
     text.len() > 1 && ["/", "~/", "./", "../"].iter().any(|start| text.starts_with(start))
 }
 

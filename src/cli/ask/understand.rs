@@ -2,25 +2,26 @@
 //! refuses the question by their names elsewhere.
 
 use fsverdict_judgement::plan::{RequiredProperty, once_each};
-use fsverdict_text::{Reason, find_suggestions};
+use fsverdict_text::{Reason, find_suggestions, quoted};
 
 use super::super::CliError;
 use super::AskArguments;
-use super::features::Feature;
+use super::features::{AskedFeature, Feature, FeatureForm, Wish};
 use super::grammar::parse_question;
 use super::guided::{ask_missing_work, ask_question, ask_rephrased, ask_replacement};
-use super::lexicon::{Meaning, WorkKind, longest, meanings, works};
-use super::parsed::{NamedCandidate, ParsedQuestion, Problem, Worded};
-use super::question::{Question, list_nearest, usage, work_hint};
+use super::lexicon::{Meaning, WORKS, WorkKind, meanings};
+use super::parsed::{ParsedQuestion, Problem};
+use super::question::{Question, usage};
 use super::tokens::{Token, TokenKind, leave_out, tokenize};
+use super::works::{list_nearest, work_hint};
 
 /// Understands the words and options. With a terminal it asks for missing parts and words that are not understood.
 ///
 /// # Errors
 /// Fails if words are not understood and there is no terminal, or if the question cannot be asked.
 pub(super) fn understand(arguments: &AskArguments, is_interactive: bool) -> Result<Question, CliError> {
-    let has_words = !arguments.words.is_empty();
-    let mut tokens = match (has_words || arguments.work.is_some(), is_interactive) {
+    let is_asked = !arguments.words.is_empty() || arguments.work.is_some();
+    let mut tokens = match (is_asked, is_interactive) {
         (true, _) => tokenize(&arguments.words),
         (false, true) => tokenize(&[ask_question()?]),
         (false, false) => {
@@ -50,63 +51,47 @@ pub(super) fn understand(arguments: &AskArguments, is_interactive: bool) -> Resu
         parsed = parse_question(&tokens);
     }
     while is_interactive && let Some(problem) = parsed.problems.first() {
-        let replacement = ask_replacement(problem)?;
-        if replacement.trim().is_empty() {
+        let mut replacement = tokenize(&[ask_replacement(problem)?]);
+        if replacement.is_empty() {
             ignored.push(problem.words.clone());
+            replacement.push(Token::new(TokenKind::Gap, &problem.words));
         }
-        replace(&mut tokens, problem, &replacement);
+        tokens.splice(problem.range.clone(), replacement);
         parsed = parse_question(&tokens);
     }
     if !parsed.problems.is_empty() {
         return Err(not_understood(&parsed));
     }
-    let has_work = !parsed.works.is_empty() || parsed.folder.is_some() || arguments.work.is_some();
-    if is_interactive && !has_work && parsed.near.is_empty() {
+    if is_interactive && !parsed.names_work() && arguments.work.is_none() && parsed.near.is_empty() {
         tokens.extend(tokenize(&[format!("; {}", ask_missing_work()?)]));
         parsed = parse_question(&tokens);
     }
     for word in &arguments.must {
-        parsed.required.push(Worded::new(property_called(word)?, format!("--must {word}")));
+        parsed.wish(Wish::Required, property_called(word)?, format!("--must {word}"));
     }
     if arguments.encrypted {
-        parsed.required.push(Worded::new(RequiredProperty::Encryption, "--encrypted"));
+        parsed.wish(Wish::Required, Feature::ENCRYPTION, "--encrypted");
     }
-    let mut once: Vec<RequiredProperty> = Vec::new();
-    parsed.required.retain(|one| {
-        let is_new = !once.contains(&one.value);
-        once.push(one.value);
-        is_new
-    });
     refuse_contradiction(&parsed)?;
-    let understood = summarize(&parsed);
+    let summary = parsed.summary();
     Question::new(parsed, arguments.work.as_deref(), arguments.device.as_deref(), &ignored).map_err(|error| {
         match error {
-            CliError::Usage(reason) if !understood.is_empty() => {
-                CliError::Usage(reason.and_hint(format!("understood was: {understood}")))
+            CliError::Usage(reason) if !summary.is_empty() => {
+                CliError::Usage(reason.and_hint(format!("understood was: {summary}")))
             }
             other => other,
         }
     })
 }
 
-/// Puts the tokens of a text in the place of words that are not understood.
-fn replace(tokens: &mut Vec<Token>, problem: &Problem, replacement: &str) {
-    let mut new = tokenize(&[replacement.to_owned()]);
-    if new.is_empty() {
-        new.push(Token { text: problem.words.clone(), kind: TokenKind::Gap });
-    }
-    tokens.splice(problem.range.clone(), new);
-}
-
 /// A feature that is required or compared cannot be excluded, or be unimportant, too.
 fn refuse_contradiction(parsed: &ParsedQuestion) -> Result<(), CliError> {
-    let wanted = |one: &Worded<Feature>| {
-        let required = parsed.required.iter().find(|other| Some(other.value) == one.value.property());
-        let compared = parsed.compared.iter().find(|other| other.value == one.value);
-        required.map(|other| other.words.clone()).or(compared.map(|other| other.words.clone()))
+    let wanted = |one: &&AskedFeature| {
+        let all = [Wish::Required, Wish::Compared];
+        all.into_iter().flat_map(|wish| parsed.wished(wish)).find(|other| other.feature == one.feature)
     };
-    let mut without = parsed.absent.iter().chain(&parsed.unneeded);
-    match without.find_map(|one| Some((wanted(one)?, one.words.clone()))) {
+    let mut unwanted = [Wish::Absent, Wish::Unneeded].into_iter().flat_map(|wish| parsed.wished(wish));
+    match unwanted.find_map(|one| Some((&wanted(&one)?.words, &one.words))) {
         Some((words, other)) => {
             Err(usage(format!("`{words}` and `{other}` contradict each other"), "leave out one of both"))
         }
@@ -114,40 +99,38 @@ fn refuse_contradiction(parsed: &ParsedQuestion) -> Result<(), CliError> {
     }
 }
 
-fn property_called(word: &str) -> Result<RequiredProperty, CliError> {
+fn property_called(word: &str) -> Result<Feature, CliError> {
     let named = meanings(word).iter().find_map(|meaning| match meaning {
-        Meaning::Noun(feature) | Meaning::Adjective(feature) => feature.property(),
+        Meaning::Feature(feature, form) if *form != FeatureForm::Lack => feature.property.and(Some(*feature)),
         _ => None,
     });
     named.ok_or_else(|| {
-        let words = RequiredProperty::words();
         usage(
             format!("`{word}` is not a property that can be required"),
-            format!("words are {}", words.join(", ")),
+            format!("words are {}", RequiredProperty::words().join(", ")),
         )
     })
 }
 
 /// The error that names the words that are not understood, the parts that are, and the nearest works.
 fn not_understood(parsed: &ParsedQuestion) -> CliError {
-    let words: Vec<String> = once_each(parsed.problems.iter().map(|problem| format!("`{}`", problem.words)));
-    let mut reason = Reason::plain(format!("not understood as part of one question: {}", words.join(", ")));
+    let words = quote_problems(&parsed.problems);
+    let mut reason = Reason::plain(format!("not understood as part of one question: {words}"));
     for problem in parsed.problems.iter().filter(|problem| !problem.advice.is_empty()) {
         reason = reason.and_hint(format!("`{}`: {}", problem.words, problem.advice));
     }
-    let understood = summarize(parsed);
-    if !understood.is_empty() {
-        reason = reason.and_hint(format!("understood was: {understood}"));
+    let summary = parsed.summary();
+    if !summary.is_empty() {
+        reason = reason.and_hint(format!("understood was: {summary}"));
     }
-    let known: Vec<&str> = once_each(works().iter().flat_map(WorkKind::words));
+    let known: Vec<&str> = once_each(WORKS.iter().flat_map(WorkKind::words));
     let unknown = || parsed.problems.iter().filter(|problem| problem.advice.is_empty());
     let near =
         once_each(unknown().flat_map(|problem| find_suggestions(&problem.words.to_lowercase(), &known)));
-    let has_work = !parsed.works.is_empty() || parsed.folder.is_some();
+    let of_near = list_nearest(parsed);
     if !near.is_empty() {
         reason = reason.and_hint(format!("the nearest known works are {}", near.join(", ")));
-    } else if !has_work {
-        let of_near = list_nearest(parsed);
+    } else if !parsed.names_work() {
         reason = reason.and_hint(if of_near.is_empty() {
             work_hint()
         } else {
@@ -155,16 +138,22 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
         });
     }
     if let Some(sentence) = rephrase(parsed) {
-        let quoted = fsverdict_text::quoted(&sentence);
-        reason = reason.and_hint(format!("without these words it is this question: fsverdict ask {quoted}"));
+        let sentence = quoted(&sentence);
+        reason =
+            reason.and_hint(format!("without these words it is this question: fsverdict ask {sentence}"));
     }
     if let Some(problem) = unknown().next() {
         reason = reason.and_hint(format!(
             "say it in words of docs/reference/questions.md, or let the question be asked without it: --ignore {}",
-            fsverdict_text::quoted(&problem.words)
+            quoted(&problem.words)
         ));
     }
     CliError::Usage(reason)
+}
+
+/// The words that are not understood, for the user.
+pub(super) fn quote_problems(problems: &[Problem]) -> String {
+    once_each(problems.iter().map(|problem| format!("`{}`", problem.words))).join(", ")
 }
 
 /// How many words may be left out of a question that is offered: with more, what is left is hardly what was meant.
@@ -177,85 +166,11 @@ fn rephrase(parsed: &ParsedQuestion) -> Option<String> {
     if left_out.len() > MOST_LEFT_OUT || parsed.problems.iter().any(|problem| !problem.advice.is_empty()) {
         return None;
     }
-    let work = match (parsed.works.as_slice(), &parsed.folder, parsed.near.as_slice()) {
-        ([only], None, []) => only.value.preset.name.to_owned(),
-        ([], Some(folder), []) => folder.words.clone(),
-        _ => return None,
-    };
-    let words = |all: &[Worded<NamedCandidate>]| once_each(all.iter().map(name_candidate)).join(" or ");
-    let on = |one: String| format!(" on {one}");
-    let mut sentence = work;
-    sentence.extend(parsed.devices.first().map(|device| on(device.value.clone())));
-    sentence.extend(parsed.places.first().map(|place| on(place.words.clone())));
-    if !parsed.candidates.is_empty() {
-        sentence = format!("{sentence}: {}", words(&parsed.candidates));
-    }
-    let clauses = parsed
-        .variants
-        .iter()
-        .map(|one| format!("with {}", one.words))
-        .chain(parsed.excluded.iter().map(|one| format!("not {}", one.value.name)))
-        .chain(parsed.required.iter().map(|one| format!("must {}", one.value.word())))
-        .chain(parsed.absent.iter().map(|one| format!("without {}", one.value.word())))
-        .chain(parsed.compared.iter().map(|one| format!("with and without {}", one.value.word())))
-        .chain(bound_words(parsed));
-    for clause in once_each(clauses) {
-        sentence = format!("{sentence}, {clause}");
-    }
-    let again = parse_question(&tokenize(&[sentence.clone()]));
+    let sentence = parsed.sentence()?;
+    let again = parse_question(&tokenize(std::slice::from_ref(&sentence)));
     let is_same = again.problems.is_empty()
-        && summarize(&again) == summarize(parsed)
-        && bound_words(&again) == bound_words(parsed)
+        && again.summary() == parsed.summary()
+        && again.bound_words() == parsed.bound_words()
         && again.device_count.is_some() == parsed.device_count.is_some();
-    let is_question = || Question::new(again, None, None, &[]).is_ok();
-    (is_same && is_question()).then_some(sentence)
-}
-
-/// The words of everything that has a number.
-fn bound_words(parsed: &ParsedQuestion) -> Vec<String> {
-    let bounds = parsed.limits.iter().map(|one| &one.words);
-    let bounds = bounds.chain(parsed.throughputs.iter().map(|one| &one.words));
-    let bounds = bounds.chain(parsed.tolerance.iter().map(|one| &one.words));
-    let sizes = parsed.device_size.iter().chain(&parsed.memory).map(|one| &one.words);
-    let all = bounds.chain(parsed.budget.iter().map(|one| &one.words)).chain(sizes);
-    all.cloned().collect()
-}
-
-/// A candidate as a question names it.
-pub(super) fn name_candidate(one: &Worded<NamedCandidate>) -> String {
-    let named = &one.value;
-    let options = named.options.mkfs.iter().chain(&named.options.mount).map(|word| format!(" {word}"));
-    let layers = named.layers.iter().map(|layer| format!(" on {layer}"));
-    format!("{}{}", named.filesystem.name, options.chain(layers).collect::<String>())
-}
-
-/// The parts that were understood, in one line.
-pub(super) fn summarize(parsed: &ParsedQuestion) -> String {
-    fn part<T>(name: &str, all: &[Worded<T>], shown: impl Fn(&Worded<T>) -> String) -> Option<String> {
-        let all: Vec<String> = once_each(all.iter().map(shown));
-        (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
-    }
-    let device = |one: &Worded<String>| {
-        longest(&one.value.split(' ').collect::<Vec<_>>(), |meaning| match meaning {
-            Meaning::Device(kind) | Meaning::DeviceBehindOn(kind) => Some(kind.model.clone()),
-            Meaning::Model(name) => Some((*name).to_owned()),
-            _ => None,
-        })
-        .map_or(one.value.clone(), |(_, model)| model)
-    };
-    let parts = [
-        part("work", &parsed.works, |one| one.value.preset.name.to_owned()),
-        part("device", &parsed.devices, device),
-        part("place", &parsed.places, |one| {
-            format!("{} (device {})", one.words, one.value.device.unwrap_or("of the work"))
-        }),
-        part("candidates", &parsed.candidates, name_candidate),
-        part("options", &parsed.variants, |one| one.words.clone()),
-        part("not", &parsed.excluded, |one| one.value.name.to_owned()),
-        part("must", &parsed.required, |one| one.value.word().to_owned()),
-        part("without", &parsed.absent, |one| one.value.word().to_owned()),
-        part("not required", &parsed.unneeded, |one| one.value.word().to_owned()),
-        part("with and without", &parsed.compared, |one| one.value.word().to_owned()),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    (is_same && Question::new(again, None, None, &[]).is_ok()).then_some(sentence)
 }

@@ -37,18 +37,20 @@ impl Filesystem {
         })
     }
 
-    /// The release that has its driver no more.
-    pub fn removed_in(&self) -> Option<KernelVersion> {
-        match self.facts.mainline {
-            Mainline::Between(_, removed) => Some(removed),
-            Mainline::Since(_) | Mainline::Never => None,
-        }
+    /// A caution about newer kernels on one of this release, which has its driver: they have it no more.
+    pub fn removal_caution(&self, release: &str) -> Option<String> {
+        let Mainline::Between(_, (major, minor)) = self.facts.mainline else { return None };
+        let is_older = kernel_version(release).is_some_and(|version| version < (major, minor));
+        let name = self.name;
+        is_older.then(|| {
+            format!("{name} is in this machine's kernel ({release}), but was removed in {major}.{minor}: newer ones cannot mount it")
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::kernel_version;
+    use super::{Mainline, kernel_version};
     use crate::filesystem::{find_filesystem, registry};
 
     #[test]
@@ -71,9 +73,17 @@ mod tests {
     }
 
     #[test]
+    fn a_filesystem_that_newer_kernels_lost_is_cautioned_about() {
+        let caution = |name, release| find_filesystem(name).unwrap().removal_caution(release);
+        assert!(caution("reiserfs", "6.1.0").unwrap().contains("was removed in 6.13"));
+        assert!(caution("reiserfs", "6.14.1").is_none() && caution("bcachefs", "6.18.0").is_none());
+        assert!(caution("ext4", "6.1.0").is_none());
+    }
+
+    #[test]
     fn what_is_said_of_the_kernel_names_the_release_that_removed_it() {
         for filesystem in registry() {
-            if let Some((major, minor)) = filesystem.removed_in() {
+            if let Mainline::Between(_, (major, minor)) = filesystem.facts.mainline {
                 let (removed, last) = (format!("{major}.{minor}"), format!("{major}.{}", minor - 1));
                 let said = filesystem.facts.kernel_status;
                 assert!(said.contains(&removed) || said.contains(&last), "{said}");

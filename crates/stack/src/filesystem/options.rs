@@ -111,9 +111,20 @@ impl Filesystem {
         self.options.values.iter().find(|(_, values)| values.iter().any(is_value)).map(|(option, _)| *option)
     }
 
-    /// How it is made or mounted so that it has this, or lacks it, if that is not the default and can be chosen.
-    pub fn options_for(&self, choice: Choice, gives: bool) -> Option<&'static ChoiceOptions> {
-        self.options.choices.iter().find(|options| options.choice == choice && options.gives == gives)
+    /// How it is made or mounted so that it has this, or lacks it: without options if it does so by default. `None` if it
+    /// cannot.
+    pub fn options_for(&self, choice: Choice, gives: bool) -> Option<ChoiceOptions> {
+        let mut choices = self.options.choices.iter();
+        let facts = &self.facts;
+        let has_by_default = match choice {
+            Choice::Compression => facts.compresses_by_default,
+            Choice::Journal => facts.journaled,
+            Choice::CopyOnWrite => facts.copy_on_write,
+            Choice::DataChecksums => facts.data_checksums,
+        };
+        let by_default = ChoiceOptions { choice, gives, mkfs: &[], mount: &[] };
+        let made = choices.find(|options| options.choice == choice && options.gives == gives).copied();
+        made.or((has_by_default == gives).then_some(by_default))
     }
 }
 
