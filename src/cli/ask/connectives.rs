@@ -62,6 +62,12 @@ impl Parser<'_> {
             self.at = end;
             return self.parsed.variants.push(Worded::new(Vec::new(), self.text(at..end)));
         }
+        // `noatime or ext4`, `plain ext4`
+        let or = self.class_end(at, WordClass::Or).filter(|_| self.variant_end == Some(at));
+        let plain = self.class_end(or.unwrap_or(at), WordClass::Plain);
+        if let Some(end) = plain.or(or).filter(|end| self.is_filesystem(self.skip_fillers(*end))) {
+            self.plain.get_or_insert(at..end);
+        }
         let stray = [WordClass::OrNot, WordClass::NotBehind, WordClass::NotNeeded, WordClass::NoNeed];
         match self.any_class_end(at, &stray) {
             Some(end) => self

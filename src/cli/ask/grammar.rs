@@ -62,8 +62,9 @@ impl Parser<'_> {
                 let name = if model.is_empty() { words.clone() } else { model.to_owned() };
                 self.parsed.devices.push(Worded::new(name, words));
                 // `a disk of 2 TB`
-                let size_at = self.skip_fillers(self.class_end(self.at, WordClass::With).unwrap_or(self.at));
-                if let Some((end, size)) = self.size_at(size_at).filter(|_| self.bound_at(size_at, false).is_none()) {
+                let at = self.skip_fillers(self.class_end(self.at, WordClass::With).unwrap_or(self.at));
+                let size = self.size_at(at).filter(|_| self.bound_at(at, false).is_none());
+                if let Some((end, size)) = size {
                     self.at = end;
                     self.parsed.device_size = Some(Worded::new(size, self.text(range.start..end)));
                 }

@@ -160,12 +160,8 @@ impl ParsedQuestion {
             ([], Some(folder), []) => folder.words.clone(),
             _ => return None,
         };
-        let places = self
-            .devices
-            .first()
-            .map(|one| &one.words)
-            .into_iter()
-            .chain(self.places.first().map(|one| &one.words));
+        let device = self.devices.first().map(|one| &one.words);
+        let places = device.into_iter().chain(self.places.first().map(|one| &one.words));
         sentence.extend(places.map(|words| format!(" on {words}")));
         let candidates = once_each(self.candidates.iter().map(|one| one.value.to_string()));
         if !candidates.is_empty() {

@@ -19,6 +19,8 @@ pub(super) struct Parser<'a> {
     pub(super) parsed: ParsedQuestion,
     /// Words that ask for a price.
     pub(super) price: Option<Range<usize>>,
+    /// `plain` before a filesystem, and `or` between options for every candidate and a filesystem.
+    pub(super) plain: Option<Range<usize>>,
     /// Features without a connective.
     pub(super) bare: Vec<ListedFeature>,
     /// Where the options for every candidate end that were read last.
@@ -46,6 +48,7 @@ impl<'a> Parser<'a> {
             at: 0,
             parsed: ParsedQuestion::default(),
             price: None,
+            plain: None,
             bare: Vec::new(),
             variant_end: None,
             device_end: None,

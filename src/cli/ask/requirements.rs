@@ -224,7 +224,14 @@ impl Parser<'_> {
                 format!("whether it is meant for all or for `{words}` {advice}"),
             ))
         };
-        let Some((words, advice)) = lacking.or_else(twice) else { return };
+        let Some((words, advice)) = lacking.or_else(twice) else {
+            let has_options = variants.iter().any(|variant| !variant.value.is_empty());
+            if let Some(plain) = self.plain.clone().filter(|_| has_options && self.parsed.near.is_empty()) {
+                let advice = "whether the options are meant for this filesystem, too, is not clear; write them directly behind the one that has them";
+                self.problem(plain, advice);
+            }
+            return;
+        };
         let start =
             self.tokens.iter().position(|token| words.split(' ').next() == Some(&token.text)).unwrap_or(0);
         let range = start..start + words.split(' ').count().min(self.tokens.len() - start);
