@@ -168,6 +168,10 @@ pub(super) fn run(arguments: &AskArguments) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
+fn usage(what: impl std::fmt::Display, hint: impl Into<String>) -> CliError {
+    CliError::Usage(Reason::new(what, hint))
+}
+
 /// A question may have so many words, and so many bytes: each word is looked up in the names of all that can be asked.
 const MOST_WORDS: usize = 300;
 const MOST_BYTES: usize = 16 << 10;

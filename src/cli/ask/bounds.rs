@@ -6,33 +6,10 @@ use std::time::Duration;
 use fsverdict_text::{Bytes, parse_time, short_time_text};
 
 use super::lexicon::Meaning;
+use super::parsed::{QuestionBound, QuestionLimit, THROUGHPUT};
 use super::parser::Parser;
 
-/// The meaning of a number with its unit.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Bound {
-    /// How long the answer may take.
-    Budget(Duration),
-    Limit(Limit),
-    /// A share of the time; whether it is the price of a feature that is bounded.
-    Tolerance(f64, bool),
-    Memory(Bytes),
-}
-
-/// A latency that must not be exceeded, or a throughput that must be reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Limit {
-    /// As a plan's requirement calls it: `p99`, `worst`, `throughput`.
-    pub(super) metric: &'static str,
-    /// As a plan writes it: `<= 10ms`, `>= 200MB/s`.
-    pub(super) bound: String,
-    /// Whether a throughput is that of reading; it is that of writing otherwise.
-    pub(super) is_of_reading: bool,
-}
-
-pub(super) const THROUGHPUT: &str = "throughput";
-
-/// Units by what is measured: their names, and how many seconds, bytes or megabytes a second they are.
+/// Units of latencies, waiting times, sizes and rates: their names, and how many seconds, bytes or megabytes a second they are.
 const UNITS: [(&str, &str, f64); 17] = [
     ("latency", "us µs microseconds", 1e-6),
     ("latency", "ms msec millisecond milliseconds", 1e-3),
@@ -57,14 +34,14 @@ const UNITS: [(&str, &str, f64); 17] = [
 pub(super) fn parse_number(word: &str) -> Option<f64> {
     const WORDS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     let in_words = WORDS.iter().position(|name| *name == word).map(|before| (before + 1) as f64);
-    let is_plain = word.starts_with(|one: char| one.is_ascii_digit());
+    let is_plain = word.starts_with(|letter: char| letter.is_ascii_digit());
     in_words
         .or_else(|| word.parse().ok().filter(|number: &f64| is_plain && number.is_finite() && *number > 0.0))
 }
 
 impl Parser<'_> {
     /// The bound that begins here, and where it ends. `is_alone`: a clause begins here.
-    pub(super) fn bound_at(&self, at: usize, is_alone: bool) -> Option<(usize, Bound)> {
+    pub(super) fn bound_at(&self, at: usize, is_alone: bool) -> Option<(usize, QuestionBound)> {
         self.latency_at(at)
             .or_else(|| self.tolerance_at(at))
             .or_else(|| self.throughput_at(at))
@@ -80,8 +57,9 @@ impl Parser<'_> {
     /// A number with its unit, in one word or two: where it ends, and the value in the unit of factor 1.
     fn quantity_at(&self, at: usize, kind: &str) -> Option<(usize, f64)> {
         let factor = |name: &str| {
-            let unit =
-                UNITS.iter().find(|(of, names, _)| *of == kind && names.split(' ').any(|one| one == name));
+            let unit = UNITS
+                .iter()
+                .find(|(of, names, _)| *of == kind && names.split(' ').any(|known| known == name));
             unit.map(|(.., factor)| *factor)
         };
         let first = self.word(at)?;
@@ -100,13 +78,13 @@ impl Parser<'_> {
         (1e6..1e16).contains(&size).then_some((end, Bytes(size as u64)))
     }
 
-    fn memory_at(&self, at: usize) -> Option<(usize, Bound)> {
+    fn memory_at(&self, at: usize) -> Option<(usize, QuestionBound)> {
         let (end, size) = self.size_at(at)?;
         let end = end + usize::from(self.is_word(end, &["of"]));
-        self.is_word(end, &["ram", "memory"]).then_some((end + 1, Bound::Memory(size)))
+        self.is_word(end, &["ram", "memory"]).then_some((end + 1, QuestionBound::Memory(size)))
     }
 
-    fn latency_at(&self, at: usize) -> Option<(usize, Bound)> {
+    fn latency_at(&self, at: usize) -> Option<(usize, QuestionBound)> {
         let metric_at = |at: usize| {
             let all = ["p50", "p95", "p99.9", "p99", "worst"].into_iter();
             all.filter_map(|name| Some((self.bound_words(at, name)?, name))).max_by_key(|(end, _)| *end)
@@ -130,20 +108,20 @@ impl Parser<'_> {
             }
         };
         let bound = format!("<= {}", short_time_text(at_most));
-        Some((end, Bound::Limit(Limit { metric, bound, is_of_reading: false })))
+        Some((end, QuestionBound::Limit(QuestionLimit { metric, bound, is_of_reading: false })))
     }
 
-    fn tolerance_at(&self, at: usize) -> Option<(usize, Bound)> {
+    fn tolerance_at(&self, at: usize) -> Option<(usize, QuestionBound)> {
         let number_at = self.bound_words(at, "below")?;
         let share = parse_number(&self.word(number_at)?)? / 100.0;
         let percent = self.is_word(number_at + 1, &["%", "percent"]).then_some(number_at + 2)?;
         let price = self.bound_words(percent, "slowdown");
         let end = self.bound_words(percent, "slower").or(price)?;
         let than = self.bound_words(end, "than-plain");
-        Some((than.unwrap_or(end), Bound::Tolerance(share, than.or(price).is_some())))
+        Some((than.unwrap_or(end), QuestionBound::Tolerance(share, than.or(price).is_some())))
     }
 
-    fn throughput_at(&self, at: usize) -> Option<(usize, Bound)> {
+    fn throughput_at(&self, at: usize) -> Option<(usize, QuestionBound)> {
         let is_reading = |at: usize| {
             let reads = self.is_word(at, &["reads", "reading", "read"]);
             (reads || self.is_word(at, &["writes", "writing", "write"])).then_some(reads)
@@ -153,16 +131,16 @@ impl Parser<'_> {
         let next = self.bound_words(next, "beside-throughput").unwrap_or(next);
         let (end, megabytes) = self.quantity_at(self.bound_words(next, "above")?, "rate")?;
         let behind = is_reading(end);
-        let limit = Limit {
+        let limit = QuestionLimit {
             metric: THROUGHPUT,
             bound: format!(">= {megabytes}MB/s"),
             is_of_reading: before.or(behind) == Some(true),
         };
         (before.is_none() || behind.is_none() || before == behind)
-            .then_some((end + usize::from(behind.is_some()), Bound::Limit(limit)))
+            .then_some((end + usize::from(behind.is_some()), QuestionBound::Limit(limit)))
     }
 
-    fn budget_at(&self, at: usize, is_alone: bool) -> Option<(usize, Bound)> {
+    fn budget_at(&self, at: usize, is_alone: bool) -> Option<(usize, QuestionBound)> {
         let lead = self.bound_words(at, "before-time");
         let start = lead.unwrap_or(at);
         let (end, seconds) = match self.bound_words(start, "half-an-hour") {
@@ -175,23 +153,23 @@ impl Parser<'_> {
         let is_budget = lead.or(behind).is_some() || is_alone && self.words(end).is_empty();
         // A latency is shorter, and is no time for an answer.
         (is_budget && (1.0..1e7).contains(&seconds))
-            .then(|| (behind.unwrap_or(end), Bound::Budget(Duration::from_secs_f64(seconds))))
+            .then(|| (behind.unwrap_or(end), QuestionBound::Budget(Duration::from_secs_f64(seconds))))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed::QuestionBound;
     use super::super::parser::Parser;
     use super::super::tokens::tokenize;
-    use super::Bound;
 
     fn bound(text: &str) -> Option<String> {
         let tokens = tokenize(&[text.to_owned()]);
         let (end, bound) = Parser::new(&tokens).bound_at(0, true)?;
         assert_eq!(end, tokens.len(), "{text}");
         Some(match bound {
-            Bound::Budget(time) => format!("{} s", time.as_secs()),
-            Bound::Limit(limit) => {
+            QuestionBound::Budget(time) => format!("{} s", time.as_secs()),
+            QuestionBound::Limit(limit) => {
                 let metric = match limit.metric {
                     "throughput" if limit.is_of_reading => "read",
                     "throughput" => "write",
@@ -199,8 +177,8 @@ mod tests {
                 };
                 format!("{metric} {}", limit.bound)
             }
-            Bound::Tolerance(share, is_price) => format!("{share} {is_price}"),
-            Bound::Memory(size) => size.to_string(),
+            QuestionBound::Tolerance(share, is_price) => format!("{share} {is_price}"),
+            QuestionBound::Memory(size) => size.to_string(),
         })
     }
 

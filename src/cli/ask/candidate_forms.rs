@@ -26,34 +26,36 @@ pub(super) fn vary_candidates(preset: &[Candidate], question: &Question) -> Resu
     let parsed = &question.parsed;
     let name = question.name();
     let mut candidates = Vec::new();
-    for one in &parsed.candidates {
-        candidates.extend(resolve_named(preset, &one.value, name)?);
+    for candidate in &parsed.candidates {
+        candidates.extend(resolve_named(preset, &candidate.value, name)?);
     }
     // One that is named alone is tried beside the preset's: it has to be better than something.
     let is_compared = parsed.has_wish(Wish::Compared)
         || parsed.variants.len() > 1
-        || parsed.wished(Wish::Absent).any(|one| one.feature.choice.is_some());
+        || parsed.wished(Wish::Absent).any(|candidate| candidate.feature.choice.is_some());
     if parsed.candidates.is_empty() || parsed.candidates.len() == 1 && !is_compared {
         candidates.extend(preset.iter().cloned());
     }
     if !parsed.variants.is_empty() {
         candidates = in_variants(&candidates, &parsed.variants, name)?;
     }
-    candidates.retain(|one| !parsed.excluded.iter().any(|other| other.value.name == one.filesystem));
+    candidates
+        .retain(|candidate| !parsed.excluded.iter().any(|other| other.value.name == candidate.filesystem));
     if question.properties().contains(&RequiredProperty::Encryption) {
         candidates = put_on_luks(&candidates, name)?;
     }
-    for one in parsed.wished(Wish::Compared) {
-        candidates = with_and_without(&candidates, one.feature, name, !parsed.candidates.is_empty())?;
+    for candidate in parsed.wished(Wish::Compared) {
+        candidates = with_and_without(&candidates, candidate.feature, name, !parsed.candidates.is_empty())?;
     }
-    for one in parsed.wished(Wish::Absent).filter(|one| one.feature != Feature::ENCRYPTION) {
-        candidates = without_feature(&candidates, one.feature, question)?;
+    for candidate in parsed.wished(Wish::Absent).filter(|candidate| candidate.feature != Feature::ENCRYPTION)
+    {
+        candidates = without_feature(&candidates, candidate.feature, question)?;
     }
     // Of candidates that differ only in name, the first is kept.
     let mut distinct: Vec<Candidate> = Vec::new();
-    for one in candidates {
-        if !distinct.iter().any(|other| other.is_same_but_for_name(&one)) {
-            distinct.push(one);
+    for candidate in candidates {
+        if !distinct.iter().any(|other| other.is_same_but_for_name(&candidate)) {
+            distinct.push(candidate);
         }
     }
     Ok(distinct)
@@ -62,14 +64,15 @@ pub(super) fn vary_candidates(preset: &[Candidate], question: &Question) -> Resu
 /// The candidates of the preset that a name means, or a new one.
 fn resolve_named(preset: &[Candidate], named: &NamedCandidate, name: &str) -> Result<Vec<Candidate>, Reason> {
     let filesystem = named.filesystem.name;
-    let of_it: Vec<&Candidate> = preset.iter().filter(|one| one.filesystem == filesystem).collect();
-    let usual: Vec<&Candidate> = of_it.iter().copied().filter(|one| is_usual(one)).collect();
+    let of_it: Vec<&Candidate> =
+        preset.iter().filter(|candidate| candidate.filesystem == filesystem).collect();
+    let usual: Vec<&Candidate> = of_it.iter().copied().filter(|candidate| is_usual(candidate)).collect();
     if named.options.is_empty() && named.layers.is_empty() && !of_it.is_empty() {
         let meant = if usual.is_empty() { of_it } else { usual };
         return Ok(meant.into_iter().cloned().collect());
     }
-    let plain = usual.into_iter().min_by_key(|one| one.layers.names().len());
-    let is_layered = !preset.is_empty() && preset.iter().all(|one| !one.layers.is_empty());
+    let plain = usual.into_iter().min_by_key(|candidate| candidate.layers.names().len());
+    let is_layered = !preset.is_empty() && preset.iter().all(|candidate| !candidate.layers.is_empty());
     let new = Candidate::with_defaults(filesystem);
     let base = match plain {
         _ if !named.layers.is_empty() => new.with_layers(Layers::from_names(named.layers.iter().copied())?),
@@ -94,9 +97,9 @@ fn with_options(candidate: &Candidate, options: &OptionSet) -> Candidate {
             words.extend(more.iter().cloned());
         }
     };
-    candidate.with_change(|one| {
-        add(&mut one.mkfs, &options.mkfs);
-        add(&mut one.mount, &options.mount);
+    candidate.with_change(|changed| {
+        add(&mut changed.mkfs, &options.mkfs);
+        add(&mut changed.mount, &options.mount);
     })
 }
 
@@ -112,7 +115,11 @@ fn in_variants(
         options.map(|options| with_options(candidate, &options)).collect()
     };
     let varied: Vec<Vec<Candidate>> = candidates.iter().map(in_each).collect();
-    if varied.iter().zip(candidates).all(|(varied, plain)| varied.iter().all(|one| one.name == plain.name)) {
+    if varied
+        .iter()
+        .zip(candidates)
+        .all(|(varied, plain)| varied.iter().all(|sibling| sibling.name == plain.name))
+    {
         let words: Vec<&str> = variants.iter().map(|variant| variant.words.as_str()).collect();
         return Err(Reason::new(
             format!("no filesystem of `{name}` has the option {}", words.join(", ")),
@@ -133,15 +140,16 @@ fn with_and_without(
     is_named: bool,
 ) -> Result<Vec<Candidate>, Reason> {
     if feature == Feature::ENCRYPTION {
-        let mut plain: Vec<Candidate> = candidates.iter().filter(|one| !is_encrypted(one)).cloned().collect();
+        let mut plain: Vec<Candidate> =
+            candidates.iter().filter(|candidate| !is_encrypted(candidate)).cloned().collect();
         // Of candidates that are named, each is tried as it is and on LUKS with its defaults.
-        let is_bare = !plain.is_empty() && plain.iter().all(|one| one.layers.is_empty());
+        let is_bare = !plain.is_empty() && plain.iter().all(|candidate| candidate.layers.is_empty());
         let base = if is_named && is_bare { &plain.clone() } else { candidates };
         plain.extend(put_on_luks(base, name)?);
         return Ok(plain);
     }
     let compared: Vec<Candidate> =
-        candidates.iter().flat_map(|one| both_ways(one, feature, candidates)).collect();
+        candidates.iter().flat_map(|candidate| both_ways(candidate, feature, candidates)).collect();
     if compared.is_empty() {
         let word = feature.word;
         return Err(Reason::new(
@@ -158,14 +166,15 @@ fn both_ways(candidate: &Candidate, feature: Feature, all: &[Candidate]) -> Vec<
     let Some(known) = find_filesystem(&candidate.filesystem) else { return Vec::new() };
     let made = [true, false].into_iter().filter_map(|gives| feature.options(known, gives));
     let Some(options) = made.into_iter().find(|options| !options.is_empty()) else { return Vec::new() };
-    let mut siblings =
-        all.iter().filter(|one| one.filesystem == candidate.filesystem && one.layers == candidate.layers);
+    let mut siblings = all
+        .iter()
+        .filter(|sibling| sibling.filesystem == candidate.filesystem && sibling.layers == candidate.layers);
     let has_usual = siblings.clone().any(is_usual);
     let is_chosen = chooses(candidate, &options);
     match (is_chosen, has_usual) {
         (true, false) => Vec::new(),
         (false, true) if !is_usual(candidate) => Vec::new(),
-        _ if is_chosen || siblings.any(|one| chooses(one, &options)) => vec![candidate.clone()],
+        _ if is_chosen || siblings.any(|sibling| chooses(sibling, &options)) => vec![candidate.clone()],
         _ => vec![candidate.clone(), with_options(candidate, &options)],
     }
 }
@@ -188,11 +197,11 @@ fn without_feature(
         return with_and_without(candidates, feature, name, true);
     }
     let mut all = Vec::new();
-    for one in candidates {
-        match find_filesystem(&one.filesystem).and_then(|known| feature.options(known, false)) {
-            Some(options) => all.push(with_options(one, &options)),
-            None if question.names_filesystem(one) => {
-                let what = format!("{} cannot be had without {word}", one.filesystem);
+    for candidate in candidates {
+        match find_filesystem(&candidate.filesystem).and_then(|known| feature.options(known, false)) {
+            Some(options) => all.push(with_options(candidate, &options)),
+            None if question.names_filesystem(candidate) => {
+                let what = format!("{} cannot be had without {word}", candidate.filesystem);
                 return Err(Reason::new(what, "name filesystems that can"));
             }
             None => {}
@@ -209,10 +218,11 @@ fn without_feature(
 
 /// Each on LUKS: those that say so themselves as they are, all that have nothing below them with it.
 fn put_on_luks(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, Reason> {
-    let layered = || candidates.iter().filter(|one| !one.layers.is_empty());
+    let layered = || candidates.iter().filter(|candidate| !candidate.layers.is_empty());
     // The place of LUKS among layers of another kind depends on their purpose, which is not known here.
     if let Some(first) = layered().next().filter(|_| !layered().any(is_encrypted)) {
-        let kinds = layered().flat_map(|one| one.layers.names()).map(|layer| split_layer(layer).0);
+        let kinds =
+            layered().flat_map(|candidate| candidate.layers.names()).map(|layer| split_layer(layer).0);
         let first = first.layers.names().map(|layer| format!(", \"{layer}\"")).collect::<String>();
         return Err(Reason::new(
             format!(
@@ -225,9 +235,9 @@ fn put_on_luks(candidates: &[Candidate], name: &str) -> Result<Vec<Candidate>, R
         ));
     }
     let luks = Layers::from_names(["luks2"])?;
-    let on_luks = |one: &Candidate| match one.layers.is_empty() {
-        true => one.with_layers(luks.clone()),
-        false => one.clone(),
+    let on_luks = |candidate: &Candidate| match candidate.layers.is_empty() {
+        true => candidate.with_layers(luks.clone()),
+        false => candidate.clone(),
     };
     Ok(candidates.iter().map(on_luks).filter(is_encrypted).collect())
 }

@@ -49,7 +49,7 @@ impl Parser<'_> {
     /// Reads one thing that stands beside the last candidate. Returns whether there is one.
     fn beside_candidate(&mut self) -> bool {
         let at = self.at;
-        let Some(last) = self.parsed.candidates.last().map(|one| one.value.clone()) else { return false };
+        let Some(last) = self.parsed.candidates.last().map(|named| named.value.clone()) else { return false };
         let is_again =
             |options: &OptionSet| options.keys().iter().any(|key| last.options.keys().contains(key));
         if self.tokens[at].kind == TokenKind::Stop {
@@ -62,21 +62,21 @@ impl Parser<'_> {
         if let Some(end) = self.class_end(at, WordClass::Both)
             && let Some((end, options)) = self.option_at(end, last.filesystem)
         {
-            self.extend_last(end, |one| one.options.extend(&options));
+            self.extend_last(end, |named| named.options.extend(&options));
             return self.push_form(end, last);
         }
         if let Some((end, options)) = self.option_at(at, last.filesystem) {
             return match is_again(&options) {
                 true => self.push_form(end, last.with_options(options)),
-                false => self.extend_last(end, |one| one.options.extend(&options)),
+                false => self.extend_last(end, |named| named.options.extend(&options)),
             };
         }
         let linked = self.any_class_end(at, &[WordClass::With, WordClass::And]);
         if let Some((end, options)) = linked.and_then(|link| self.option_at(link, last.filesystem)) {
-            return self.extend_last(end, |one| one.options.extend(&options));
+            return self.extend_last(end, |named| named.options.extend(&options));
         }
         if let Some((end, layer)) = self.on_layer(at) {
-            return self.extend_last(end, |one| one.layers.insert(0, layer));
+            return self.extend_last(end, |named| named.layers.insert(0, layer));
         }
         self.feature_beside(&last) || self.other_form(&last)
     }
@@ -119,19 +119,20 @@ impl Parser<'_> {
         }
         if !is_followed {
             let can =
-                |one: &Filesystem| feature.options(one, true).is_some_and(|options| !options.is_empty());
-            let filesystems = self.parsed.candidates.iter().map(|one| one.value.filesystem);
-            let is_only = filesystems.filter(|one| can(one)).all(|one| one.name == last.filesystem.name);
+                |named: &Filesystem| feature.options(named, true).is_some_and(|options| !options.is_empty());
+            let filesystems = self.parsed.candidates.iter().map(|named| named.value.filesystem);
+            let is_only =
+                filesystems.filter(|named| can(named)).all(|named| named.name == last.filesystem.name);
             if !is_only || feature == Feature::ENCRYPTION {
                 self.problem(at..end, "whether all candidates or the last is meant is not clear: put a comma before it for all, or write `btrfs on luks`");
                 return true;
             }
         }
         if feature == Feature::ENCRYPTION {
-            return self.extend_last(end, |one| one.layers.extend(gives.then_some(LUKS)));
+            return self.extend_last(end, |named| named.layers.extend(gives.then_some(LUKS)));
         }
         match feature.options(last.filesystem, gives) {
-            Some(options) => self.extend_last(end, |one| one.options.extend(&options)),
+            Some(options) => self.extend_last(end, |named| named.options.extend(&options)),
             None => {
                 let how = if gives { "with" } else { "without" };
                 let advice = format!("{} cannot be had {how} {}", last.filesystem.name, feature.word);
@@ -202,8 +203,8 @@ impl Parser<'_> {
 
     /// `ext4 with bigalloc or ext4 without`: the second is ext4 as it is made.
     fn same_without(&mut self, last: &NamedCandidate) -> bool {
-        let is_same = |one: &Worded<NamedCandidate>| {
-            one.value.filesystem.name == last.filesystem.name && !one.value.options.is_empty()
+        let is_same = |named: &Worded<NamedCandidate>| {
+            named.value.filesystem.name == last.filesystem.name && !named.value.options.is_empty()
         };
         let is_plain = last.options.is_empty() && self.parsed.candidates.iter().any(is_same);
         let Some(end) = self.class_end(self.at, WordClass::Without).filter(|_| is_plain) else {

@@ -3,10 +3,9 @@
 use fsverdict_judgement::plan::RequiredProperty;
 use fsverdict_stack::filesystem::Filesystem;
 
-use super::bounds::Bound;
 use super::features::{Feature, Wish};
 use super::lexicon::{Meaning, WordClass};
-use super::parsed::Worded;
+use super::parsed::{QuestionBound, Worded};
 use super::parser::Parser;
 use super::tokens::TokenKind;
 
@@ -81,7 +80,7 @@ impl Parser<'_> {
     fn must(&mut self, end: usize) {
         let system = self.class_end(end, WordClass::ReadBy).map(|system| self.skip_fillers(system));
         let bound = self.bound_at(self.skip_fillers(end), false);
-        let is_bound = bound.is_some_and(|(_, bound)| !matches!(bound, Bound::Budget(_)));
+        let is_bound = bound.is_some_and(|(_, bound)| !matches!(bound, QuestionBound::Budget(_)));
         if is_bound || system.is_some_and(|system| self.noun_at(system).is_some()) {
             self.at = if is_bound { self.skip_fillers(end) } else { end };
             return;
@@ -134,7 +133,7 @@ impl Parser<'_> {
         } else if has_option {
             self.problem(start..last, "a filesystem is left out with all its options; name those to try");
         } else {
-            self.parsed.excluded.extend(all.into_iter().map(|one| Worded::new(one, words.clone())));
+            self.parsed.excluded.extend(all.into_iter().map(|entry| Worded::new(entry, words.clone())));
         }
         true
     }

@@ -10,7 +10,8 @@ use fsverdict_text::{Bytes, quoted};
 use super::super::CliError;
 use super::lexicon::{DEVICES, Meaning, meanings, normalize};
 use super::parsed::{ParsedQuestion, Worded};
-use super::question::{AskedWork, usage};
+use super::usage;
+use super::works::AskedWork;
 
 /// The size of a modelled device if neither the question nor the plan gives one.
 const USUAL_SIZE: &str = "16GB";
@@ -40,9 +41,9 @@ pub(super) fn choose_device(
         option.map(|word| Worded::new(word.to_owned(), word)).into_iter().collect();
     named.extend(parsed.devices.iter().cloned());
     let devices =
-        named.iter().map(|one| device_called(&one.value, &one.words)).collect::<Result<Vec<_>, _>>()?;
+        named.iter().map(|known| device_called(&known.value, &known.words)).collect::<Result<Vec<_>, _>>()?;
     let place = parsed.places.first();
-    let words: Vec<&str> = named.iter().map(|one| one.words.as_str()).collect();
+    let words: Vec<&str> = named.iter().map(|known| known.words.as_str()).collect();
     let words = words.join(", ");
     let device = match (devices.as_slice(), place, work) {
         ([], Some(place), _) if let Some(model) = place.value.device => {
@@ -138,7 +139,7 @@ fn no_device(name: &str) -> CliError {
     usage(format!("no device is known as `{name}`"), hint)
 }
 
-/// A model for people: its name, with its state, and what it is.
+/// A model for people: its name, with its state, and its summary.
 pub(super) fn describe_model(name: &str) -> String {
     let model = Model::named(name.split(':').next().unwrap_or(name));
     format!("modelled, {name}{}", model.map_or(String::new(), |model| format!(": {}", model.summary)))

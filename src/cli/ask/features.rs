@@ -1,6 +1,8 @@
 //! Features that a candidate can have or lack, and how: by a property of the filesystem, an option of mkfs or mount, or a
 //! layer below it.
 
+use std::ops::Range;
+
 use fsverdict_judgement::plan::RequiredProperty;
 use fsverdict_stack::filesystem::{Choice, Filesystem};
 
@@ -24,7 +26,7 @@ pub(super) enum FeatureForm {
     Lack,
 }
 
-/// What is asked about a feature.
+/// The part of a feature in a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     /// Of the candidate that is recommended.
@@ -43,6 +45,14 @@ pub(super) struct AskedFeature {
     pub(super) wish: Wish,
     pub(super) feature: Feature,
     pub(super) words: String,
+}
+
+/// A feature and its place among the tokens.
+#[derive(Debug, Clone)]
+pub(super) struct ListedFeature {
+    pub(super) feature: Feature,
+    pub(super) form: FeatureForm,
+    pub(super) range: Range<usize>,
 }
 
 impl Wish {
@@ -73,7 +83,7 @@ impl Feature {
 
     pub(super) fn from_word(word: &str) -> Option<Self> {
         let mut made = [Self::CHECKSUMS, Self::COMPRESSION, Self::JOURNAL, Self::COPY_ON_WRITE].into_iter();
-        made.find(|one| one.word == word).or_else(|| RequiredProperty::from_word(word).map(Self::of))
+        made.find(|known| known.word == word).or_else(|| RequiredProperty::from_word(word).map(Self::of))
     }
 
     /// Whether candidates can be compared with it and without.

@@ -1,12 +1,25 @@
-//! The grammar of a question: every word of it is a part of a work, a device, a place, a candidate or an option of one, a
-//! feature with its connective, a bound, a filler, or a problem that is reported. docs/reference/questions.md describes it.
+//! The grammar of a question: every word of it is part of one of these, or a problem that is reported.
+//!
+//! ```text
+//! question   = { work | folder | [on] device | [on] place | candidates | options | features | bound | filler | sign }
+//! candidates = candidate { or candidate } | not filesystem { and filesystem } | filesystem not-behind
+//! candidate  = filesystem { [with | and] option | on layer | with feature | without feature | other-form }
+//! other-form = or ([with | without] option | value | (with | without) feature | on layer | plain) | or-not
+//! options    = [both] option { option } { or [with] option } [or plain | or-not]      of every candidate
+//! features   = [must | with | both | without | no-need] feature { and feature } [or-not | not-needed]
+//!            | read-by system { and system } | price
+//! device     = [number] [size] kind [with size] | path
+//! bound      = metric below time | below percent slower | above rate | size of memory | before-time time
+//! ```
+//!
+//! Phrases are those of `words.txt`, presets and models; docs/reference/questions.md describes them for users.
 
 use fsverdict_stack::filesystem::registry;
 
-use super::bounds::{Bound, THROUGHPUT, parse_number};
+use super::bounds::parse_number;
 use super::lexicon::{Meaning, WordClass};
 use super::options::{looks_like_option, parse_option};
-use super::parsed::{ParsedQuestion, Worded};
+use super::parsed::{ParsedQuestion, QuestionBound, THROUGHPUT, Worded};
 use super::parser::Parser;
 use super::tokens::{Token, TokenKind};
 
@@ -97,15 +110,15 @@ impl Parser<'_> {
         self.at = end;
         let parsed = &mut self.parsed;
         let is_again = match bound {
-            Bound::Budget(time) => parsed.budget.replace(Worded::new(time, words)).is_some(),
-            Bound::Memory(size) => parsed.memory.replace(Worded::new(size, words)).is_some(),
-            Bound::Tolerance(share, is_price) => {
+            QuestionBound::Budget(time) => parsed.budget.replace(Worded::new(time, words)).is_some(),
+            QuestionBound::Memory(size) => parsed.memory.replace(Worded::new(size, words)).is_some(),
+            QuestionBound::Tolerance(share, is_price) => {
                 self.price = self.price.take().or(is_price.then_some(at..end));
                 parsed.tolerance.replace(Worded::new(share, words)).is_some()
             }
-            Bound::Limit(limit) => {
+            QuestionBound::Limit(limit) => {
                 parsed.limits.push(Worded::new(limit, words));
-                parsed.limits.sort_by_key(|one| one.value.metric == THROUGHPUT);
+                parsed.limits.sort_by_key(|limit| limit.value.metric == THROUGHPUT);
                 false
             }
         };
@@ -155,7 +168,7 @@ impl Parser<'_> {
         let end = layer.map_or(self.at + 1, |(end, _)| end);
         let word = self.text(self.at..end);
         let is_number = parse_number(&word.to_lowercase()).is_some()
-            || word.starts_with(|one: char| one.is_ascii_digit());
+            || word.starts_with(|letter: char| letter.is_ascii_digit());
         let advice = match layer {
             Some(_) => "a layer stands directly behind its filesystem: `ext4 on lvm thin`",
             None if looks_like_option(&word) => {
@@ -174,7 +187,10 @@ impl Parser<'_> {
         let at = self.at;
         let words = self.words(at);
         let options = |words: &[&str]| {
-            registry().iter().filter_map(|one| parse_option(words, one)).max_by_key(|(count, _)| *count)
+            registry()
+                .iter()
+                .filter_map(|filesystem| parse_option(words, filesystem))
+                .max_by_key(|(count, _)| *count)
         };
         let Some((count, options_here)) = options(&words) else { return false };
         let keys = options_here.keys();

@@ -9,13 +9,12 @@ use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
 
 use super::super::{CliError, with_vocabulary};
 use super::lexicon::{DEVICES, WORKS, WorkKind};
-use super::parsed::Problem;
-use super::question::usage;
+use super::parsed::{Problem, quote_problems};
 use super::table::WIDTH;
-use super::understand::quote_problems;
+use super::usage;
 
 /// A word of the question, and its meaning.
-type Choice = (String, String);
+type ListedChoice = (String, String);
 
 /// The properties that can be required, with their meanings.
 const PROPERTIES: [(RequiredProperty, &str); 8] = [
@@ -61,7 +60,7 @@ pub(super) fn ask_question() -> Result<String, CliError> {
 /// Asks for the work.
 fn ask_work() -> Result<&'static WorkKind, CliError> {
     let offered: Vec<&WorkKind> = WORKS.iter().filter(|work| work.ask.shown.is_some()).collect();
-    let shown: Vec<Choice> =
+    let shown: Vec<ListedChoice> =
         offered.iter().filter_map(|work| work.ask.shown.as_deref()).map(split_shown).collect();
     let prompt = "What is the work? (Esc, and then `fsverdict ask --work FOLDER`, for files of yours)";
     Ok(offered[choose(prompt, 1, &shown)?])
@@ -117,15 +116,15 @@ pub(super) fn ask_consent(erases: bool) -> Result<bool, CliError> {
 }
 
 /// `hdd: a desktop disk` as a word and its meaning.
-fn split_shown(shown: &str) -> Choice {
+fn split_shown(shown: &str) -> ListedChoice {
     let (word, meaning) = shown.split_once([':', ',']).unwrap_or((shown, ""));
     (word.trim().to_owned(), meaning.trim().to_owned())
 }
 
 /// The lines of a list: numbers, words and meanings. A longer line would be folded, and the list not be drawn over when it
 /// changes.
-fn list_lines(first: usize, choices: &[Choice]) -> Vec<String> {
-    let line = |(number, (word, meaning)): (usize, &Choice)| {
+fn list_lines(first: usize, choices: &[ListedChoice]) -> Vec<String> {
+    let line = |(number, (word, meaning)): (usize, &ListedChoice)| {
         wrap(&format!("{number:>2} {word}: {meaning}"), WIDTH - 6).into_iter().next().unwrap_or_default()
     };
     (first..).zip(choices).map(line).collect()
@@ -141,7 +140,7 @@ fn score(input: &str, _: &String, line: &str, _: usize) -> Option<i64> {
 }
 
 /// The place of the one choice that is made.
-fn choose(prompt: &str, first: usize, choices: &[Choice]) -> Result<usize, CliError> {
+fn choose(prompt: &str, first: usize, choices: &[ListedChoice]) -> Result<usize, CliError> {
     let select = Select::new(prompt, list_lines(first, choices)).with_page_size(14).with_help_message(KEYS);
     let chosen = select.with_scorer(&score).raw_prompt().map_err(|error| no_answer(&error))?;
     Ok(chosen.index)
@@ -150,10 +149,10 @@ fn choose(prompt: &str, first: usize, choices: &[Choice]) -> Result<usize, CliEr
 /// The words of the choices that are made.
 fn choose_several(
     prompt: &str,
-    choices: impl Iterator<Item = Choice>,
+    choices: impl Iterator<Item = ListedChoice>,
     keys: &str,
 ) -> Result<Vec<String>, CliError> {
-    let choices: Vec<Choice> = choices.collect();
+    let choices: Vec<ListedChoice> = choices.collect();
     let select = MultiSelect::new(prompt, list_lines(1, &choices)).with_page_size(16).with_help_message(keys);
     let chosen = select.with_scorer(&score).raw_prompt().map_err(|error| no_answer(&error))?;
     Ok(chosen.into_iter().map(|option| choices[option.index].0.clone()).collect())

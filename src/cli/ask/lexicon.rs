@@ -190,9 +190,9 @@ impl Meaning {
 
 /// A word in normal form: without capitals, separators, apostrophes and plural. `hass` is no plural of `has`.
 pub(super) fn normalize(word: &str) -> String {
-    let joined: String = word.to_lowercase().chars().filter(|one| !" -_.'".contains(*one)).collect();
+    let joined: String = word.to_lowercase().chars().filter(|letter| !" -_.'".contains(*letter)).collect();
     match joined.strip_suffix('s') {
-        Some(one) if one.len() > 2 && !one.ends_with('s') => one.to_owned(),
+        Some(stem) if stem.len() > 2 && !stem.ends_with('s') => stem.to_owned(),
         _ => joined,
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         for work in WORKS.iter() {
             assert!(!work.ask.group.is_empty(), "{} has no [ask]", work.preset.name);
             for word in work.words().chain(work.first_word()) {
-                let is_found = |meaning: &Meaning| matches!(meaning, Meaning::Work(one) if one.preset.name == work.preset.name);
+                let is_found = |meaning: &Meaning| matches!(meaning, Meaning::Work(named) if named.preset.name == work.preset.name);
                 assert!(meanings(word).iter().any(is_found), "{word}");
             }
             let device = work.ask.device.as_ref();

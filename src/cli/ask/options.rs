@@ -117,7 +117,7 @@ fn is_value_of(flag: &str, value: &str, filesystem: &Filesystem) -> bool {
         of_flag.flat_map(|(_, values)| values.iter()).map(|name| name.trim_start_matches('^')).collect();
     value.split(',').all(|item| {
         let item = item.trim_start_matches('^');
-        item.starts_with(|one: char| one.is_ascii_digit())
+        item.starts_with(|letter: char| letter.is_ascii_digit())
             || item.contains('=')
             || names.contains(&item)
             || MKFS_VALUES.split(' ').any(|name| name == item)
@@ -149,7 +149,7 @@ fn parse_item(item: &str, filesystem: &Filesystem) -> Option<OptionSet> {
 
 /// The option of a set with another value: `4096` behind `-b 1024 or`, `128k` behind `recordsize=16k or`.
 pub(super) fn with_other_value(last: &OptionSet, word: &str) -> Option<OptionSet> {
-    let starts_with_digit = word.starts_with(|one: char| one.is_ascii_digit());
+    let starts_with_digit = word.starts_with(|letter: char| letter.is_ascii_digit());
     let renamed = |item: &str| item.split_once('=').map(|(name, _)| format!("{name}={word}"));
     if let (Some(option), true) = (last.mount.last(), starts_with_digit || is_value(word)) {
         let mut mount = last.mount.clone();
@@ -167,7 +167,7 @@ pub(super) fn with_other_value(last: &OptionSet, word: &str) -> Option<OptionSet
 }
 
 fn is_value(word: &str) -> bool {
-    word.starts_with(|one: char| one.is_ascii_digit())
+    word.starts_with(|letter: char| letter.is_ascii_digit())
         || VALUES.split(' ').any(|value| value == word)
         || ["zstd", "gzip"]
             .iter()

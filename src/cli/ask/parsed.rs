@@ -8,7 +8,6 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_stack::filesystem::Filesystem;
 use fsverdict_text::Bytes;
 
-use super::bounds::Limit;
 use super::features::{AskedFeature, Feature, Wish};
 use super::lexicon::{WorkKind, WorkPlace};
 use super::options::OptionSet;
@@ -59,6 +58,30 @@ impl fmt::Display for NamedCandidate {
     }
 }
 
+/// The meaning of a number with its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum QuestionBound {
+    /// How long the answer may take.
+    Budget(Duration),
+    Limit(QuestionLimit),
+    /// A share of the time; whether it is the price of a feature that is bounded.
+    Tolerance(f64, bool),
+    Memory(Bytes),
+}
+
+/// A latency that must not be exceeded, or a throughput that must be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct QuestionLimit {
+    /// As a plan's requirement calls it: `p99`, `worst`, `throughput`.
+    pub(super) metric: &'static str,
+    /// As a plan writes it: `<= 10ms`, `>= 200MB/s`.
+    pub(super) bound: String,
+    /// Whether a throughput is that of reading; it is that of writing otherwise.
+    pub(super) is_of_reading: bool,
+}
+
+pub(super) const THROUGHPUT: &str = "throughput";
+
 /// Words that are not understood, or cannot be part of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
@@ -67,6 +90,11 @@ pub(super) struct Problem {
     pub(super) range: Range<usize>,
     /// The reason, or a form that is understood; empty for a word that is unknown.
     pub(super) advice: String,
+}
+
+/// The words that are not understood, for the user.
+pub(super) fn quote_problems(problems: &[Problem]) -> String {
+    once_each(problems.iter().map(|problem| format!("`{}`", problem.words))).join(", ")
 }
 
 /// The parts of a question.
@@ -88,14 +116,14 @@ pub(super) struct ParsedQuestion {
     pub(super) excluded: Vec<Worded<&'static Filesystem>>,
     pub(super) features: Vec<AskedFeature>,
     /// Latencies, and then throughputs.
-    pub(super) limits: Vec<Worded<Limit>>,
+    pub(super) limits: Vec<Worded<QuestionLimit>>,
     pub(super) tolerance: Option<Worded<f64>>,
     pub(super) budget: Option<Worded<Duration>>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl ParsedQuestion {
-    /// Enters what is asked about a feature, once.
+    /// Enters a wish about a feature, once.
     pub(super) fn wish(&mut self, wish: Wish, feature: Feature, words: impl Into<String>) {
         if !self.asks(wish, feature) {
             self.features.push(AskedFeature { wish, feature, words: words.into() });
@@ -104,11 +132,11 @@ impl ParsedQuestion {
 
     /// The features of which this is asked.
     pub(super) fn wished(&self, wish: Wish) -> impl Iterator<Item = &AskedFeature> {
-        self.features.iter().filter(move |one| one.wish == wish)
+        self.features.iter().filter(move |part| part.wish == wish)
     }
 
     pub(super) fn asks(&self, wish: Wish, feature: Feature) -> bool {
-        self.wished(wish).any(|one| one.feature == feature)
+        self.wished(wish).any(|part| part.feature == feature)
     }
 
     pub(super) fn has_wish(&self, wish: Wish) -> bool {
@@ -129,27 +157,27 @@ impl ParsedQuestion {
             (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")))
         }
         let features = Wish::ALL.map(|(wish, label)| {
-            list(label, self.wished(wish).map(|one| one.feature.word.to_owned()).collect())
+            list(label, self.wished(wish).map(|asked| asked.feature.word.to_owned()).collect())
         });
         let parts = [
-            part("work", &self.works, |one| one.value.preset.name.to_owned()),
-            part("device", &self.devices, |one| one.value.clone()),
-            part("place", &self.places, |one| {
-                format!("{} (device {})", one.words, one.value.device.unwrap_or("of the work"))
+            part("work", &self.works, |asked| asked.value.preset.name.to_owned()),
+            part("device", &self.devices, |asked| asked.value.clone()),
+            part("place", &self.places, |asked| {
+                format!("{} (device {})", asked.words, asked.value.device.unwrap_or("of the work"))
             }),
-            part("candidates", &self.candidates, |one| one.value.to_string()),
-            part("options", &self.variants, |one| one.words.clone()),
-            part("not", &self.excluded, |one| one.value.name.to_owned()),
+            part("candidates", &self.candidates, |asked| asked.value.to_string()),
+            part("options", &self.variants, |asked| asked.words.clone()),
+            part("not", &self.excluded, |asked| asked.value.name.to_owned()),
         ];
         parts.into_iter().chain(features).flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// The words of everything that has a number.
     pub(super) fn bound_words(&self) -> Vec<String> {
-        let limits = self.limits.iter().map(|one| &one.words);
-        let tolerance = self.tolerance.iter().map(|one| &one.words);
-        let budget = self.budget.iter().map(|one| &one.words);
-        let sizes = self.device_size.iter().chain(&self.memory).map(|one| &one.words);
+        let limits = self.limits.iter().map(|part| &part.words);
+        let tolerance = self.tolerance.iter().map(|part| &part.words);
+        let budget = self.budget.iter().map(|part| &part.words);
+        let sizes = self.device_size.iter().chain(&self.memory).map(|part| &part.words);
         limits.chain(tolerance).chain(budget).chain(sizes).cloned().collect()
     }
 
@@ -160,19 +188,19 @@ impl ParsedQuestion {
             ([], Some(folder), []) => folder.words.clone(),
             _ => return None,
         };
-        let device = self.devices.first().map(|one| &one.words);
-        let places = device.into_iter().chain(self.places.first().map(|one| &one.words));
+        let device = self.devices.first().map(|part| &part.words);
+        let places = device.into_iter().chain(self.places.first().map(|part| &part.words));
         sentence.extend(places.map(|words| format!(" on {words}")));
-        let candidates = once_each(self.candidates.iter().map(|one| one.value.to_string()));
+        let candidates = once_each(self.candidates.iter().map(|part| part.value.to_string()));
         if !candidates.is_empty() {
             sentence = format!("{sentence}: {}", candidates.join(" or "));
         }
         let wishes = Wish::ALL.into_iter().filter(|(wish, _)| *wish != Wish::Unneeded);
         let features = wishes.flat_map(|(wish, label)| {
-            self.wished(wish).map(move |one| format!("{label} {}", one.feature.word))
+            self.wished(wish).map(move |part| format!("{label} {}", part.feature.word))
         });
-        let variants = self.variants.iter().map(|one| format!("with {}", one.words));
-        let excluded = self.excluded.iter().map(|one| format!("not {}", one.value.name));
+        let variants = self.variants.iter().map(|part| format!("with {}", part.words));
+        let excluded = self.excluded.iter().map(|part| format!("not {}", part.value.name));
         let clauses = once_each(variants.chain(excluded).chain(features).chain(self.bound_words()));
         Some(clauses.into_iter().fold(sentence, |sentence, clause| format!("{sentence}, {clause}")))
     }

@@ -1,14 +1,13 @@
-//! The parser of a question, and what it sees ahead: phrases of each class, and phrases that stand for something.
+//! The parser of a question, and its look-ahead: phrases of each class, and phrases that stand for something.
 
 use std::ops::Range;
 
 use fsverdict_disk::device::built_in;
 
-use super::features::Feature;
+use super::features::{Feature, ListedFeature};
 use super::lexicon::{MOST_WORDS, Meaning, WordClass, meanings, normalize};
 use super::options::OptionSet;
 use super::parsed::{ParsedQuestion, Problem};
-use super::requirements::ListedFeature;
 use super::tokens::{Token, TokenKind};
 
 pub(super) struct Parser<'a> {

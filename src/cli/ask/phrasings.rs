@@ -4,10 +4,11 @@ use clap::Parser;
 
 use super::super::CliError;
 use super::AskArguments;
-use super::bounds::THROUGHPUT;
 use super::features::Wish;
-use super::question::{AskedWork, Question};
+use super::parsed::THROUGHPUT;
+use super::question::Question;
 use super::understand::understand;
+use super::works::AskedWork;
 use fsverdict_judgement::plan::DeviceSource;
 
 #[derive(Debug, Parser)]
@@ -47,30 +48,30 @@ pub(super) fn line_of(question: &Question) -> String {
             DeviceSource::Model { name, .. } => name.split(':').next().unwrap_or(name).to_owned(),
             other => other.to_string(),
         });
-    let wished = |name, wish| listed(name, parsed.wished(wish), |one| one.feature.word.to_owned());
-    let latencies = parsed.limits.iter().filter(|one| one.value.metric != THROUGHPUT);
-    let throughputs = parsed.limits.iter().filter(|one| one.value.metric == THROUGHPUT);
+    let wished = |name, wish| listed(name, parsed.wished(wish), |part| part.feature.word.to_owned());
+    let latencies = parsed.limits.iter().filter(|part| part.value.metric != THROUGHPUT);
+    let throughputs = parsed.limits.iter().filter(|part| part.value.metric == THROUGHPUT);
     let fields = [
         Some(format!("work {work}")),
         listed("device", device, |name| name),
-        listed("cpu", &question.cpu, |one| one.value.to_owned()),
-        listed("memory", &parsed.memory, |one| one.value.to_string()),
-        listed("candidates", &parsed.candidates, |one| one.value.to_string()),
-        listed("options", &parsed.variants, |one| {
-            if one.value.is_empty() { "none".to_owned() } else { one.value.join(" ") }
+        listed("cpu", &question.cpu, |part| part.value.to_owned()),
+        listed("memory", &parsed.memory, |part| part.value.to_string()),
+        listed("candidates", &parsed.candidates, |part| part.value.to_string()),
+        listed("options", &parsed.variants, |part| {
+            if part.value.is_empty() { "none".to_owned() } else { part.value.join(" ") }
         }),
-        listed("not", &parsed.excluded, |one| one.value.name.to_owned()),
+        listed("not", &parsed.excluded, |part| part.value.name.to_owned()),
         wished("must", Wish::Required),
         wished("without", Wish::Absent),
         wished("unneeded", Wish::Unneeded),
-        listed("limit", latencies, |one| format!("{} {}", one.value.metric, one.value.bound)),
-        listed("throughput", throughputs, |one| {
-            format!("{}{}", if one.value.is_of_reading { "reading " } else { "" }, one.value.bound)
+        listed("limit", latencies, |part| format!("{} {}", part.value.metric, part.value.bound)),
+        listed("throughput", throughputs, |part| {
+            format!("{}{}", if part.value.is_of_reading { "reading " } else { "" }, part.value.bound)
         }),
         wished("compare", Wish::Compared),
-        listed("faults", &question.faults, |one| one.value.shown[..9].to_owned()),
-        listed("tolerance", &parsed.tolerance, |one| format!("{}%", one.value * 100.0)),
-        listed("time", &parsed.budget, |one| format!("{}m", one.value.as_secs() / 60)),
+        listed("faults", &question.faults, |part| part.value.shown[..9].to_owned()),
+        listed("tolerance", &parsed.tolerance, |part| format!("{}%", part.value * 100.0)),
+        listed("time", &parsed.budget, |part| format!("{}m", part.value.as_secs() / 60)),
     ];
     fields.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

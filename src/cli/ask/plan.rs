@@ -10,9 +10,9 @@ use fsverdict_stack::filesystem::{Filesystem, find_filesystem};
 use fsverdict_text::{Bytes, Hinted, Reason, TextError};
 
 use super::super::{CliError, with_vocabulary};
-use super::bounds::{Limit, THROUGHPUT};
 use super::devices::AskedDevice;
-use super::plan_candidates::choose_candidates;
+use super::parsed::{QuestionLimit, THROUGHPUT};
+use super::plan_candidates::{choose_candidates, kernel_release, missing_driver};
 use super::question::Question;
 
 /// How large a device is at most that cannot be as large as the plan's.
@@ -20,7 +20,7 @@ const ENOUGH: u64 = 64_000_000_000;
 
 /// The caution about a plan in which computation should take time, on a machine without a kernel for that.
 const FREE_COMPUTATION: &str = "computation takes no time in this answer, because there is no kernel that counts it; \
-                                `fsverdict kernel build` builds one in some minutes";
+                                `fsverdict kernel build` builds part in some minutes";
 
 /// A question as a plan.
 #[derive(Debug)]
@@ -51,9 +51,9 @@ impl QuestionPlan {
         // A filesystem that this machine's kernel, or the next, cannot mount is not recommended without a word about that.
         let release = kernel_release();
         let filesystems =
-            once_each(plan.candidates.iter().filter_map(|one| find_filesystem(&one.filesystem)));
+            once_each(plan.candidates.iter().filter_map(|part| find_filesystem(&part.filesystem)));
         let caution =
-            |one: &Filesystem| missing_driver(one, &release).or_else(|| one.removal_caution(&release));
+            |part: &Filesystem| missing_driver(part, &release).or_else(|| part.removal_caution(&release));
         let mut cautions: Vec<String> = filesystems.into_iter().filter_map(caution).collect();
         if plan.cpu.is_some() && !has_counting_kernel() {
             overrides.set.retain(|setting| !setting.starts_with("cpu="));
@@ -83,17 +83,6 @@ fn change(
 /// Whether the cache has a kernel for plans in which computation takes time.
 fn has_counting_kernel() -> bool {
     KernelCache::of_user().list_kernels().iter().any(|entry| entry.facts.counting)
-}
-
-/// The release of the kernel that this program runs on, as `uname -r` prints it.
-pub(super) fn kernel_release() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
-}
-
-/// Why a kernel of this release cannot mount a filesystem, if so.
-pub(super) fn missing_driver(filesystem: &Filesystem, release: &str) -> Option<String> {
-    let why = filesystem.missing_in(release)?;
-    Some(format!("{why}, and this machine runs {release}"))
 }
 
 /// The error for a question without a valid plan. The text of the plan is the program's own, so the place in it is left
@@ -160,15 +149,15 @@ fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, Reason> {
     let properties = question.properties();
     let mut settings: Vec<String> =
         properties.iter().map(|property| format!("goal.require.{}=true", property.word())).collect();
-    for limit in parsed.limits.iter().map(|one| &one.value) {
+    for limit in parsed.limits.iter().map(|part| &part.value) {
         let phase = phase_of(question, plan, limit)?;
         let key = format!("{}.{}", phase.name, metric_of(phase, limit.metric));
         settings.push(format!("goal.require.{key:?}={:?}", limit.bound));
     }
-    settings.extend(question.faults.iter().map(|one| one.value.setting.to_owned()));
-    settings.extend(parsed.tolerance.iter().map(|one| format!("protocol.tie={}", one.value)));
-    settings.extend(question.cpu.iter().map(|one| format!("cpu={}", one.value)));
-    let memory = parsed.memory.iter().map(|one| one.value.to_string().replace(' ', ""));
+    settings.extend(question.faults.iter().map(|part| part.value.setting.to_owned()));
+    settings.extend(parsed.tolerance.iter().map(|part| format!("protocol.tie={}", part.value)));
+    settings.extend(question.cpu.iter().map(|part| format!("cpu={}", part.value)));
+    let memory = parsed.memory.iter().map(|part| part.value.to_string().replace(' ', ""));
     settings.extend(memory.map(|size| format!("memory=\"{size}\"")));
     Ok(settings)
 }
@@ -178,7 +167,11 @@ fn settings(question: &Question, plan: &Plan) -> Result<Vec<String>, Reason> {
 ///
 /// # Errors
 /// Fails if no phase is timed so, or does this with data of known size.
-pub(super) fn phase_of<'a>(question: &Question, plan: &'a Plan, limit: &Limit) -> Result<&'a Phase, Reason> {
+pub(super) fn phase_of<'a>(
+    question: &Question,
+    plan: &'a Plan,
+    limit: &QuestionLimit,
+) -> Result<&'a Phase, Reason> {
     let name = question.name();
     if limit.metric != THROUGHPUT {
         let timed = question.preset().and_then(|work| work.ask.latency.as_ref());

@@ -3,7 +3,7 @@
 
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Layers, Plan, RequiredProperty, once_each};
 use fsverdict_report::listing;
-use fsverdict_stack::filesystem::{find_filesystem, registry};
+use fsverdict_stack::filesystem::{Filesystem, find_filesystem, registry};
 use fsverdict_stack::layer::has_property;
 use fsverdict_text::{Reason, join_names};
 
@@ -12,19 +12,30 @@ use crate::study::find_missing_ability;
 use super::super::guarantees::{is_disk, is_on_disk};
 use super::candidate_forms::{is_encrypted, vary_candidates};
 use super::features::{Feature, Wish};
-use super::plan::{kernel_release, missing_driver};
 use super::question::Question;
-use super::table::MOST_NAMES;
 
+/// Names of candidates that are listed.
+pub(super) const MOST_NAMES: usize = 12;
 /// Why candidates are not tried.
 const ENCRYPTED: &str =
     "encryption was not asked for (`encrypted` asks for it, `with and without encryption` compares)";
 const FOR_FLASH: &str = "designed for flash, and a trial does not show how files are scattered on a disk over time (name it to try it)";
 const WEAKENED: &str = "a protection was taken away from them, to show what it is worth (`fsverdict run` with the preset tries them)";
 
+/// The release of the kernel that this program runs on, as `uname -r` prints it.
+pub(super) fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Why a kernel of this release cannot mount a filesystem, if so.
+pub(super) fn missing_driver(filesystem: &Filesystem, release: &str) -> Option<String> {
+    let why = filesystem.missing_in(release)?;
+    Some(format!("{why}, and this machine runs {release}"))
+}
+
 /// Removes these candidates, and returns their names.
 fn take(candidates: &mut Vec<Candidate>, is_taken: impl Fn(&Candidate) -> bool) -> Vec<String> {
-    candidates.extract_if(.., |one| is_taken(one)).map(|one| one.name).collect()
+    candidates.extract_if(.., |candidate| is_taken(candidate)).map(|candidate| candidate.name).collect()
 }
 
 /// The candidates that are tried for a question, of those of its plan and those that it names; and for the user the names of
@@ -38,49 +49,51 @@ pub(super) fn choose_candidates(
 ) -> Result<(Vec<Candidate>, Vec<String>), Reason> {
     let parsed = &question.parsed;
     let is_excluded =
-        |one: &Candidate| parsed.excluded.iter().any(|other| other.value.name == one.filesystem);
+        |entry: &Candidate| parsed.excluded.iter().any(|other| other.value.name == entry.filesystem);
     let is_compared = parsed.has_wish(Wish::Compared);
     let (mut weakened, mut encrypted, mut unable_to_compare) = (Vec::new(), Vec::new(), Vec::new());
     let mut candidates = plan.candidates.clone();
     if question.device.is_some() {
         // Models that candidates are tried on one after the other give way to the one device that was named.
-        candidates = candidates.iter().map(|one| one.with_change(|one| one.under.model = None)).collect();
+        candidates =
+            candidates.iter().map(|entry| entry.with_change(|entry| entry.under.model = None)).collect();
     }
     // A question that compares candidates with and without something is asked of weakened ones, too.
     if let Some(work) = question.preset().filter(|_| !is_compared) {
-        weakened = take(&mut candidates, |one| work.ask.weakened.contains(&one.name));
+        weakened = take(&mut candidates, |entry| work.ask.weakened.contains(&entry.name));
     }
     let release = kernel_release();
-    let missing = |one: &Candidate| {
-        let unnamed = find_filesystem(&one.filesystem).filter(|_| !question.names_filesystem(one));
+    let missing = |entry: &Candidate| {
+        let unnamed = find_filesystem(&entry.filesystem).filter(|_| !question.names_filesystem(entry));
         missing_driver(unnamed?, &release)
     };
     let without_driver = once_each(candidates.iter().filter_map(missing));
-    candidates.retain(|one| missing(one).is_none());
+    candidates.retain(|entry| missing(entry).is_none());
     let is_unencrypted = parsed.asks(Wish::Absent, Feature::ENCRYPTION);
     if is_unencrypted {
-        candidates.retain(|one| !is_encrypted(one));
+        candidates.retain(|entry| !is_encrypted(entry));
     } else if !question.mentions_encryption() {
         encrypted = take(&mut candidates, is_encrypted);
     }
     let before = candidates.clone();
     candidates = vary_candidates(&candidates, question)?;
-    let is_named_on_layer = |one: &Candidate| {
+    let is_named_on_layer = |entry: &Candidate| {
         let mut named = parsed.candidates.iter().map(|named| &named.value);
-        named.any(|named| named.filesystem.name == one.filesystem && !named.layers.is_empty())
+        named.any(|named| named.filesystem.name == entry.filesystem && !named.layers.is_empty())
     };
-    if is_unencrypted && candidates.iter().any(|one| is_encrypted(one) && is_named_on_layer(one)) {
+    if is_unencrypted && candidates.iter().any(|entry| is_encrypted(entry) && is_named_on_layer(entry)) {
         let what = "a candidate on LUKS is named, and encryption is excluded";
         return Err(Reason::new(what, "leave out one of both"));
     }
     if is_compared && parsed.candidates.is_empty() {
-        let is_left = |one: &&Candidate| candidates.iter().any(|other| other.filesystem == one.filesystem);
-        let gone = before.iter().filter(|one| !is_left(one) && !is_excluded(one));
-        unable_to_compare = gone.map(|one| one.name.clone()).collect();
+        let is_left =
+            |entry: &&Candidate| candidates.iter().any(|other| other.filesystem == entry.filesystem);
+        let gone = before.iter().filter(|entry| !is_left(entry) && !is_excluded(entry));
+        unable_to_compare = gone.map(|entry| entry.name.clone()).collect();
     }
     if !parsed.excluded.is_empty() && candidates.len() < 2 && !is_compared {
-        let excluded: Vec<&str> = parsed.excluded.iter().map(|one| one.value.name).collect();
-        let left = candidates.first().map_or("none", |one| one.name.as_str());
+        let excluded: Vec<&str> = parsed.excluded.iter().map(|entry| entry.value.name).collect();
+        let left = candidates.first().map_or("none", |entry| entry.name.as_str());
         return Err(Reason::new(
             format!(
                 "without {} there is nothing to compare in `{}` ({left} left)",
@@ -96,10 +109,10 @@ pub(super) fn choose_candidates(
     refuse_one_sided(question, &able, &unable)?;
     if able.is_empty() && parsed.candidates.is_empty() {
         able = registry_with(&must);
-        able.retain(|one| !is_excluded(one) && missing(one).is_none());
+        able.retain(|entry| !is_excluded(entry) && missing(entry).is_none());
         // Candidates that the plan does not list may be unable to do its work.
-        let reason = able.iter().find_map(|one| find_missing_ability(plan, one));
-        able.retain(|one| find_missing_ability(plan, one).is_none());
+        let reason = able.iter().find_map(|entry| find_missing_ability(plan, entry));
+        able.retain(|entry| find_missing_ability(plan, entry).is_none());
         if let (true, Some(reason)) = (able.is_empty(), reason) {
             return Err(reason.after(format!("`{}` cannot be asked so: ", question.name())));
         }
@@ -113,9 +126,10 @@ pub(super) fn choose_candidates(
         ));
     }
     let for_flash = take_those_for_flash(question, plan, &mut able);
-    let is_lacked = |property: &&RequiredProperty| unable.iter().any(|one| !has_property(one, **property));
+    let is_lacked =
+        |property: &&RequiredProperty| unable.iter().any(|entry| !has_property(entry, **property));
     let lacked: Vec<&str> = must.iter().filter(is_lacked).map(|property| property.word()).collect();
-    let unable = [unable_to_compare, unable.into_iter().map(|one| one.name).collect()].concat();
+    let unable = [unable_to_compare, unable.into_iter().map(|entry| entry.name).collect()].concat();
     let lack = match (lacked.is_empty(), unable.len()) {
         (true, _) => "they lack what is required or compared".to_owned(),
         (false, 1) => format!("it lacks what is required ({})", lacked.join(", ")),
@@ -131,14 +145,14 @@ pub(super) fn choose_candidates(
 /// Of the filesystems that were named, all but one lack a required property: there is nothing left to compare.
 fn refuse_one_sided(question: &Question, able: &[Candidate], unable: &[Candidate]) -> Result<(), Reason> {
     let named = |all: &[Candidate]| {
-        let of_those = all.iter().filter(|one| question.names_filesystem(one));
-        once_each(of_those.map(|one| one.filesystem.clone()))
+        let of_those = all.iter().filter(|candidate| question.names_filesystem(candidate));
+        once_each(of_those.map(|candidate| candidate.filesystem.clone()))
     };
     let (left, mut lacking) = (named(able), named(unable));
-    lacking.retain(|one| !left.contains(one));
+    lacking.retain(|candidate| !left.contains(candidate));
     let ([only], [_, ..], [_]) = (left.as_slice(), lacking.as_slice(), able) else { return Ok(()) };
     let required = question.parsed.wished(Wish::Required);
-    let words: Vec<&str> = required.map(|one| one.words.as_str()).collect();
+    let words: Vec<&str> = required.map(|candidate| candidate.words.as_str()).collect();
     let must: Vec<&str> = question.properties().iter().map(|property| property.word()).collect();
     Err(Reason::new(
         format!("only {only} of the named filesystems meets the requirements ({})", must.join(", ")),
@@ -154,18 +168,18 @@ fn refuse_one_sided(question: &Question, able: &[Candidate], unable: &[Candidate
 /// trial is of a fresh filesystem, which does not show that drawback. Returns their names. Nothing is removed where
 /// fewer than two candidates would be left, or faults are examined.
 fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<Candidate>) -> Vec<String> {
-    let is_on_disk = |one: &Candidate| match question.device.as_ref().map(|asked| &asked.source) {
+    let is_on_disk = |candidate: &Candidate| match question.device.as_ref().map(|asked| &asked.source) {
         Some(DeviceSource::Model { name, .. }) => is_disk(name),
         Some(_) => false,
-        None => is_on_disk(plan, one),
+        None => is_on_disk(plan, candidate),
     };
-    let is_taken = |one: &Candidate| {
-        let known = find_filesystem(&one.filesystem);
+    let is_taken = |candidate: &Candidate| {
+        let known = find_filesystem(&candidate.filesystem);
         known.is_some_and(|known| !known.facts.drawback_on_disks.is_empty())
-            && is_on_disk(one)
-            && !question.names_filesystem(one)
+            && is_on_disk(candidate)
+            && !question.names_filesystem(candidate)
     };
-    let left = candidates.iter().filter(|one| !is_taken(one)).count();
+    let left = candidates.iter().filter(|candidate| !is_taken(candidate)).count();
     if left < 2 || plan.faults.is_some() || !question.faults.is_empty() {
         return Vec::new();
     }
@@ -176,7 +190,7 @@ fn take_those_for_flash(question: &Question, plan: &Plan, candidates: &mut Vec<C
 fn filesystems_by_property(must: &[RequiredProperty]) -> String {
     let of = |property: &RequiredProperty| {
         let able = registry_with(std::slice::from_ref(property));
-        let names: Vec<&str> = able.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> = able.iter().map(|candidate| candidate.name.as_str()).collect();
         format!("{}: {}", property.word(), listing(&names, 20))
     };
     must.iter().map(of).collect::<Vec<_>>().join("; ")
@@ -187,6 +201,7 @@ fn registry_with(must: &[RequiredProperty]) -> Vec<Candidate> {
     let luks = Layers::from_names(["luks2"]).unwrap_or_default();
     let plain = registry().iter().map(|known| Candidate::with_defaults(known.name));
     let must_encrypt = must.contains(&RequiredProperty::Encryption);
-    let all = plain.map(|one| if must_encrypt { one.with_layers(luks.clone()) } else { one });
-    all.filter(|one| must.iter().all(|property| has_property(one, *property))).collect()
+    let all =
+        plain.map(|candidate| if must_encrypt { candidate.with_layers(luks.clone()) } else { candidate });
+    all.filter(|candidate| must.iter().all(|property| has_property(candidate, *property))).collect()
 }

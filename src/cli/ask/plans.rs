@@ -59,7 +59,8 @@ fn planned(question: &str) -> String {
     }
     let plan = asked.plan;
     let names: Vec<String> = plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
-    let bounds = plan.goal.require.numbers.iter().map(|one| format!("; {}", one.title())).collect::<String>();
+    let bounds =
+        plan.goal.require.numbers.iter().map(|entry| format!("; {}", entry.title())).collect::<String>();
     format!("{}{bounds}; tie {}", names.join(" "), plan.protocol.tie)
 }
 
@@ -240,7 +241,7 @@ fn candidates_that_a_preset_weakened_are_not_recommended_to_anybody() {
         let unchanged = Overrides::default();
         let plan = with_vocabulary(|known| read_with(preset.toml, preset.name, &unchanged, known)).unwrap();
         for name in preset.asked_by().weakened {
-            assert!(plan.candidates.iter().any(|one| one.name == name), "{name} of {}", preset.name);
+            assert!(plan.candidates.iter().any(|entry| entry.name == name), "{name} of {}", preset.name);
         }
     }
 }

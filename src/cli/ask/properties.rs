@@ -104,7 +104,7 @@ fn sentences() -> impl Strategy<Value = Sentence> {
     parts.prop_map(
         |(work, device, has_device, candidates, requirements, (has_time, minutes), order, dice)| {
             let pick = |at: usize, all: &[&str]| all[usize::from(dice[at]) % all.len()].to_owned();
-            let names: Vec<&str> = candidates.iter().map(|one| one.0).collect();
+            let names: Vec<&str> = candidates.iter().map(|entry| entry.0).collect();
             let list = match dice[0] % 3 {
                 0 => names.join(&pick(1, &[" or ", " vs ", ", "])),
                 // `a, b or c`
@@ -185,12 +185,12 @@ fn expected_candidates(sentence: &Sentence) -> Vec<Candidate> {
         }
     });
     let mut distinct: Vec<Candidate> = Vec::new();
-    for one in all {
-        if !distinct.iter().any(|other| configuration(other) == configuration(&one)) {
-            distinct.push(one);
+    for entry in all {
+        if !distinct.iter().any(|other| configuration(other) == configuration(&entry)) {
+            distinct.push(entry);
         }
     }
-    distinct.retain(|one| sentence.required.iter().all(|property| has_property(one, *property)));
+    distinct.retain(|entry| sentence.required.iter().all(|property| has_property(entry, *property)));
     distinct
 }
 
@@ -204,7 +204,7 @@ proptest! {
             Err(error) => return Err(proptest::test_runner::TestCaseError::fail(format!("{}: {error}", sentence.text))),
         };
         prop_assert_eq!(question.name(), sentence.work);
-        let named: Vec<_> = question.parsed.candidates.iter().map(|one| &one.value).collect();
+        let named: Vec<_> = question.parsed.candidates.iter().map(|entry| &entry.value).collect();
         prop_assert_eq!(named.len(), sentence.candidates.len(), "{}", &sentence.text);
         for (named, (_, filesystem, mkfs, mount, layers)) in named.iter().zip(&sentence.candidates) {
             let found = (named.filesystem.name, named.options.mkfs.join(" "), named.options.mount.join(","), named.layers.as_slice());
@@ -221,7 +221,7 @@ proptest! {
             other => other.to_string(),
         });
         prop_assert_eq!(model.as_deref(), sentence.device, "{}", &sentence.text);
-        let budget = question.parsed.budget.as_ref().map(|one| one.value.as_secs() / 60);
+        let budget = question.parsed.budget.as_ref().map(|entry| entry.value.as_secs() / 60);
         prop_assert_eq!(budget, sentence.minutes);
         // To make the plan takes longer than all the rest.
         if !sentence.is_planned {
@@ -238,8 +238,8 @@ proptest! {
         };
         let mut found: Vec<_> = asked.plan.candidates.iter().map(configuration).collect();
         let mut wanted: Vec<_> = wanted.iter().map(configuration).collect();
-        found.sort_by_key(|one| format!("{one:?}"));
-        wanted.sort_by_key(|one| format!("{one:?}"));
+        found.sort_by_key(|entry| format!("{entry:?}"));
+        wanted.sort_by_key(|entry| format!("{entry:?}"));
         prop_assert_eq!(found, wanted, "{}", sentence.text);
         let mut properties = asked.plan.goal.require.properties.clone();
         let mut required = sentence.required.clone();

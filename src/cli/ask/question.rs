@@ -1,16 +1,14 @@
 //! A question with its work, device and processor resolved, from parsed words and options of the command line.
 
-use std::path::PathBuf;
-
 use fsverdict_judgement::plan::{Candidate, RequiredProperty, once_each};
-use fsverdict_text::Reason;
 
 use super::super::CliError;
 use super::devices::{AskedDevice, choose_device};
 use super::features::{Feature, Wish};
 use super::lexicon::WorkKind;
 use super::parsed::{ParsedQuestion, Worded};
-use super::works::{ExaminedFault, choose_work};
+use super::usage;
+use super::works::{AskedWork, ExaminedFault, choose_work};
 
 /// A question that can be turned into a plan.
 pub(super) struct Question {
@@ -26,12 +24,6 @@ pub(super) struct Question {
     pub(super) ignored: Vec<String>,
 }
 
-#[derive(Clone)]
-pub(super) enum AskedWork {
-    Preset(&'static WorkKind),
-    Folder(PathBuf),
-}
-
 impl Question {
     /// # Errors
     /// Fails if there is no work or more than one, more than one device, or a device that cannot be had.
@@ -42,8 +34,8 @@ impl Question {
         ignored: &[String],
     ) -> Result<Self, CliError> {
         let (work, faults) = choose_work(&mut parsed, work)?;
-        if parsed.places.iter().any(|one| one.value != parsed.places[0].value) {
-            let names: Vec<&str> = parsed.places.iter().map(|one| one.words.as_str()).collect();
+        if parsed.places.iter().any(|part| part.value != parsed.places[0].value) {
+            let names: Vec<&str> = parsed.places.iter().map(|part| part.words.as_str()).collect();
             let what = format!("more than one place is named: {}", names.join(", "));
             return Err(usage(what, "one question is about one place"));
         }
@@ -55,12 +47,12 @@ impl Question {
 
     /// The required properties.
     pub(super) fn properties(&self) -> Vec<RequiredProperty> {
-        once_each(self.parsed.wished(Wish::Required).filter_map(|one| one.feature.property))
+        once_each(self.parsed.wished(Wish::Required).filter_map(|part| part.feature.property))
     }
 
     /// Whether the words name the candidate's filesystem.
     pub(super) fn names_filesystem(&self, candidate: &Candidate) -> bool {
-        self.parsed.candidates.iter().any(|one| one.value.filesystem.name == candidate.filesystem)
+        self.parsed.candidates.iter().any(|part| part.value.filesystem.name == candidate.filesystem)
     }
 
     /// The name of the preset, or of the plan for a folder.
@@ -101,7 +93,7 @@ impl Question {
     }
 }
 
-/// A plan for a folder, whose content no preset knows. `path` is absolute.
+/// A plan for a folder: no preset knows its content. `path` is absolute.
 fn folder_plan(path: &str) -> String {
     let escape = |letter: char| match letter {
         '"' | '\\' => format!("\\{letter}"),
@@ -109,10 +101,6 @@ fn folder_plan(path: &str) -> String {
         other => other.to_string(),
     };
     include_str!("folder.toml").replace("{path}", &path.chars().map(escape).collect::<String>())
-}
-
-pub(super) fn usage(what: impl std::fmt::Display, hint: impl Into<String>) -> CliError {
-    CliError::Usage(Reason::new(what, hint))
 }
 
 #[cfg(test)]

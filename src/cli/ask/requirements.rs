@@ -1,19 +1,10 @@
 //! The features of a question: which are required, compared, left out or not needed, by the words beside them.
 
-use std::ops::Range;
-
-use super::features::{AskedFeature, Feature, FeatureForm, Wish};
+use super::features::{AskedFeature, Feature, FeatureForm, ListedFeature, Wish};
 use super::lexicon::{Meaning, WordClass, WorkKind, meanings};
 use super::options::parse_all;
 use super::parsed::{NamedCandidate, Problem, Worded};
 use super::parser::Parser;
-
-#[derive(Debug, Clone)]
-pub(super) struct ListedFeature {
-    feature: Feature,
-    form: FeatureForm,
-    range: Range<usize>,
-}
 
 /// Features that are listed with `and`, `or`, `nor`.
 pub(super) struct FeatureList {
@@ -81,16 +72,16 @@ impl Parser<'_> {
             return self.use_features(start, &list, Wish::Compared);
         }
         self.at = list.end;
-        for one in list.all {
-            let wish = match one.form {
-                FeatureForm::Adjective if one.feature.property.is_some() && !list.has_or => Wish::Required,
+        for listed in list.all {
+            let wish = match listed.form {
+                FeatureForm::Adjective if listed.feature.property.is_some() && !list.has_or => Wish::Required,
                 FeatureForm::Lack => Wish::Absent,
                 _ => {
-                    self.bare.push(one);
+                    self.bare.push(listed);
                     continue;
                 }
             };
-            self.parsed.wish(wish, one.feature, self.text(one.range));
+            self.parsed.wish(wish, listed.feature, self.text(listed.range));
         }
     }
 
@@ -122,9 +113,9 @@ impl Parser<'_> {
             let advice = "one of several cannot be asked for; ask for each of them, or join them by `and`";
             return self.problem(start..end, advice);
         }
-        for one in &list.all {
-            match grant_wish(wish, one.feature, one.form == FeatureForm::Lack) {
-                Ok(wish) => self.parsed.wish(wish, one.feature, &words),
+        for listed in &list.all {
+            match grant_wish(wish, listed.feature, listed.form == FeatureForm::Lack) {
+                Ok(wish) => self.parsed.wish(wish, listed.feature, &words),
                 Err(advice) => return self.problem(start..end, advice),
             }
         }
@@ -134,8 +125,8 @@ impl Parser<'_> {
     pub(super) fn resolve_features(&mut self) {
         // `without checksums` turns them off where one filesystem is compared both ways, and requires nothing of several.
         if self.parsed.candidates.len() != 1 {
-            for one in self.take_wishes(Wish::Absent, Feature::CHECKSUMS) {
-                self.parsed.wish(Wish::Unneeded, one.feature, one.words);
+            for listed in self.take_wishes(Wish::Absent, Feature::CHECKSUMS) {
+                self.parsed.wish(Wish::Unneeded, listed.feature, listed.words);
             }
         }
         self.resolve_price();
@@ -144,7 +135,10 @@ impl Parser<'_> {
     }
 
     fn take_wishes(&mut self, wish: Wish, feature: Feature) -> Vec<AskedFeature> {
-        self.parsed.features.extract_if(.., |one| one.wish == wish && one.feature == feature).collect()
+        self.parsed
+            .features
+            .extract_if(.., |listed| listed.wish == wish && listed.feature == feature)
+            .collect()
     }
 
     /// A price is asked of features, of options, or of filesystems beside each other.
@@ -152,12 +146,13 @@ impl Parser<'_> {
         let Some(price) = self.price.clone() else { return };
         let words = self.text(price.clone());
         let is_compared = self.parsed.has_wish(Wish::Compared);
-        let bare: Vec<ListedFeature> = self.bare.extract_if(.., |one| one.feature.is_comparable()).collect();
+        let bare: Vec<ListedFeature> =
+            self.bare.extract_if(.., |listed| listed.feature.is_comparable()).collect();
         let mut compared: Vec<(Feature, String)> =
-            bare.into_iter().map(|one| (one.feature, self.text(one.range))).collect();
+            bare.into_iter().map(|listed| (listed.feature, self.text(listed.range))).collect();
         if compared.is_empty() && !is_compared && self.parsed.candidates.len() < 2 {
             let required = self.take_wishes(Wish::Required, Feature::ENCRYPTION);
-            compared.extend(required.into_iter().map(|one| (one.feature, one.words)));
+            compared.extend(required.into_iter().map(|listed| (listed.feature, listed.words)));
         }
         let is_of_parts = !self.parsed.candidates.is_empty() || !self.parsed.variants.is_empty();
         if !is_of_parts && !is_compared && compared.is_empty() && self.bare.is_empty() {
@@ -183,26 +178,26 @@ impl Parser<'_> {
         let mut bare = std::mem::take(&mut self.bare);
         let parsed = &self.parsed;
         if !parsed.names_work() && parsed.near.is_empty() {
-            let of_bare = bare.iter().map(|one| (one.feature, self.text(one.range.clone())));
+            let of_bare = bare.iter().map(|listed| (listed.feature, self.text(listed.range.clone())));
             let is_only_required = parsed.wished(Wish::Required).count() == 1;
             let required = parsed.wished(Wish::Required).filter(|_| is_only_required);
             let asked = parsed.wished(Wish::Compared).chain(required);
-            let mut named = of_bare.chain(asked.map(|one| (one.feature, one.words.clone())));
+            let mut named = of_bare.chain(asked.map(|listed| (listed.feature, listed.words.clone())));
             let of_work = named.find_map(|(feature, words)| Some((feature, work_of(&words)?, words)));
             drop(named);
             if let Some((feature, work, words)) = of_work {
                 self.parsed.works.push(Worded::new(work, words));
-                bare.retain(|one| one.feature != feature);
+                bare.retain(|listed| listed.feature != feature);
                 self.take_wishes(Wish::Required, feature);
                 if self.parsed.candidates.is_empty() || feature != Feature::ENCRYPTION {
                     self.take_wishes(Wish::Compared, feature);
                 }
             }
         }
-        for one in bare {
-            let word = self.text(one.range.clone());
+        for listed in bare {
+            let word = self.text(listed.range.clone());
             let advice = format!("say `with {word}` (a comparison), `without {word}`, or `must {word}`");
-            self.problem(one.range, advice);
+            self.problem(listed.range, advice);
         }
     }
 
@@ -210,8 +205,8 @@ impl Parser<'_> {
     fn check_variants(&mut self) {
         let (named, variants) = (&self.parsed.candidates, &self.parsed.variants);
         let lacking = variants.iter().find_map(|variant| {
-            let mut filesystems = named.iter().map(|one| one.value.filesystem);
-            let name = filesystems.find(|one| parse_all(&variant.value, one).is_none())?.name;
+            let mut filesystems = named.iter().map(|listed| listed.value.filesystem);
+            let name = filesystems.find(|listed| parse_all(&variant.value, listed).is_none())?.name;
             let advice = "has no such option; write it directly behind the filesystem that has it";
             Some((variant.words.clone(), format!("{name} {advice}")))
         });

@@ -12,37 +12,37 @@ use super::devices::describe_model;
 use super::features::Wish;
 use super::parsed::Worded;
 use super::plan::{QuestionPlan, phase_of};
-use super::question::{AskedWork, Question};
+use super::plan_candidates::MOST_NAMES;
+use super::question::Question;
+use super::works::AskedWork;
 
 /// The width of the messages, in columns.
 pub(super) const WIDTH: usize = 80;
 /// Columns of the names of entries, and of the user's words.
 const NAME: usize = 12;
 const WORDS: usize = 22;
-/// Names of candidates that are listed.
-pub(super) const MOST_NAMES: usize = 12;
 
 /// The table, within the columns of a terminal.
 pub(super) fn describe_question(question: &Question, asked: &QuestionPlan) -> String {
     let parsed = &question.parsed;
     let plan = &asked.plan;
     let mut lines: Vec<String> =
-        asked.cautions.iter().flat_map(|one| wrap(&format!("caution: {one}"), WIDTH)).collect();
+        asked.cautions.iter().flat_map(|part| wrap(&format!("caution: {part}"), WIDTH)).collect();
     let mut add = |name: &str, value: &str, words: &str| lines.extend(entry_lines(name, value, words));
     add("", "understood as", "from your words");
     add("workload", &describe_work(question), &question.work.words);
     let (device, device_words) = describe_device(question, plan);
     add("device", &device, device_words);
-    if let Some(one) = &question.cpu {
-        add("processor", plan.cpu.as_deref().unwrap_or(one.value), &one.words);
+    if let Some(part) = &question.cpu {
+        add("processor", plan.cpu.as_deref().unwrap_or(part.value), &part.words);
     }
-    if let Some(one) = &parsed.memory {
-        add("memory", &one.value.to_string(), &one.words);
+    if let Some(part) = &parsed.memory {
+        add("memory", &part.value.to_string(), &part.words);
     }
     let names: Vec<&str> = ranked_candidates(plan).map(|candidate| candidate.name.as_str()).collect();
-    let named = parsed.candidates.iter().map(|one| one.words.as_str());
-    let variants = parsed.variants.iter().map(|one| one.words.as_str());
-    let excluded = parsed.excluded.iter().map(|one| one.words.as_str());
+    let named = parsed.candidates.iter().map(|part| part.words.as_str());
+    let variants = parsed.variants.iter().map(|part| part.words.as_str());
+    let excluded = parsed.excluded.iter().map(|part| part.words.as_str());
     let words: Vec<&str> = named.chain(variants).chain(excluded).collect();
     add("candidates", &listing(&names, MOST_NAMES), &words.join("; "));
     if let (Some(share), Some(work)) = (plan.scale, question.preset()) {
@@ -51,34 +51,38 @@ pub(super) fn describe_question(question: &Question, asked: &QuestionPlan) -> St
     }
     asked.left_out.iter().for_each(|value| add("left out", value, ""));
     list_surprises(question, plan).iter().for_each(|value| add("note", value, ""));
-    for one in parsed.wished(Wish::Required) {
-        add("required", one.feature.word, &one.words);
+    for part in parsed.wished(Wish::Required) {
+        add("required", part.feature.word, &part.words);
     }
     for Worded { value: limit, words } in &parsed.limits {
         if let Ok(phase) = phase_of(question, plan, limit) {
             add("required", &format!("{}.{} {}", phase.name, limit.metric, limit.bound), words);
         }
     }
-    for one in parsed.wished(Wish::Unneeded) {
-        add("not required", one.feature.word, &one.words);
+    for part in parsed.wished(Wish::Unneeded) {
+        add("not required", part.feature.word, &part.words);
     }
-    for one in parsed.wished(Wish::Absent) {
-        add("without", one.feature.word, &one.words);
+    for part in parsed.wished(Wish::Absent) {
+        add("without", part.feature.word, &part.words);
     }
-    for one in &question.faults {
-        add("faults", one.value.shown, &one.words);
+    for part in &question.faults {
+        add("faults", part.value.shown, &part.words);
     }
-    for one in parsed.wished(Wish::Compared) {
-        add("comparison", &format!("each with and without {}", one.feature.word), &one.words);
+    for part in parsed.wished(Wish::Compared) {
+        add("comparison", &format!("each with and without {}", part.feature.word), &part.words);
     }
-    if let Some(one) = &parsed.tolerance {
-        add("comparison", &format!("differences up to {:.0} % do not count", one.value * 100.0), &one.words);
+    if let Some(part) = &parsed.tolerance {
+        add(
+            "comparison",
+            &format!("differences up to {:.0} % do not count", part.value * 100.0),
+            &part.words,
+        );
     }
     if let Some(time) = plan.protocol.budget.map(duration_text) {
         let value = format!(
             "{time} at most (--for) for preparation, trials and faults together, less where it is decided before"
         );
-        add("time limit", &value, parsed.budget.as_ref().map_or("", |one| &one.words));
+        add("time limit", &value, parsed.budget.as_ref().map_or("", |part| &part.words));
     }
     question.ignored.iter().for_each(|words| add("left aside", "by your consent", words));
     lines.push("without `ask`:".to_owned());
@@ -121,7 +125,7 @@ fn describe_device<'a>(question: &'a Question, plan: &Plan) -> (String, &'a str)
             format!("a scratch image of {size} on this machine's disk, which is removed again")
         }
         ([], source) => source.to_string(),
-        ([one], _) => describe_model(one),
+        ([part], _) => describe_model(part),
         (several, _) => format!("modelled, {}, one after the other", listing(several, 8)),
     };
     (value, "")
@@ -135,7 +139,7 @@ fn list_surprises(question: &Question, plan: &Plan) -> Vec<String> {
     }
     if let [Worded { value: only, .. }] = question.parsed.candidates.as_slice() {
         let name = only.filesystem.name;
-        if plan.candidates.iter().any(|one| one.filesystem != name) {
+        if plan.candidates.iter().any(|part| part.filesystem != name) {
             notes.push(format!("{name} is named alone, so the preset's other candidates stand beside it"));
         }
     }
@@ -146,7 +150,7 @@ fn list_surprises(question: &Question, plan: &Plan) -> Vec<String> {
 fn command_line(question: &Question, asked: &QuestionPlan) -> String {
     match run_arguments(question, asked) {
         Some(arguments) => {
-            let words: Vec<String> = arguments.iter().map(|one| quoted(one)).collect();
+            let words: Vec<String> = arguments.iter().map(|part| quoted(part)).collect();
             wrap_command(&words.join(" "), WIDTH - 2, 2)
         }
         None => {
@@ -163,7 +167,8 @@ pub(super) fn run_arguments(question: &Question, asked: &QuestionPlan) -> Option
     let read = |overrides: &Overrides| {
         with_vocabulary(|known| read_with(preset.toml, preset.name, overrides, known)).ok()
     };
-    let names = |candidates: &[Candidate]| candidates.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let names =
+        |candidates: &[Candidate]| candidates.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let filesystems = names(&overrides.candidates);
     let by_name = Overrides { candidates: Vec::new(), filesystems: filesystems.clone(), ..overrides.clone() };
     if read(&by_name)? != asked.plan {

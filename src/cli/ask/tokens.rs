@@ -59,7 +59,7 @@ pub(super) fn leave_out(words: &str, tokens: &mut [Token]) -> bool {
     for at in 0..tokens.len() {
         let Some(place) = tokens.get_mut(at..at + parts.len()) else { break };
         let mut pairs = place.iter().zip(&parts);
-        if !parts.is_empty() && pairs.all(|(one, other)| one.text.eq_ignore_ascii_case(&other.text)) {
+        if !parts.is_empty() && pairs.all(|(token, other)| token.text.eq_ignore_ascii_case(&other.text)) {
             place.iter_mut().for_each(|token| token.kind = TokenKind::Gap);
             is_there = true;
         }
@@ -68,15 +68,15 @@ pub(super) fn leave_out(words: &str, tokens: &mut [Token]) -> bool {
 }
 
 fn push_word(word: &str, tokens: &mut Vec<Token>) {
-    let is_edge = |one: char| STOPS.contains(one) || QUOTES.contains(one);
+    let is_edge = |letter: char| STOPS.contains(letter) || QUOTES.contains(letter);
     let body = word.trim_start_matches(is_edge);
     let before = &word[..word.len() - body.len()];
     // `./folder` and `..` are paths.
     let is_relative = before.ends_with('.') && body.starts_with('/');
     let body = &word[word.len() - body.len() - usize::from(is_relative)..];
     let text = body.trim_end_matches(is_edge);
-    let after = body[text.len()..].chars().find(|one| STOPS.contains(*one));
-    if before.contains(|one: char| STOPS.contains(one) && one != '.') {
+    let after = body[text.len()..].chars().find(|letter| STOPS.contains(*letter));
+    if before.contains(|letter: char| STOPS.contains(letter) && letter != '.') {
         tokens.push(Token::new(TokenKind::Stop, before));
     }
     if ["-", "–", "—", "->", "="].contains(&text) {
@@ -92,16 +92,20 @@ fn push_word(word: &str, tokens: &mut Vec<Token>) {
 
 /// Pushes a word: `ext4/xfs` and `p99<10ms` are several, `200MB/s`, `and/or` and `compress=zstd` are one.
 fn push_parts(text: &str, tokens: &mut Vec<Token>) {
-    let is_sign = |one: char| "<>≤≥%".contains(one);
+    let is_sign = |letter: char| "<>≤≥%".contains(letter);
     let is_rate = text.to_lowercase().ends_with("b/s");
     if text.len() > 1 && text.contains(is_sign) {
         let start = text.find(is_sign).unwrap_or(0);
-        let end = text[start..].find(|one| !is_sign(one) && one != '=').map_or(text.len(), |end| start + end);
+        let end = text[start..]
+            .find(|letter| !is_sign(letter) && letter != '=')
+            .map_or(text.len(), |end| start + end);
         for part in [&text[..start], &text[start..end]].into_iter().filter(|part| !part.is_empty()) {
             tokens.push(Token::new(TokenKind::Word, part));
         }
         push_parts(&text[end..], tokens);
-    } else if text.contains(',') && !text.contains('=') && !text.starts_with(|one: char| one.is_ascii_digit())
+    } else if text.contains(',')
+        && !text.contains('=')
+        && !text.starts_with(|letter: char| letter.is_ascii_digit())
     {
         for (at, part) in text.split(',').enumerate() {
             tokens.extend((at > 0).then(|| Token::new(TokenKind::Stop, ",")));

@@ -10,9 +10,10 @@ use super::features::{AskedFeature, Feature, FeatureForm, Wish};
 use super::grammar::parse_question;
 use super::guided::{ask_missing_work, ask_question, ask_rephrased, ask_replacement};
 use super::lexicon::{Meaning, WORKS, WorkKind, meanings};
-use super::parsed::{ParsedQuestion, Problem};
-use super::question::{Question, usage};
+use super::parsed::{ParsedQuestion, quote_problems};
+use super::question::Question;
 use super::tokens::{Token, TokenKind, leave_out, tokenize};
+use super::usage;
 use super::works::{list_nearest, work_hint};
 
 /// Understands the words and options. With a terminal it asks for missing parts and words that are not understood.
@@ -86,12 +87,12 @@ pub(super) fn understand(arguments: &AskArguments, is_interactive: bool) -> Resu
 
 /// A feature that is required or compared cannot be excluded, or be unimportant, too.
 fn refuse_contradiction(parsed: &ParsedQuestion) -> Result<(), CliError> {
-    let wanted = |one: &&AskedFeature| {
+    let wanted = |asked: &&AskedFeature| {
         let all = [Wish::Required, Wish::Compared];
-        all.into_iter().flat_map(|wish| parsed.wished(wish)).find(|other| other.feature == one.feature)
+        all.into_iter().flat_map(|wish| parsed.wished(wish)).find(|other| other.feature == asked.feature)
     };
     let mut unwanted = [Wish::Absent, Wish::Unneeded].into_iter().flat_map(|wish| parsed.wished(wish));
-    match unwanted.find_map(|one| Some((&wanted(&one)?.words, &one.words))) {
+    match unwanted.find_map(|asked| Some((&wanted(&asked)?.words, &asked.words))) {
         Some((words, other)) => {
             Err(usage(format!("`{words}` and `{other}` contradict each other"), "leave out one of both"))
         }
@@ -151,12 +152,7 @@ fn not_understood(parsed: &ParsedQuestion) -> CliError {
     CliError::Usage(reason)
 }
 
-/// The words that are not understood, for the user.
-pub(super) fn quote_problems(problems: &[Problem]) -> String {
-    once_each(problems.iter().map(|problem| format!("`{}`", problem.words))).join(", ")
-}
-
-/// How many words may be left out of a question that is offered: with more, what is left is hardly what was meant.
+/// How many words may be left out of a question that is offered: with more, the rest is hardly the question that was meant.
 const MOST_LEFT_OUT: usize = 4;
 
 /// A sentence that asks for exactly the parts that were understood, for the user to agree to; `None` if they are no

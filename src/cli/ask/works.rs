@@ -9,7 +9,14 @@ use fsverdict_workload::dataset::holds_data;
 use super::super::{CliError, with_vocabulary};
 use super::lexicon::{Meaning, WORKS, WorkKind, meanings};
 use super::parsed::{ParsedQuestion, Worded};
-use super::question::{AskedWork, usage};
+use super::usage;
+
+/// The work of a question.
+#[derive(Clone)]
+pub(super) enum AskedWork {
+    Preset(&'static WorkKind),
+    Folder(PathBuf),
+}
 
 type NamedWorks = Vec<Worded<&'static WorkKind>>;
 
@@ -45,10 +52,10 @@ pub(super) fn choose_work(
     option: Option<&str>,
 ) -> Result<(Worded<AskedWork>, Vec<Worded<&'static ExaminedFault>>), CliError> {
     let mut named = NamedWorks::new();
-    for one in std::mem::take(&mut parsed.works) {
-        match named.iter_mut().find(|other| other.value.preset.name == one.value.preset.name) {
-            Some(other) => other.words = format!("{}, {}", other.words, one.words),
-            None => named.push(one),
+    for work in std::mem::take(&mut parsed.works) {
+        match named.iter_mut().find(|other| other.value.preset.name == work.value.preset.name) {
+            Some(other) => other.words = format!("{}, {}", other.words, work.words),
+            None => named.push(work),
         }
     }
     join_works(&mut named, parsed);
@@ -65,11 +72,11 @@ pub(super) fn choose_work(
     if let Some((path, words)) = folder.or(of_option) {
         let folder = Worded::new(folder_at(path)?, words);
         // `raw photos in ~/Pictures`: the words describe the files of the folder.
-        if let Some(other) = named.iter().find(|one| !one.value.ask.files) {
+        if let Some(other) = named.iter().find(|work| !work.value.ask.files) {
             let what = format!("more than one work is named: {}, and {}", folder.words, other.words);
             return Err(usage(what, format!("{ONE_WORK}; leave one of them out")));
         }
-        let words = named.iter().fold(folder.words, |words, one| format!("{words}, {}", one.words));
+        let words = named.iter().fold(folder.words, |words, work| format!("{words}, {}", work.words));
         return Ok((Worded::new(AskedWork::Folder(folder.value), words), Vec::new()));
     }
     if let Some(option) = option {
@@ -81,7 +88,7 @@ pub(super) fn choose_work(
         [] => Err(no_work(parsed)),
         several => {
             let words: Vec<String> =
-                several.iter().map(|one| format!("{} ({})", one.words, one.value.preset.name)).collect();
+                several.iter().map(|work| format!("{} ({})", work.words, work.value.preset.name)).collect();
             let what = format!("more than one work is named: {}", words.join(", "));
             Err(usage(what, format!("{ONE_WORK}: ask of one of them, and the rest as it is")))
         }
@@ -94,19 +101,20 @@ fn join_works(named: &mut NamedWorks, parsed: &ParsedQuestion) {
         work.ask.joins.iter().filter_map(move |pair| Some((work, pair.split_once(" + ")?)))
     };
     let pairs: Vec<(&WorkKind, (&str, &str))> = WORKS.iter().flat_map(pairs_of).collect();
-    let at = |name: &str| named.iter().position(|one| one.value.preset.name == name);
-    let two = pairs.iter().find_map(|(work, (one, other))| Some((*work, at(one)?, at(other)?)));
+    let at = |name: &str| named.iter().position(|named_work| named_work.value.preset.name == name);
+    let two = pairs.iter().find_map(|(work, (named_work, other))| Some((*work, at(named_work)?, at(other)?)));
     if let Some((work, first, second)) = two.filter(|_| named.len() > 1) {
         named[first] = Worded::new(work, format!("{}, {}", named[first].words, named[second].words));
         if first != second {
             named.remove(second);
         }
     }
-    let is_named = |name: &str| parsed.candidates.iter().any(|one| one.value.filesystem.name == name);
-    for one in named {
-        let mut of_work = pairs.iter().filter(|(_, (work, _))| *work == one.value.preset.name);
+    let is_named =
+        |name: &str| parsed.candidates.iter().any(|named_work| named_work.value.filesystem.name == name);
+    for named_work in named {
+        let mut of_work = pairs.iter().filter(|(_, (work, _))| *work == named_work.value.preset.name);
         if let Some((work, (_, filesystem))) = of_work.find(|(_, (_, filesystem))| is_named(filesystem)) {
-            *one = Worded::new(*work, format!("{}, {filesystem}", one.words));
+            *named_work = Worded::new(*work, format!("{}, {filesystem}", named_work.words));
         }
     }
 }
@@ -114,10 +122,12 @@ fn join_works(named: &mut NamedWorks, parsed: &ParsedQuestion) {
 /// Of two works, one of which is a fault that the other can be examined for, leaves the other: its plan says which files
 /// must survive a fault.
 fn take_faults(named: &mut NamedWorks) -> Vec<Worded<&'static ExaminedFault>> {
-    let fault_of =
-        |one: &Worded<&WorkKind>| FAULTS.iter().find(|fault| fault.preset == one.value.preset.name);
-    let [one, other] = named.as_slice() else { return Vec::new() };
-    let (named_fault, work) = if fault_of(one).is_some() { (one, other) } else { (other, one) };
+    let fault_of = |named_work: &Worded<&WorkKind>| {
+        FAULTS.iter().find(|fault| fault.preset == named_work.value.preset.name)
+    };
+    let [named_work, other] = named.as_slice() else { return Vec::new() };
+    let (named_fault, work) =
+        if fault_of(named_work).is_some() { (named_work, other) } else { (other, named_work) };
     let Some(fault) = fault_of(named_fault) else { return Vec::new() };
     let overrides = Overrides { set: vec![fault.setting.to_owned()], ..Overrides::default() };
     let preset = work.value.preset;
@@ -155,7 +165,7 @@ fn no_work(parsed: &ParsedQuestion) -> CliError {
         });
         return usage(format!("no work is named{place}"), work_hint());
     }
-    let words: Vec<&str> = parsed.near.iter().map(|one| one.words.as_str()).collect();
+    let words: Vec<&str> = parsed.near.iter().map(|work| work.words.as_str()).collect();
     usage(
         format!("no question is known about {}", words.join(", ")),
         format!(
@@ -165,9 +175,9 @@ fn no_work(parsed: &ParsedQuestion) -> CliError {
     )
 }
 
-/// The presets that come nearest to the works of a question, each with what it is about.
+/// The presets that come nearest to the works of a question, each with its summary.
 pub(super) fn list_nearest(parsed: &ParsedQuestion) -> Vec<String> {
-    let nearest = parsed.near.iter().map(|one| one.value);
+    let nearest = parsed.near.iter().map(|named_work| named_work.value);
     once_each(nearest.map(|work| format!("`{}` ({})", work.preset.name, work.ask.summary)))
 }
 
