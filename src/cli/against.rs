@@ -10,7 +10,7 @@ use fsverdict_disk::calibrate::{
 };
 use fsverdict_disk::device::Model;
 use fsverdict_folders::{Existing, read_regular, write_output};
-use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
+use fsverdict_report::{AgainstReport, FittedNumber, KindShares, Shares, TracePart};
 use fsverdict_text::{Bytes, Hinted, Reason};
 
 use super::output::{ReportFormat, write_to, written};
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
         AgainstReport::new(&name, &trace.display().to_string(), parts.into_iter().flatten().collect());
     let report = report.with_fit(numbers, at_bound);
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
-    write_to(output, &[trace], None, &mut |out| written(write_against(&report, format, out)))?;
+    write_to(output, &[trace], None, &mut |out| written(report.write(format, out)))?;
     Ok(Exit::Done)
 }
 

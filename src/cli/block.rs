@@ -12,7 +12,7 @@ use crate::study::{Permission, RunFolder};
 use fsverdict_judgement::plan::{DeviceSource, Overrides};
 use fsverdict_judgement::verdict::Slice;
 use fsverdict_linux::host::messages::print_line;
-use fsverdict_report::{DeviceReport, write_devices};
+use fsverdict_report::DeviceReport;
 use fsverdict_text::{Reason, quoted};
 
 use super::consent::{ask_identity, check_erase_option, confirm_plan};
@@ -177,8 +177,6 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     })?;
     let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(arguments.output.is_some(), true);
     let reads: Vec<&Path> = arguments.runs.iter().map(PathBuf::as_path).collect();
-    write_to(arguments.output.as_deref(), &reads, None, &mut |out| {
-        written(write_devices(&report, format, out))
-    })?;
+    write_to(arguments.output.as_deref(), &reads, None, &mut |out| written(report.write(format, out)))?;
     Ok(Exit::Done)
 }

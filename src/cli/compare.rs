@@ -6,7 +6,7 @@ use clap::Args;
 
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::Slice;
-use fsverdict_report::{ComparisonReport, write_comparison};
+use fsverdict_report::ComparisonReport;
 use fsverdict_text::{Hinted, Reason};
 
 use super::open_run::open_run;
@@ -74,9 +74,7 @@ fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     let pager = (arguments.format == ReportFormat::Terminal).then_some(arguments.pager);
     let format = arguments.format.format(arguments.output.is_some(), true);
     let reads: Vec<&Path> = arguments.runs.iter().map(PathBuf::as_path).collect();
-    write_to(arguments.output.as_deref(), &reads, pager, &mut |out| {
-        written(write_comparison(report, format, out))
-    })?;
+    write_to(arguments.output.as_deref(), &reads, pager, &mut |out| written(report.write(format, out)))?;
     Ok(match history.has_regression() {
         true => Exit::Regression,
         false if arguments.bisect && !history.is_decided() => Exit::CannotTell,

@@ -9,7 +9,7 @@ use fsverdict_judgement::plan::{DeviceSource, Overrides, Plan, bytes_written};
 use fsverdict_judgement::verdict::Slice;
 use fsverdict_linux::guard::LeftDevice;
 use fsverdict_linux::host::messages::print_line;
-use fsverdict_report::{Format, SizeReport, TerminalLook, write_sizes};
+use fsverdict_report::{Format, SizeReport, TerminalLook};
 use fsverdict_text::{Bytes, Hinted, Reason, duration_text, quoted};
 
 use super::consent::{check_erase_option, confirm_plan};
@@ -127,7 +127,7 @@ fn show(runs: &[Slice<f64>], ended: Option<String>) -> Result<(), CliError> {
     let report =
         SizeReport::of(runs, ended).ok_or_else(|| CliError::failed("no size was tried".to_owned()))?;
     let format = Format::Terminal(TerminalLook::of_stdout(false));
-    write_to(None, &[], None, &mut |out| written(write_sizes(&report, format, out)))
+    write_to(None, &[], None, &mut |out| written(report.write(format, out)))
 }
 
 /// Why the data of a plan do not fit its device.

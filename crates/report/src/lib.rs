@@ -46,16 +46,16 @@ use std::io;
 use crate::forms::{CsvRows, Forms};
 use crate::page::ReportPage;
 use crate::run::page_of_run;
-use erased_serde::Serialize;
+use serde::Serialize;
 
-pub use crate::against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart, write_against};
+pub use crate::against::{AgainstReport, FittedNumber, KindShares, Shares, TracePart};
 pub use crate::atlas::{
     Atlas, AtlasCell, AtlasFilter, AtlasKind, AtlasStudy, AtlasWork, Card, Catalogue, CataloguedCandidate,
     CataloguedStudy, ComputedCell, SiteFile, StrangersAnswer, base_name, bundle_path, safe_name,
 };
-pub use crate::compare::{ComparisonReport, write_comparison};
+pub use crate::compare::ComparisonReport;
 pub use crate::conclusion::notes::PageNote;
-pub use crate::devices::{DeviceReport, write_devices};
+pub use crate::devices::DeviceReport;
 pub use crate::forms::foreign::ForeignFormat;
 pub use crate::forms::html::packed_rows;
 pub use crate::forms::json::SCHEMA as JSON_SCHEMA;
@@ -63,7 +63,7 @@ pub use crate::forms::terminal::TerminalLook;
 pub use crate::model::report::Report;
 pub use crate::model::to_use::{ToUse, shell_word};
 pub use crate::page::embedded_plan::{EmbeddedPlanError, LONGEST_PAGE, plan_in_page};
-pub use crate::sizes::{SizeReport, write_sizes};
+pub use crate::sizes::SizeReport;
 pub use crate::topics::guarantees::Guarantees;
 pub use crate::topics::requests::Requests;
 pub use crate::wording::device_number::describe_number;
@@ -119,8 +119,8 @@ impl Forms for Report<'_> {
         forms::html::render(self, &self.build_page())
     }
 
-    fn build_document(&self) -> Box<dyn Serialize + '_> {
-        Box::new(forms::json::build_document(self))
+    fn build_document(&self) -> impl Serialize + '_ {
+        forms::json::build_document(self)
     }
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::conclusion::levels::list_recommended;
 use crate::forms::csv::{cell, estimate_cells};
 use crate::forms::{self, CsvRows, Forms};
+use crate::model::object::JsonObject;
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::wording::number::{percent, times_with_ends};
 use crate::wording::text::{TextTable, count, listing};
@@ -14,25 +15,14 @@ use crate::{Format, ReportError};
 use fsverdict_judgement::verdict::{AtSize, SizeTable, Slice};
 use fsverdict_text::Bytes;
 
+/// Version of the JSON: raised when a field goes or changes its meaning.
+const SCHEMA: u32 = 1;
+
 #[derive(Debug)]
 pub struct SizeReport {
     found: SizeTable,
     /// Why no larger size was tried; nothing where the answer had settled.
     ended: Option<String>,
-}
-
-pub fn write_sizes(report: &SizeReport, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    forms::write(report, format, out)
-}
-
-#[derive(Serialize)]
-struct SizesDocument<'a> {
-    schema: u32,
-    sentence: String,
-    settled_from: Option<f64>,
-    cautions: Vec<String>,
-    #[serde(flatten)]
-    found: &'a SizeTable,
 }
 
 impl Forms for SizeReport {
@@ -59,14 +49,12 @@ impl Forms for SizeReport {
         page
     }
 
-    fn build_document(&self) -> Box<dyn erased_serde::Serialize + '_> {
-        Box::new(SizesDocument {
-            schema: 1,
-            sentence: self.write_sentence(),
-            settled_from: self.found.settled_from().map(|size| size.times),
-            cautions: self.list_cautions(),
-            found: &self.found,
-        })
+    fn build_document(&self) -> impl Serialize + '_ {
+        JsonObject::new("schema", SCHEMA)
+            .with("sentence", self.write_sentence())
+            .with("settled_from", self.found.settled_from().map(|size| size.times))
+            .with("cautions", self.list_cautions())
+            .around(&self.found, JsonObject::default())
     }
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
@@ -86,6 +74,11 @@ impl SizeReport {
     /// Of these runs, the smallest first; `ended` is why there is no larger one.
     pub fn of(runs: &[Slice<f64>], ended: Option<String>) -> Option<Self> {
         Some(SizeReport { found: SizeTable::from_runs(runs)?, ended })
+    }
+
+    /// Writes the sizes in this format.
+    pub fn write(&self, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        forms::write(self, format, out)
     }
 
     /// Whether the last two sizes agree.

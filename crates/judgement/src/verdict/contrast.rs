@@ -73,6 +73,16 @@ impl ContrastOutcome {
         matches!(self, Self::Behind | Self::Better)
     }
 
+    /// The word for the outcome of a change from one run to another.
+    pub fn as_change(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Behind => "worse",
+            Self::Tied => "same",
+            Self::NotBetter | Self::Undecided => "undecided",
+        }
+    }
+
     /// The same seen from the other side; "not better" says nothing of it.
     pub fn invert(self) -> Self {
         match self {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::forms::csv::cell;
 use crate::forms::{self, CsvRows, Forms};
+use crate::model::object::JsonObject;
 use crate::page::ReportPage;
 use crate::wording::number::{fine_percent, signed_percent};
 use crate::wording::text::{TextTable, listing};
@@ -87,19 +88,16 @@ impl FittedNumber {
 /// A fitted model that is farther off than this within kinds of requests does not describe the drive.
 const DOES_NOT_FIT: f64 = 0.10;
 
-pub fn write_against(
-    report: &AgainstReport,
-    format: Format,
-    out: &mut dyn io::Write,
-) -> Result<(), ReportError> {
-    forms::write(report, format, out)
-}
-
 impl AgainstReport {
     /// The comparison of a model as it is in its file.
     pub fn new(model: &str, trace: &str, parts: Vec<TracePart>) -> Self {
         let (model, trace) = (model.to_owned(), trace.to_owned());
         AgainstReport { model, trace, parts, fitted: Vec::new(), at_bound: Vec::new() }
+    }
+
+    /// Writes the comparison in this format.
+    pub fn write(&self, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        forms::write(self, format, out)
     }
 
     /// Adds the changes by a fit, and which of the numbers lie at the end of their range. The last part is that of the
@@ -202,68 +200,40 @@ fn ms(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }
 
+/// Version of the JSON: raised when a field goes or changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// The columns, documented in docs/reference/output-formats.md.
+const COLUMNS: &str = "of,kind,n,measured_ns,predicted_ns,demerit,bias,error,constant";
+
 impl Forms for AgainstReport {
     fn build_page(&self) -> ReportPage<'_> {
         page::build_page(self)
     }
 
-    fn build_document(&self) -> Box<dyn erased_serde::Serialize + '_> {
-        Box::new(build_document(self))
+    fn build_document(&self) -> impl Serialize + '_ {
+        let warnings = self.warnings();
+        JsonObject::new("schema", SCHEMA)
+            .with("model", &self.model)
+            .with("trace", &self.trace)
+            .with("fitted", &self.fitted)
+            .with("parts", &self.parts)
+            .with_some("warnings", Some(warnings).filter(|warnings| !warnings.is_empty()))
     }
 
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-        write_rows(self, rows)
-    }
-}
-
-/// Version of the JSON: raised when a field goes or changes its meaning.
-const SCHEMA: u32 = 1;
-
-#[derive(Serialize)]
-struct AgainstDocument<'a> {
-    schema: u32,
-    model: &'a str,
-    trace: &'a str,
-    fitted: &'a [FittedNumber],
-    parts: &'a [TracePart],
-    /// Why the fitted model may not describe the drive.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-}
-
-fn build_document(report: &AgainstReport) -> AgainstDocument<'_> {
-    AgainstDocument {
-        schema: SCHEMA,
-        model: &report.model,
-        trace: &report.trace,
-        fitted: &report.fitted,
-        parts: &report.parts,
-        warnings: report.warnings(),
-    }
-}
-
-/// The columns, documented in docs/reference/output-formats.md.
-const COLUMNS: &str = "of,kind,n,measured_ns,predicted_ns,demerit,bias,error,constant";
-
-fn write_rows(report: &AgainstReport, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-    rows.write_record(COLUMNS.split(','))?;
-    for part in &report.parts {
-        let all = KindShares { kind: "all".to_owned(), shares: part.all };
-        for KindShares { kind, shares: found } in part.kinds.iter().chain([&all]) {
-            let numbers = [
-                found.measured_ns,
-                found.predicted_ns,
-                found.demerit,
-                found.bias,
-                found.error,
-                found.constant,
-            ];
-            let row = [cell(&part.of), cell(kind), found.n.to_string()];
-            let row = row.into_iter().chain(numbers.map(|number| number.to_string()));
-            rows.write_record(row)?;
+        rows.write_record(COLUMNS.split(','))?;
+        for part in &self.parts {
+            let all = KindShares { kind: "all".to_owned(), shares: part.all };
+            for KindShares { kind, shares: found } in part.kinds.iter().chain([&all]) {
+                let Shares { n, measured_ns, predicted_ns, demerit, bias, error, constant } = found;
+                let numbers = [measured_ns, predicted_ns, demerit, bias, error, constant];
+                let row = [cell(&part.of), cell(kind), n.to_string()];
+                rows.write_record(row.into_iter().chain(numbers.map(ToString::to_string)))?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,68 +2,19 @@
 
 use std::fmt::Write;
 
-use jiff::civil::Date;
-use serde::Serialize;
-
 use super::{Atlas, AtlasCell, SiteFile};
 use crate::ReportError;
 use crate::forms::csv::{cell, estimate_cells, unwrapped};
 use crate::forms::foreign::describe_labels;
-use fsverdict_judgement::verdict::{Answer, Estimate};
+use crate::model::object::JsonObject;
 
 /// Version of the JSON form: raised when a field changes its meaning or goes, not when one is added.
 const SCHEMA: u32 = 1;
 
-#[derive(Serialize)]
-struct AtlasDocument<'a> {
-    schema: u32,
-    cells: Vec<CellDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct CellDocument<'a> {
-    cell: &'a str,
-    /// A digest of everything that the run depends on.
-    identity: &'a str,
-    question: String,
-    work: &'a str,
-    model: &'a str,
-    /// Why there is no answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    empty: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plan_digest: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kernel: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    day: Option<Date>,
-    answers: Vec<AnswerDocument<'a>>,
-    candidates: Vec<CandidateDocument<'a>>,
-    /// The answers of others' runs.
-    others: Vec<&'a Answer>,
-}
-
-#[derive(Serialize)]
-struct AnswerDocument<'a> {
-    requirement: &'a str,
-    #[serde(flatten)]
-    answer: &'a Answer,
-}
-
-#[derive(Serialize)]
-struct CandidateDocument<'a> {
-    name: &'a str,
-    filesystem: &'a str,
-    protection: &'a str,
-    times: Estimate,
-}
-
 /// The files with the numbers of an atlas.
 pub(super) fn data_files(atlas: &Atlas) -> Result<Vec<SiteFile>, ReportError> {
-    let document = AtlasDocument {
-        schema: SCHEMA,
-        cells: atlas.cells.iter().map(|cell| describe_cell(atlas, cell)).collect(),
-    };
+    let cells: Vec<JsonObject<'_>> = atlas.cells.iter().map(|cell| describe_cell(atlas, cell)).collect();
+    let document = JsonObject::new("schema", SCHEMA).with("cells", cells);
     let mut json = serde_json::to_vec_pretty(&document)?;
     json.push(b'\n');
     let file = |name: &str, content: Vec<u8>| SiteFile { folder: None, name: name.to_owned(), content };
@@ -74,57 +25,44 @@ pub(super) fn data_files(atlas: &Atlas) -> Result<Vec<SiteFile>, ReportError> {
     ])
 }
 
-fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> CellDocument<'a> {
+fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> JsonObject<'a> {
     let computed = cell.content.as_ref().ok();
     let (work, model) = atlas.names_of(cell);
-    let answers = computed.map_or(&[][..], |computed| &computed.answers);
-    let answers = atlas.filters.iter().zip(answers);
-    let bars = computed.map_or(&[][..], |computed| &computed.bars);
-    CellDocument {
-        cell: &cell.slug,
-        identity: &cell.identity,
-        question: atlas.question(cell),
-        work,
-        model,
-        empty: cell.content.as_ref().err().map(String::as_str),
-        plan_digest: computed.map(|computed| computed.digest.as_str()),
-        kernel: computed.map(|computed| computed.kernel.as_str()),
-        day: computed.map(|computed| computed.day),
-        answers: answers
-            .filter_map(|(filter, answer)| {
-                Some(AnswerDocument { requirement: filter.slug, answer: answer.as_ref()? })
-            })
-            .collect(),
-        candidates: bars
-            .iter()
-            .map(|bar| CandidateDocument {
-                name: &bar.name,
-                filesystem: &bar.filesystem,
-                protection: &bar.protection,
-                times: bar.times,
-            })
-            .collect(),
-        others: cell.strangers.iter().map(|one| &one.answer).collect(),
-    }
+    let answers = atlas.filters.iter().zip(computed.into_iter().flat_map(|computed| &computed.answers));
+    let answers = answers.filter_map(|(filter, answer)| {
+        let requirement = JsonObject::new("requirement", filter.slug);
+        Some(requirement.around(answer.as_ref()?, JsonObject::default()))
+    });
+    let bars = computed.into_iter().flat_map(|computed| &computed.bars);
+    let candidates = bars.map(|bar| {
+        JsonObject::new("name", &bar.name)
+            .with("filesystem", &bar.filesystem)
+            .with("protection", &bar.protection)
+            .with("times", bar.times)
+    });
+    let others = cell.strangers.iter().map(|stranger| &stranger.answer);
+    // The identity is a digest of everything that the run depends on; an empty cell says why it has no answer.
+    JsonObject::new("cell", &cell.slug)
+        .with("identity", &cell.identity)
+        .with("question", atlas.question(cell))
+        .with("work", work)
+        .with("model", model)
+        .with_some("empty", cell.content.as_ref().err())
+        .with_some("plan_digest", computed.map(|computed| &computed.digest))
+        .with_some("kernel", computed.map(|computed| &computed.kernel))
+        .with_some("day", computed.map(|computed| computed.day))
+        .with("answers", answers.collect::<Vec<_>>())
+        .with("candidates", candidates.collect::<Vec<_>>())
+        .with("others", others.collect::<Vec<_>>())
 }
+
+/// The columns of the CSV.
+const COLUMNS: &str = "work,model,kernel,day,candidate,filesystem,protection,times,low,high,blocks,mark";
 
 /// One row for each candidate of each cell.
 fn write_csv(atlas: &Atlas) -> Result<Vec<u8>, ::csv::Error> {
     let mut rows = ::csv::Writer::from_writer(Vec::new());
-    rows.write_record([
-        "work",
-        "model",
-        "kernel",
-        "day",
-        "candidate",
-        "filesystem",
-        "protection",
-        "times",
-        "low",
-        "high",
-        "blocks",
-        "mark",
-    ])?;
+    rows.write_record(COLUMNS.split(','))?;
     for (at, computed) in atlas.computed() {
         let (work, model) = atlas.names_of(at);
         for bar in &computed.bars {

@@ -9,11 +9,8 @@ mod tests;
 
 use std::io;
 
-use erased_serde::Serialize;
-
 use crate::compare::row::{CompareRow, Trend, build_row};
-use crate::forms::{self, CsvRows, Forms};
-use crate::page::ReportPage;
+use crate::forms;
 use crate::wording::text::{TextTable, count, listing};
 use crate::{Format, ReportError};
 use fsverdict_judgement::journal::Run;
@@ -32,29 +29,12 @@ pub struct ComparisonReport<'a> {
     pub found: &'a History,
 }
 
-pub fn write_comparison(
-    report: ComparisonReport<'_>,
-    format: Format,
-    out: &mut dyn io::Write,
-) -> Result<(), ReportError> {
-    forms::write(&report, format, out)
-}
-
-impl Forms for ComparisonReport<'_> {
-    fn build_page(&self) -> ReportPage<'_> {
-        page::build_page(self)
-    }
-
-    fn build_document(&self) -> Box<dyn Serialize + '_> {
-        Box::new(data::build_document(self))
-    }
-
-    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-        data::write_rows(self, rows)
-    }
-}
-
 impl<'a> ComparisonReport<'a> {
+    /// Writes the comparison in this format.
+    pub fn write(&self, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        forms::write(self, format, out)
+    }
+
     fn runs(&self) -> impl Iterator<Item = &'a Run> {
         [self.before].into_iter().chain(self.between.iter().copied()).chain([self.after])
     }
@@ -123,11 +103,11 @@ impl<'a> ComparisonReport<'a> {
         }
         let rows = self.found.whole.judged.iter().map(|change| {
             let mut cells = numbers(change, change.subject().to_owned());
-            cells.push(change.outcome().map_or("", word).to_owned());
+            cells.push(change.outcome().map_or("", ContrastOutcome::as_change).to_owned());
             if several {
                 let trend = Trend::of(self, change);
                 cells.push(trend.spark());
-                cells.push(trend.last_step().map_or("–", word).to_owned());
+                cells.push(trend.last_step().map_or("–", ContrastOutcome::as_change).to_owned());
             }
             cells
         });
@@ -256,13 +236,4 @@ fn within_a_sentence(change: &MetricChange) -> String {
         return format!("{} {} {what} ({before} → {after})", change.candidate, change.subject());
     }
     format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))
-}
-
-fn word(outcome: ContrastOutcome) -> &'static str {
-    match outcome {
-        ContrastOutcome::Better => "better",
-        ContrastOutcome::Behind => "worse",
-        ContrastOutcome::Tied => "same",
-        ContrastOutcome::Undecided | ContrastOutcome::NotBetter => "undecided",
-    }
 }

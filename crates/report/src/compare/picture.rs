@@ -5,8 +5,8 @@ use std::fmt::Write;
 use libm::log;
 use maud::{Markup, PreEscaped, html};
 
+use crate::compare::ComparisonReport;
 use crate::compare::row::{self, Trend};
-use crate::compare::{ComparisonReport, word};
 use crate::page::figures::place;
 use crate::wording::text::one_line;
 use fsverdict_judgement::plan::once_each;
@@ -55,11 +55,11 @@ fn cell(change: &MetricChange, trend: &Trend<'_>, reach: f64) -> Markup {
     };
     let shown = row::build_row(change);
     let heat = place(change.ratio.point.max(1.0 / change.ratio.point).min(reach), 1.0, reach);
-    let hover = format!("{} → {} ({}), {}", shown.before, shown.after, shown.interval, word(judged));
+    let hover = format!("{} → {} ({}), {}", shown.before, shown.after, shown.interval, judged.as_change());
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
             div.beside {
-                span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (word(judged)) ": " } (shown.change) }
+                span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (judged.as_change()) ": " } (shown.change) }
                 (PreEscaped(course(trend, reach)))
             }
         }
@@ -90,7 +90,7 @@ fn course(trend: &Trend<'_>, reach: f64) -> String {
             let _ = write!(points, "<path d=\"M{x:.1} {:.1}V{:.1}\"/>", up(low), up(high));
         }
         let step = at.checked_sub(1).and_then(|at| trend.steps.get(at)?.as_ref()?.outcome());
-        let class = step.map_or("", word);
+        let class = step.map_or("", ContrastOutcome::as_change);
         let _ = write!(points, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"/>");
     }
     let _ = write!(image, "<path d=\"{line}\"/>{points}</svg>");

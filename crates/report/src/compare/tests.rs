@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::compare::{ComparisonReport, write_comparison};
+use crate::compare::ComparisonReport;
 use crate::fixtures::{self, Story, id, shape};
 use crate::{Format, TerminalLook};
 use fsverdict_judgement::journal::{Event, Run};
@@ -40,7 +40,7 @@ fn history(stories: &[&Story], format: Format) -> String {
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };
     let mut out = Vec::new();
-    write_comparison(ComparisonReport { before, between, after, found: &found }, format, &mut out).unwrap();
+    ComparisonReport { before, between, after, found: &found }.write(format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

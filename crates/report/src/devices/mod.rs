@@ -5,11 +5,8 @@ mod page;
 
 use std::io;
 
-use erased_serde::Serialize;
-
 use crate::conclusion::levels::{describe_outcome, list_recommended};
-use crate::forms::{self, CsvRows, Forms};
-use crate::page::ReportPage;
+use crate::forms;
 use crate::topics::across::write_headline;
 use crate::wording::number::{percent, times, times_with_ends};
 use crate::wording::text::{TextTable, count, listing};
@@ -27,28 +24,6 @@ pub struct DeviceReport {
     cautions: Vec<String>,
 }
 
-pub fn write_devices(
-    report: &DeviceReport,
-    format: Format,
-    out: &mut dyn io::Write,
-) -> Result<(), ReportError> {
-    forms::write(report, format, out)
-}
-
-impl Forms for DeviceReport {
-    fn build_page(&self) -> ReportPage<'_> {
-        page::build_page(self)
-    }
-
-    fn build_document(&self) -> Box<dyn Serialize + '_> {
-        Box::new(data::build_document(self))
-    }
-
-    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
-        data::write_rows(self, rows)
-    }
-}
-
 impl DeviceReport {
     /// Of these runs.
     ///
@@ -59,6 +34,11 @@ impl DeviceReport {
         let found = DeviceTable::from_parts(&parts, &judged).ok_or_else(Vec::new)?;
         let cautions = limits(&found);
         Ok(Self { found, sentences: judged.iter().map(describe_outcome).collect(), cautions })
+    }
+
+    /// Writes the table in this format.
+    pub fn write(&self, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        forms::write(self, format, out)
     }
 
     /// Each device with its sentence.

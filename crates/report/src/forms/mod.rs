@@ -9,8 +9,8 @@ pub(crate) mod terminal;
 
 use std::io;
 
-use erased_serde::Serialize;
 use fsverdict_text::{DisplayForm, DisplayWriter, make_displayable};
+use serde::Serialize;
 
 use crate::page::ReportPage;
 use crate::{ForeignFormat, Format, ReportError};
@@ -29,7 +29,7 @@ pub(crate) trait Forms {
     }
 
     /// The document that JSON has.
-    fn build_document(&self) -> Box<dyn Serialize + '_>;
+    fn build_document(&self) -> impl Serialize + '_;
 
     /// Writes the header and the rows that CSV has.
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error>;

@@ -3,6 +3,7 @@
 pub(crate) mod clause;
 pub(crate) mod index;
 pub(crate) mod matrix;
+pub(crate) mod object;
 pub(crate) mod report;
 pub(crate) mod thinning;
 pub(crate) mod to_use;

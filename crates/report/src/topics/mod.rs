@@ -29,7 +29,7 @@ mod topic;
 pub(crate) mod tradeoffs;
 mod unflushed;
 
-pub(crate) use topic::{ReportTopic, TopicData};
+pub(crate) use topic::ReportTopic;
 
 /// All topics with statements or tables, in the order of their tables and notes.
 pub(crate) static TOPICS: [&ReportTopic; 16] = [

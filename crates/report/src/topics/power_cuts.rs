@@ -7,7 +7,7 @@ use crate::Report;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::safety::audience_of_losses;
-use crate::topics::topic::{ReportTopic, address_tables, list_data};
+use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::number::{percent_of_cases, plain_number};
 use crate::wording::text::{TextTable, one_line};
 use fsverdict_judgement::journal::{AgeBin, CutOutcome, LossAges, PowerCuts, StateFinding};
@@ -15,7 +15,7 @@ use fsverdict_judgement::statistics::wilson_interval;
 use fsverdict_judgement::verdict::Judgement;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    data: |report| list_data("power_cuts", report.judged.run.power_cuts.as_slice()),
+    add_data: |report, document| document.with_list("power_cuts", &report.judged.run.power_cuts),
     build_tables: |report| {
         let outcomes = address_tables(audience_of_losses(report), build_tables(&report.judged));
         let ages = build_age_table(&report.judged);

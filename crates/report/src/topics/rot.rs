@@ -7,7 +7,7 @@ use crate::Report;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::page::PageBlock;
 use crate::topics::safety::audience_of_losses;
-use crate::topics::topic::{ReportTopic, address_tables, list_data};
+use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::number::percent_of_cases;
 use crate::wording::text::{TextTable, one_line};
 use fsverdict_judgement::journal::{
@@ -16,7 +16,7 @@ use fsverdict_judgement::journal::{
 use fsverdict_judgement::verdict::Judgement;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    data: |report| list_data("rot", report.judged.run.rotten.as_slice()),
+    add_data: |report, document| document.with_list("rot", &report.judged.run.rotten),
     build_tables: |report| address_tables(audience_of_losses(report), build_tables(&report.judged)).collect(),
     build_section,
     list_clauses: |judged| Clause::list(ClauseKind::Note, write_sentences(judged)),

@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use crate::Report;
 use crate::conclusion::losses::MOST_NAMES;
 use crate::page::{Media, PageBlock, PageTable};
-use crate::topics::topic::{ReportTopic, address_tables, list_data};
+use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::number::{plain_number, times, times_with_ends};
 use crate::wording::text::{TextTable, one_line};
 use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    data: |report| list_data("safety", report.safety.as_slice()),
+    add_data: |report, document| document.with_list("safety", &report.safety),
     build_tables: |report| address_tables(audience_of_table(report), build_table(&report.safety)).collect(),
     build_section,
     ..ReportTopic::EMPTY

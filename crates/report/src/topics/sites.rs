@@ -16,7 +16,7 @@ use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
-    data: |report| Some(("sites", Box::new(report.judged.sites.as_ref()?))),
+    add_data: |report, document| document.with_some("sites", report.judged.sites.as_ref()),
     build_tables: |report| {
         let brief = address_tables(Media::BRIEF.and(Media::MARKDOWN), build_table(&report.judged, false));
         brief.chain(address_tables(Media::DETAIL, build_table(&report.judged, true))).collect()

@@ -1,20 +1,16 @@
 //! The parts of a report that a topic consists of.
 
-use erased_serde::Serialize;
-
 use crate::Report;
 use crate::model::clause::Clause;
+use crate::model::object::JsonObject;
 use crate::page::{Media, PageBlock};
 use crate::wording::text::TextTable;
 use fsverdict_judgement::verdict::Judgement;
 
-/// A key of the report's JSON, and its value.
-pub(crate) type TopicData<'a> = (&'static str, Box<dyn Serialize + 'a>);
-
 /// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.
 pub(crate) struct ReportTopic {
-    /// The data of the topic that are no part of the verdict, for JSON.
-    pub(crate) data: for<'a> fn(&'a Report<'a>) -> Option<TopicData<'a>>,
+    /// Adds the data of the topic that are no part of the verdict to the JSON.
+    pub(crate) add_data: for<'a> fn(&'a Report<'a>, JsonObject<'a>) -> JsonObject<'a>,
     /// The tables of text, each with its audience.
     pub(crate) build_tables: fn(&Report<'_>) -> Vec<(Media, TextTable)>,
     /// The section of the HTML page, with its picture.
@@ -26,19 +22,11 @@ pub(crate) struct ReportTopic {
 impl ReportTopic {
     /// A topic without any part.
     pub(super) const EMPTY: ReportTopic = ReportTopic {
-        data: |_| None,
+        add_data: |_, document| document,
         build_tables: |_| Vec::new(),
         build_section: |_| None,
         list_clauses: |_| Vec::new(),
     };
-}
-
-/// A list under this key of the JSON; `None` where it is empty.
-pub(super) fn list_data<'a, Row: serde::Serialize>(
-    key: &'static str,
-    rows: &'a [Row],
-) -> Option<TopicData<'a>> {
-    (!rows.is_empty()).then(|| (key, Box::new(rows) as Box<dyn Serialize + 'a>))
 }
 
 /// Addresses tables, or one that may be missing, to this audience.

@@ -56,12 +56,7 @@ pub struct Judged {
 
 /// Writes the outcome with the words of the JSON report for runs.
 fn serialize_outcome<S: Serializer>(outcome: &ContrastOutcome, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match outcome {
-        ContrastOutcome::Better => "better",
-        ContrastOutcome::Behind => "worse",
-        ContrastOutcome::Tied => "same",
-        ContrastOutcome::NotBetter | ContrastOutcome::Undecided => "undecided",
-    })
+    serializer.serialize_str(outcome.as_change())
 }
 
 impl MetricChange {

@@ -8,13 +8,13 @@ use flate2::write::GzEncoder;
 use fsverdict_text::make_json_displayable;
 use serde::Serialize;
 
-use crate::forms::json::{self, RunDocument};
-use crate::forms::{CsvRows, csv};
+use crate::forms::{CsvRows, csv, json};
+use crate::model::object::JsonObject;
 use crate::model::thinning;
 use crate::{Report, ReportError, Requests};
-use fsverdict_judgement::journal::{Run, Trial, WorkCourse, metric};
+use fsverdict_judgement::journal::{Better, CandidateStatus, Measurement, Run, Trial, WorkCourse, metric};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_judgement::verdict::{better_of, latencies, latency_at};
+use fsverdict_judgement::verdict::{LatencyCounts, better_of, latencies, latency_at};
 
 /// Percentiles of the latency curves, as "one call in N took longer": roughly equal steps on the chart's axis.
 const ONE_IN: [f64; 22] = [
@@ -28,41 +28,6 @@ pub(crate) struct Embedded {
     pub(crate) json: String,
     /// The rows of `--format csv`, compressed.
     pub(crate) csv: String,
-}
-
-#[derive(Serialize)]
-struct Data<'a> {
-    report: RunDocument<'a>,
-    goal: &'a str,
-    candidates: Vec<CandidateChartData<'a>>,
-    phases: Vec<PhasePart<'a>>,
-    metrics: Vec<MetricPart<'a>>,
-    trials: Vec<TrialPart>,
-    latency: Vec<LatencyPart<'a>>,
-    courses: Vec<CoursePart>,
-}
-
-#[derive(Serialize)]
-struct CandidateChartData<'a> {
-    name: &'a str,
-    measured: bool,
-}
-
-#[derive(Serialize)]
-struct PhasePart<'a> {
-    name: &'a str,
-    /// Its name in the CSV rows.
-    cell: String,
-    headline: bool,
-}
-
-#[derive(Serialize)]
-struct MetricPart<'a> {
-    name: &'a str,
-    cell: String,
-    unit: &'static str,
-    better: &'static str,
-    meaning: &'static str,
 }
 
 /// Candidate, block, attempt, seconds since the run began, rows of the CSV.
@@ -81,16 +46,6 @@ struct CoursePart {
     /// Work per second, as the operation or program counted it itself; `work_unit` is its unit.
     work: Vec<(f64, f64)>,
     work_unit: &'static str,
-}
-
-#[derive(Serialize)]
-struct LatencyPart<'a> {
-    phase: usize,
-    call: &'a str,
-    candidate: usize,
-    calls: u64,
-    /// Pairs of N and seconds: one call in N took longer than that many seconds.
-    curve: Vec<(f64, f64)>,
 }
 
 pub(crate) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
@@ -114,33 +69,25 @@ pub fn packed_rows(plan: &Plan, run: &Run) -> Result<String, ReportError> {
 }
 
 fn json_of(report: &Report<'_>, trials: &[&Trial]) -> Result<String, ReportError> {
-    let data = Data {
-        report: json::build_document(report),
-        goal: &report.judged.plan.goal.metric,
-        candidates: report
-            .judged
-            .candidates
-            .iter()
-            .map(|entry| CandidateChartData {
-                name: entry.name,
-                measured: entry.status == fsverdict_judgement::journal::CandidateStatus::Ok,
-            })
-            .collect(),
-        phases: report
-            .judged
-            .phases
-            .iter()
-            .map(|phase| PhasePart {
-                name: &phase.name,
-                cell: csv::cell(&phase.name),
-                headline: report.judged.is_headline(phase),
-            })
-            .collect(),
-        trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
-        metrics: metrics(trials),
-        latency: latency_parts(report),
-        courses: course_parts(report),
-    };
+    let judged = &report.judged;
+    let candidates = judged.candidates.iter().map(|entry| {
+        JsonObject::new("name", entry.name).with("measured", entry.status == CandidateStatus::Ok)
+    });
+    let phases = judged.phases.iter().map(|phase| {
+        // The name of a phase in the CSV rows is its cell.
+        JsonObject::new("name", &phase.name)
+            .with("cell", csv::cell(&phase.name))
+            .with("headline", judged.is_headline(phase))
+    });
+    let trial_parts: Vec<TrialPart> = trials.iter().map(|trial| trial_part(report, trial)).collect();
+    let data = JsonObject::new("report", json::build_document(report))
+        .with("goal", &judged.plan.goal.metric)
+        .with("candidates", candidates.collect::<Vec<_>>())
+        .with("phases", phases.collect::<Vec<_>>())
+        .with("metrics", describe_metrics(trials))
+        .with("trials", trial_parts)
+        .with("latency", describe_latencies(report))
+        .with("courses", course_parts(report));
     Ok(harmless(&serde_json::to_string(&data)?))
 }
 
@@ -150,24 +97,26 @@ fn harmless(json: &str) -> String {
 }
 
 /// Every metric that the trials have, in the order of first appearance.
-fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
-    let mut metrics: Vec<MetricPart<'a>> = Vec::new();
+fn describe_metrics<'a>(trials: &[&'a Trial]) -> Vec<JsonObject<'a>> {
+    let mut metrics: Vec<&Measurement> = Vec::new();
     for found in trials.iter().flat_map(|trial| &trial.observations).flat_map(|found| &found.measurements) {
-        if !metrics.iter().any(|known| known.name == found.metric) {
-            metrics.push(MetricPart {
-                name: &found.metric,
-                cell: csv::cell(&found.metric),
-                unit: found.unit.sign(),
-                better: match better_of(&found.metric, found.unit, found.better) {
-                    fsverdict_judgement::journal::Better::Lower => "lower",
-                    fsverdict_judgement::journal::Better::Higher => "higher",
-                    fsverdict_judgement::journal::Better::Neither => "neither",
-                },
-                meaning: metric(&found.metric).map_or("", |known| known.meaning),
-            });
+        if !metrics.iter().any(|known| known.metric == found.metric) {
+            metrics.push(found);
         }
     }
-    metrics
+    let describe = |found: &'a Measurement| {
+        let better = match better_of(&found.metric, found.unit, found.better) {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "neither",
+        };
+        JsonObject::new("name", &found.metric)
+            .with("cell", csv::cell(&found.metric))
+            .with("unit", found.unit.sign())
+            .with("better", better)
+            .with("meaning", metric(&found.metric).map_or("", |known| known.meaning))
+    };
+    metrics.into_iter().map(describe).collect()
 }
 
 fn trial_part(report: &Report<'_>, trial: &Trial) -> TrialPart {
@@ -177,18 +126,21 @@ fn trial_part(report: &Report<'_>, trial: &Trial) -> TrialPart {
     (candidate, trial.id.block, trial.id.attempt, since, rows)
 }
 
-fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
-    latencies(&report.judged)
-        .into_iter()
-        .map(|((phase, call, candidate), counts)| {
-            let calls: u64 = counts.values().sum();
-            // Leaves out percentiles that are finer than the number of calls can show.
-            let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
-            let curve =
-                shown.filter_map(|one_in| Some((one_in, latency_at(&counts, 1.0 - 1.0 / one_in)?))).collect();
-            LatencyPart { phase, call, candidate, calls, curve }
-        })
-        .collect()
+fn describe_latencies<'a>(report: &'a Report<'_>) -> Vec<JsonObject<'a>> {
+    let describe = |((phase, call, candidate), counts): ((usize, &'a str, usize), LatencyCounts)| {
+        let calls: u64 = counts.values().sum();
+        // Leaves out percentiles that are finer than the number of calls can show.
+        let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
+        // Pairs of N and seconds: one call in N took longer than that many seconds.
+        let curve = shown.filter_map(|one_in| Some((one_in, latency_at(&counts, 1.0 - 1.0 / one_in)?)));
+        let curve: Vec<(f64, f64)> = curve.collect();
+        JsonObject::new("phase", phase)
+            .with("call", call)
+            .with("candidate", candidate)
+            .with("calls", calls)
+            .with("curve", curve)
+    };
+    latencies(&report.judged).into_iter().map(describe).collect()
 }
 
 /// The time courses of the trial that is shown with its requests, or else of the first trial.
