@@ -8,8 +8,9 @@ use crate::conclusion::levels::list_recommended;
 use crate::forms::csv::{cell, estimate_cells};
 use crate::forms::{self, CsvRows, Forms};
 use crate::model::object::JsonObject;
+use crate::page::ratios::{RatioRow, RatioTable};
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use crate::wording::number::{percent, times_with_ends};
+use crate::wording::number::percent;
 use crate::wording::text::{TextTable, count, listing};
 use crate::{Format, ReportError};
 use fsverdict_judgement::verdict::{AtSize, SizeTable, Slice};
@@ -60,8 +61,8 @@ impl Forms for SizeReport {
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
         rows.write_record(["times", "bytes", "blocks", "candidate", "ratio", "low", "high"])?;
         for size in &self.found.sizes {
-            for (name, behind) in &size.behind {
-                let place = [size.times.to_string(), size.bytes.to_string(), size.blocks.to_string()];
+            for (name, behind) in &size.result.behind {
+                let place = [size.times.to_string(), size.bytes.to_string(), size.result.blocks.to_string()];
                 let cells = place.into_iter().chain([cell(name)]).chain(estimate_cells(behind));
                 rows.write_record(cells)?;
             }
@@ -88,9 +89,8 @@ impl SizeReport {
 
     fn write_sentence(&self) -> String {
         let last = self.found.sizes.last();
-        let take = last
-            .map(|size| list_recommended(&size.verdict))
-            .filter(|_| last.is_some_and(|size| size.verdict.recommended.is_some()));
+        let verdict = last.map(|size| &size.result.verdict);
+        let take = verdict.filter(|verdict| verdict.recommended.is_some()).map(list_recommended);
         match (self.found.settled_from(), take) {
             (Some(from), Some(take)) => {
                 format!(
@@ -107,19 +107,21 @@ impl SizeReport {
     }
 
     fn build_ratio_table(&self) -> TextTable {
-        let mut header: Vec<String> = ["data", "blocks", "take"].map(str::to_owned).into();
-        header.extend(self.found.candidates.iter().cloned());
+        let candidates = &self.found.candidates;
         let row = |size: &AtSize| {
-            let take = list_recommended(&size.verdict);
-            let cell = |name: &String| {
-                let found = size.behind.iter().find(|(known, _)| known == name);
-                found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
-            };
-            let first_cells = [describe_size(size), size.blocks.to_string(), take];
-            first_cells.into_iter().chain(self.found.candidates.iter().map(cell)).collect()
+            let take = list_recommended(&size.result.verdict);
+            RatioRow {
+                words: vec![describe_size(size), size.result.blocks.to_string(), take],
+                ratios: candidates.iter().map(|name| size.result.find_ratio(name).copied()).collect(),
+            }
         };
-        let title = "Times the best of each size, with the 95% interval".to_owned();
-        TextTable { title, header, rows: self.found.sizes.iter().map(row).collect() }
+        let table = RatioTable {
+            title: "Times the best of each size, with the 95% interval".to_owned(),
+            words: vec!["data", "blocks", "take"],
+            columns: candidates.clone(),
+            rows: self.found.sizes.iter().map(row).collect(),
+        };
+        table.to_text()
     }
 
     fn build_cost_table(&self) -> TextTable {

@@ -23,6 +23,17 @@ pub struct Contrast {
 }
 
 impl Contrast {
+    /// The same seen from the other side.
+    pub(crate) fn invert(&self) -> Self {
+        Contrast {
+            subject: self.subject.clone(),
+            of: self.against.clone(),
+            against: self.of.clone(),
+            ratio: self.ratio.invert(),
+            outcome: self.outcome.invert(),
+        }
+    }
+
     /// Whether it has this outcome, in its family of tests or by its own interval alone.
     pub fn has_outcome(&self, outcome: ContrastOutcome, tie: f64) -> bool {
         self.outcome == outcome || ContrastOutcome::from_interval(&self.ratio, tie) == outcome

@@ -53,7 +53,9 @@ pub use runs::{
     KernelPhase, LeftOut, MEASURES, MetricChange, MovedRatio, RunComparison, SizeStep, SizeTable, TIME,
     compare_runs, judged_alone,
 };
-pub use slice::{Slice, slice_by_candidates, slice_by_environment, slice_by_protection, slice_by_site};
+pub use slice::{
+    Slice, SliceVerdict, slice_by_candidates, slice_by_environment, slice_by_protection, slice_by_site,
+};
 pub use work::{
     Background, ByBlock, ChargedCandidate, ChargedComputation, ChargedPhase, CostColumn, Harness,
     LatencyCounts, LeadOrigin, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all,

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::Judgement;
+use serde::Serialize;
+
+use super::{Estimate, Judgement, Verdict};
 use crate::journal::Run;
 use crate::plan::{Candidate, Environment, Plan, ProtectionGroup, is_twin, once_each};
 
@@ -28,6 +30,32 @@ impl<K> Slice<K> {
     /// The same part under another key.
     pub fn map_key<L>(self, change: impl FnOnce(K) -> L) -> Slice<L> {
         Slice { key: change(self.key), plan: self.plan, run: self.run }
+    }
+}
+
+/// The verdict on a part, and how its candidates compare.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SliceVerdict {
+    pub blocks: usize,
+    #[serde(skip)]
+    pub verdict: Verdict,
+    /// How many times worse than the best of the part each candidate is; without candidates that were not measured.
+    #[serde(skip)]
+    pub behind: Vec<(String, Estimate)>,
+}
+
+impl SliceVerdict {
+    pub(crate) fn from_judgement(judged: &Judgement<'_>) -> Self {
+        let behind = judged.candidates.iter();
+        SliceVerdict {
+            blocks: judged.run.complete_blocks(),
+            verdict: judged.verdict.clone(),
+            behind: behind.filter_map(|entry| Some((entry.name.to_owned(), entry.behind?))).collect(),
+        }
+    }
+
+    pub fn find_ratio(&self, candidate: &str) -> Option<&Estimate> {
+        self.behind.iter().find(|(name, _)| name == candidate).map(|(_, behind)| behind)
     }
 }
 

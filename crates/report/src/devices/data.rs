@@ -34,8 +34,8 @@ impl Forms for DeviceReport {
     fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
         rows.write_record(COLUMNS.split(','))?;
         for row in &self.found.rows {
-            for (candidate, behind) in &row.behind {
-                let taken = row.verdict.recommended.as_ref() == Some(candidate);
+            for (candidate, behind) in &row.result.behind {
+                let taken = row.result.verdict.recommended.as_ref() == Some(candidate);
                 let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];
                 let numbers = estimate_cells(behind).into_iter().chain([behind.n.to_string()]);
                 let all = names.into_iter().map(|name| cell(name)).chain([taken.to_string()]).chain(numbers);
@@ -47,8 +47,8 @@ impl Forms for DeviceReport {
 }
 
 fn describe_row<'a>(row: &'a OnDevice, sentence: &'a str) -> impl Serialize + 'a {
-    let verdict = &row.verdict;
-    let candidates = row.behind.iter();
+    let verdict = &row.result.verdict;
+    let candidates = row.result.behind.iter();
     let candidates =
         candidates.map(|(name, behind)| JsonObject::new("candidate", name).with("behind", behind));
     let rest = JsonObject::new("outcome", verdict.outcome)

@@ -7,13 +7,14 @@ use std::io;
 
 use crate::conclusion::levels::{describe_outcome, list_recommended};
 use crate::forms;
+use crate::page::ratios::{RatioRow, RatioTable};
 use crate::topics::across::write_headline;
-use crate::wording::number::{percent, times, times_with_ends};
-use crate::wording::text::{TextTable, count, listing};
+use crate::wording::number::{percent, times};
+use crate::wording::text::{count, listing};
 use crate::{Format, ReportError};
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{
-    DeviceTable, Judgement, OnDevice, SimilarDevices, Slice, slice_by_device,
+    DeviceTable, Estimate, Judgement, OnDevice, SimilarDevices, Slice, slice_by_device,
 };
 
 #[derive(Debug)]
@@ -23,6 +24,17 @@ pub struct DeviceReport {
     sentences: Vec<String>,
     cautions: Vec<String>,
 }
+
+/// The title of the table of ratios.
+const RATIOS: &str = "Times the best of each device, with the 95% interval";
+
+/// A column of words about a device, with its title.
+type DeviceWord = (&'static str, fn(&OnDevice) -> String);
+
+const KERNEL: DeviceWord = ("kernel", |row| row.kernel.clone());
+const LAB: DeviceWord = ("lab", |row| row.lab.clone());
+const BLOCKS: DeviceWord = ("blocks", |row| row.result.blocks.to_string());
+const TAKE: DeviceWord = ("take", |row| list_recommended(&row.result.verdict));
 
 impl DeviceReport {
     /// Of these runs.
@@ -79,33 +91,32 @@ impl DeviceReport {
         }
     }
 
-    fn build_table(&self) -> TextTable {
+    /// The ratios on each device, and on similar devices, with columns of these words besides the device.
+    fn build_table(&self, words: &[DeviceWord]) -> RatioTable {
         let found = &self.found;
-        let mut header: Vec<String> = ["device", "kernel", "lab", "blocks", "take"].map(str::to_owned).into();
-        header.extend(found.candidates.iter().cloned());
-        let row = |row: &OnDevice| {
-            let take = list_recommended(&row.verdict);
-            let own = [row.device.clone(), row.kernel.clone(), row.lab.clone(), row.blocks.to_string(), take];
-            own.into_iter().chain(found.candidates.iter().map(|name| cell(row, name))).collect()
+        let row = |row: &OnDevice| RatioRow {
+            words: std::iter::once(row.device.clone())
+                .chain(words.iter().map(|(_, word)| word(row)))
+                .collect(),
+            ratios: found.candidates.iter().map(|name| row.result.find_ratio(name).copied()).collect(),
         };
-        let mut rows: Vec<Vec<String>> = found.rows.iter().map(row).collect();
+        let mut rows: Vec<RatioRow> = found.rows.iter().map(row).collect();
         if let Some(sites) = &found.sites {
-            let name = format!("devices like these (n = {})", found.devices);
             let of = |name: &String| match sites.rivals.iter().find(|rival| rival.candidate == *name) {
-                Some(rival) => times_with_ends(&rival.like_these),
-                None if *name == sites.leader => "1.00".to_owned(),
-                None => "–".to_owned(),
+                None if *name == sites.leader => Some(Estimate::without_interval(1.0, found.devices)),
+                rival => rival.map(|rival| rival.like_these),
             };
-            let own = [name, String::new(), String::new(), String::new(), String::new()];
-            rows.push(own.into_iter().chain(found.candidates.iter().map(of)).collect());
+            let mut words = vec![String::new(); 1 + words.len()];
+            words[0] = format!("devices like these (n = {})", found.devices);
+            rows.push(RatioRow { words, ratios: found.candidates.iter().map(of).collect() });
         }
-        TextTable { title: "Times the best of each device, with the 95% interval".to_owned(), header, rows }
+        RatioTable {
+            title: RATIOS.to_owned(),
+            words: std::iter::once("device").chain(words.iter().map(|(title, _)| *title)).collect(),
+            columns: found.candidates.clone(),
+            rows,
+        }
     }
-}
-
-fn cell(row: &OnDevice, candidate: &str) -> String {
-    let found = row.behind.iter().find(|(name, _)| name == candidate);
-    found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
 }
 
 /// Other differences between the runs, and the conclusions that they do not allow.

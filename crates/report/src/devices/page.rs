@@ -1,20 +1,16 @@
 //! The table of devices as a page.
 
-use maud::{Markup, html};
-
-use crate::conclusion::levels::list_recommended;
-use crate::devices::DeviceReport;
-use crate::page::figures::ratio;
+use crate::devices::{BLOCKS, DeviceReport, KERNEL, LAB, RATIOS, TAKE};
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::wording::text::{count, one_line};
-use fsverdict_judgement::verdict::Estimate;
 
 /// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
 pub(super) fn build_page(report: &DeviceReport) -> ReportPage<'_> {
     let mut page = ReportPage::new(build_opening(report));
-    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(report.build_table()) };
+    let text = report.build_table(&[KERNEL, LAB, BLOCKS, TAKE]).to_text();
+    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(text) };
     page.add(Media::TEXT, PageBlock::Table(table));
     let row = report.rows().map(|(row, sentence)| {
         Text::foreign(&row.device).plain(": ").said(sentence).plain(" (").code(&row.source).plain(")")
@@ -23,8 +19,8 @@ pub(super) fn build_page(report: &DeviceReport) -> ReportPage<'_> {
     let cautions = || report.cautions.iter().map(|text| Text::foreign(text)).collect();
     page.add(Media::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
     let drawn = vec![
-        PageBlock::Lead("Times the best of each device, with the 95% interval".into()),
-        PageBlock::picture(move || draw_picture(report)),
+        PageBlock::Lead(RATIOS.into()),
+        PageBlock::picture(move || report.build_table(&[KERNEL, TAKE]).draw("Devices by candidates")),
     ];
     page.add(Media::HTML, PageBlock::section("picture", "Device by device", drawn));
     let all = vec![PageBlock::Facts(facts(report)), PageBlock::Bullets(cautions(), None)];
@@ -53,7 +49,7 @@ fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
             "{} ({}: {}, lab {}, Linux {}, {}; {})",
             one_line(sentence),
             one_line(&row.source),
-            count(row.blocks, "block"),
+            count(row.result.blocks, "block"),
             one_line(&row.lab),
             one_line(&row.kernel),
             one_line(&row.processor),
@@ -62,33 +58,4 @@ fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
         (Text::foreign(&row.device), Text::ours(place))
     });
     fact.collect()
-}
-
-fn draw_picture(report: &DeviceReport) -> Markup {
-    html! { div.scroll {
-        table.picture {
-            caption.unseen { "Devices by candidates" }
-            thead { tr {
-                th scope="col" { "device" } th scope="col" { "kernel" } th scope="col" { "take" }
-                @for name in &report.found.candidates { th scope="col" { (one_line(name)) } }
-            } }
-            tbody {
-                @for row in &report.found.rows { tr {
-                    th scope="row" { span.name { (one_line(&row.device)) } }
-                    td { (one_line(&row.kernel)) }
-                    td { (one_line(&list_recommended(&row.verdict))) }
-                    @for name in &report.found.candidates {
-                        (ratio(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
-                    }
-                } }
-                @if let Some(sites) = &report.found.sites { tr {
-                    th scope="row" { "devices like these (n = " (report.found.devices) ")" } td {} td {}
-                    @for name in &report.found.candidates {
-                        @if *name == sites.leader { (ratio(Some(&Estimate::without_interval(1.0, report.found.devices)))) }
-                        @else { (ratio(sites.rivals.iter().find(|rival| rival.candidate == *name).map(|rival| &rival.like_these))) }
-                    }
-                } }
-            }
-        }
-    } }
 }

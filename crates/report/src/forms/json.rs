@@ -100,7 +100,7 @@ fn describe_verdict<'a>(report: &'a Report<'a>) -> impl Serialize + 'a {
 /// The conclusions in one of several environments.
 fn describe_environment<'a>((column, words): (&'a AcrossColumn, &'a str)) -> impl Serialize + 'a {
     let words = JsonObject::new("words", words);
-    JsonObject::new("under", &column.under).around(&column.verdict, words)
+    JsonObject::new("under", &column.under).around(&column.result.verdict, words)
 }
 
 /// The order of a data format must not hang on the numbers.

@@ -4,6 +4,7 @@
 pub(crate) mod embedded_plan;
 pub(crate) mod figures;
 mod parts;
+pub(crate) mod ratios;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -1,17 +1,14 @@
 //! Topic: the verdicts of several environments: which candidate to take in which, and where the order changes.
 
-use maud::{Markup, html};
-
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::page::figures::ratio;
+use crate::page::ratios::{RatioRow, RatioTable};
 use crate::page::{Media, PageBlock, Text};
 use crate::topics::kernels;
-use crate::wording::number::{percent, times, times_within};
-use crate::wording::text::{TextTable, listing, one_line};
+use crate::wording::number::{percent, times_within};
+use crate::wording::text::{TextTable, listing};
 use fsverdict_judgement::plan::group_by_key;
-use fsverdict_judgement::verdict::Estimate;
-use fsverdict_judgement::verdict::{Across, AcrossColumn, Order};
+use fsverdict_judgement::verdict::{Across, AcrossColumn, Estimate, Order};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
     build_tables: |report| {
@@ -65,7 +62,7 @@ enum ColumnChoice {
 pub(crate) fn write_headline(across: &Across) -> String {
     let choice = |column: &AcrossColumn| match column.recommended_name() {
         Some(taken) => ColumnChoice::Taken(taken),
-        None if column.verdict.nobody_is_left() => ColumnChoice::Nobody,
+        None if column.result.verdict.nobody_is_left() => ColumnChoice::Nobody,
         None => ColumnChoice::Undecided,
     };
     let mut choices =
@@ -100,12 +97,13 @@ fn describe_order(across: &Across) -> String {
         Order::NotCompared => format!(
             "There is no order to compare by {what}: no two candidates were measured under two or more."
         ),
-        Order::Turns { one, other, ahead, behind } => format!(
-            "The order changes with the {what}: {one} is ahead of {other} by a factor of {} ({}), and behind it by {} ({}).",
-            times_within(&ahead.0),
-            ahead.1,
-            times_within(&behind.0),
-            behind.1
+        // Where the second candidate is behind, the first is ahead of it.
+        Order::Turns { behind: (behind, there), ahead: (ahead, here) } => format!(
+            "The order changes with the {what}: {} is ahead of {} by a factor of {} ({there}), and behind it by {} ({here}).",
+            behind.against,
+            behind.of,
+            times_within(&behind.ratio),
+            times_within(&ahead.ratio.invert()),
         ),
         Order::Same => {
             format!("The order is the same whatever the {what}, within {}.", percent(across.tie))
@@ -116,53 +114,38 @@ fn describe_order(across: &Across) -> String {
     }
 }
 
-pub(crate) fn build_tables(across: &Across) -> Vec<TextTable> {
-    let mut header = vec!["candidate".to_owned()];
-    header.extend(across.columns.iter().map(|column| column.title.clone()));
-    let cell = |behind: &Option<f64>| behind.map_or("–".to_owned(), times);
-    let row = |(name, cells): &(String, Vec<Option<f64>>)| {
-        std::iter::once(name.clone()).chain(cells.iter().map(cell)).collect()
+/// The candidates beside the best of each column.
+fn build_ratios(across: &Across) -> RatioTable {
+    let row = |name: &String| {
+        let ratios = across.columns.iter().map(|column| column.find_ratio(name));
+        let ratios = ratios.map(|found| Some(Estimate::without_interval(found?, 1)));
+        RatioRow { words: vec![name.clone()], ratios: ratios.collect() }
     };
-    let table = TextTable {
+    RatioTable {
         title: format!("Times the best for each {}", across.what),
-        header,
-        rows: across.rows.iter().map(row).collect(),
-    };
-    std::iter::once(table).chain(across.kernels.iter().map(kernels::build_table)).collect()
+        words: vec!["candidate"],
+        columns: across.columns.iter().map(|column| column.title.clone()).collect(),
+        rows: across.candidates.iter().map(row).collect(),
+    }
+}
+
+fn build_tables(across: &Across) -> Vec<TextTable> {
+    let ratios = std::iter::once(build_ratios(across).to_text());
+    ratios.chain(across.kernels.iter().map(kernels::build_table)).collect()
 }
 
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let across = report.across.as_ref()?;
     let found = &across.found;
     let facts = across.columns().map(|(column, said)| (Text::foreign(&column.title), Text::foreign(said)));
+    let caption = format!("Candidates by {}, as multiples of the best of each", found.what);
     let mut blocks = vec![
         PageBlock::Lead(Text::foreign(&describe_changes(found))),
-        PageBlock::picture(move || draw_picture(found)),
+        PageBlock::picture(move || build_ratios(found).draw(&caption)),
         PageBlock::Facts(facts.collect()),
     ];
-    // The first table is drawn as a picture.
-    blocks.extend(build_tables(found).into_iter().skip(1).map(PageBlock::plain_table));
+    blocks.extend(found.kernels.iter().map(kernels::build_table).map(PageBlock::plain_table));
     Some(PageBlock::section("across", "Which on what", blocks))
-}
-
-fn draw_picture(found: &Across) -> Markup {
-    html! {
-        div.scroll {
-            table.picture {
-                caption.unseen { "Candidates by " (found.what) ", as multiples of the best of each" }
-                thead { tr {
-                    th scope="col" { "candidate" }
-                    @for column in &found.columns { th scope="col" { (one_line(&column.title)) } }
-                } }
-                tbody { @for (name, cells) in &found.rows {
-                    tr {
-                        th scope="row" { span.name { (one_line(name)) } }
-                        @for cell in cells { (ratio(cell.map(|times| Estimate::without_interval(times, 1)).as_ref())) }
-                    }
-                } }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

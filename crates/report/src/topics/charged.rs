@@ -101,7 +101,7 @@ fn describe_leader_if_free(computation: &ChargedComputation) -> Option<String> {
 fn build_tables(report: &Report<'_>) -> Vec<TextTable> {
     let environments = report.across.iter().flat_map(|across| &across.found.columns);
     let environments = environments
-        .filter_map(|column| Some((format!(", {}", column.title), column.verdict.charged.as_ref()?)));
+        .filter_map(|column| Some((format!(", {}", column.title), column.result.verdict.charged.as_ref()?)));
     let levels = report.judged.verdict.by_protection_level().into_iter();
     let levels = levels.filter_map(|(title, verdict)| {
         let title = if title.is_empty() { String::new() } else { format!(", {title}") };

@@ -8,9 +8,10 @@ use maud::{Markup, html};
 use crate::Report;
 use crate::model::clause::{Clause, ClauseKind};
 use crate::page::figures::ratio;
+use crate::page::ratios::{RatioRow, RatioTable};
 use crate::page::{Media, PageBlock, Text};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{times, times_with_ends};
+use crate::wording::number::times;
 use crate::wording::text::{TextTable, count, one_line};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
@@ -41,29 +42,21 @@ fn describe_turn(judged: &Judgement<'_>) -> Option<String> {
 }
 
 /// The ratio of every rival at one site or over several sites, in the order of the rivals.
-#[derive(Debug, Clone, PartialEq)]
-struct SiteRow {
-    title: String,
-    rivals: Vec<Option<Estimate>>,
-}
-
-impl SiteRow {
-    fn new(sites: &SiteRatios, title: &str, of: impl Fn(&AtSites) -> Option<Estimate>) -> Self {
-        Self { title: title.to_owned(), rivals: sites.rivals.iter().map(of).collect() }
-    }
+fn build_row(sites: &SiteRatios, title: &str, of: impl Fn(&AtSites) -> Option<Estimate>) -> RatioRow {
+    RatioRow { words: vec![title.to_owned()], ratios: sites.rivals.iter().map(of).collect() }
 }
 
 /// All rows of the table.
 #[derive(Debug, Clone, PartialEq)]
 struct SiteRows {
-    /// SiteRows for these sites and for similar sites; where there are many, also the smallest and the largest ratio at any
+    /// Rows for these sites and for similar sites; where there are many, also the smallest and the largest ratio at any
     /// site.
-    together: Vec<SiteRow>,
+    together: Vec<RatioRow>,
     /// The sites that are shown at once: all where they are few, else those where a rival is ahead of the leader by
     /// more than noise.
-    shown: Vec<SiteRow>,
+    shown: Vec<RatioRow>,
     /// Every site, where not all are shown at once.
-    all: Option<Vec<SiteRow>>,
+    all: Option<Vec<RatioRow>>,
 }
 
 impl SiteRows {
@@ -73,25 +66,25 @@ impl SiteRows {
         let at = |rival: &AtSites, name: &str| {
             rival.each.iter().find(|(site, _)| site == name).map(|(_, found)| *found)
         };
-        let own = |name: &&str| SiteRow::new(sites, name, |rival| at(rival, name));
+        let own = |name: &&str| build_row(sites, name, |rival| at(rival, name));
         let mut together = vec![
-            SiteRow::new(sites, "these sites", |rival| rival.these),
-            SiteRow::new(sites, "sites like these", |rival| Some(rival.like_these)),
+            build_row(sites, "these sites", |rival| rival.these),
+            build_row(sites, "sites like these", |rival| Some(rival.like_these)),
         ];
-        let all: Vec<SiteRow> = names.iter().map(own).collect();
+        let all: Vec<RatioRow> = names.iter().map(own).collect();
         if all.len() <= FEW {
             return Self { together, shown: all, all: None };
         }
         let extreme = |title: &str, most: bool| {
-            SiteRow::new(sites, title, |rival| {
+            build_row(sites, title, |rival| {
                 let points = rival.each.iter().map(|(_, found)| found.point);
                 let point = if most { points.reduce(f64::max) } else { points.reduce(f64::min) }?;
                 Some(Estimate::without_interval(point, 1))
             })
         };
         together.extend([extreme("the least at one", false), extreme("the most at one", true)]);
-        let ahead = |row: &&SiteRow| {
-            let mut rivals = row.rivals.iter().zip(&sites.rivals);
+        let ahead = |row: &&RatioRow| {
+            let mut rivals = row.ratios.iter().zip(&sites.rivals);
             rivals.any(|(found, rival)| rival.depends && found.is_some_and(|found| found.point < 1.0))
         };
         Self { together, shown: all.iter().filter(ahead).cloned().collect(), all: Some(all) }
@@ -103,15 +96,8 @@ fn build_table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
     let sites = judged.sites.as_ref().filter(|sites| !sites.rivals.is_empty())?;
     let SiteRows { together, shown, all } = SiteRows::from_ratios(sites);
     let number = all.as_ref().map(Vec::len);
-    let mut header = vec!["site".to_owned()];
-    header.extend(sites.rivals.iter().take(COLUMNS).map(|rival| rival.candidate.clone()));
-    let cell =
-        |found: &Option<Estimate>| found.map_or("–".to_owned(), |estimate| times_with_ends(&estimate));
     let rows = all.filter(|_| whole).unwrap_or(shown).into_iter().chain(together);
-    let rows = rows.map(|row| {
-        [row.title.clone()].into_iter().chain(row.rivals.iter().take(COLUMNS).map(cell)).collect()
-    });
-    let rows = rows.collect();
+    let rows = rows.map(|row| RatioRow { ratios: row.ratios.into_iter().take(COLUMNS).collect(), ..row });
     let title = match number.filter(|_| !whole) {
         Some(number) => format!(
             "At {}, how many times as long as {}; by itself where another is ahead (all: --all, the page, the JSON)",
@@ -120,7 +106,8 @@ fn build_table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
         ),
         None => format!("At each site: how many times as long as {}", sites.leader),
     };
-    Some(TextTable { title, header, rows })
+    let columns = sites.rivals.iter().take(COLUMNS).map(|rival| rival.candidate.clone()).collect();
+    Some(RatioTable { title, words: vec!["site"], columns, rows: rows.collect() }.to_text())
 }
 
 /// The blocks and the device of each site.
@@ -166,7 +153,7 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     }
     let SiteRows { together, shown, all } = SiteRows::from_ratios(sites);
     let places = || Places { sites, blocks: blocks.clone(), devices: devices.clone() };
-    let (few, rows) = (places(), together.into_iter().chain(shown).collect::<Vec<SiteRow>>());
+    let (few, rows) = (places(), together.into_iter().chain(shown).collect::<Vec<RatioRow>>());
     parts.push(PageBlock::picture(move || draw_picture(&few, &rows)));
     if let Some(all) = all {
         let (title, places) = (format!("All {}", count(all.len(), "site")), places());
@@ -179,7 +166,7 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     Some(PageBlock::section("sites", "Site by site", parts))
 }
 
-fn draw_picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[SiteRow]) -> Markup {
+fn draw_picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[RatioRow]) -> Markup {
     let differ = !devices.is_empty();
     html! { div.scroll { table.picture {
         caption.unseen { "Sites by candidates, as multiples of " (one_line(&sites.leader)) }
@@ -188,10 +175,10 @@ fn draw_picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[SiteRow]
             @for rival in &sites.rivals { th scope="col" { (one_line(&rival.candidate)) } }
         } }
         tbody { @for row in rows { tr {
-            th scope="row" { span.name.whole { (one_line(&row.title)) } }
-            @if differ { td.words { @if let Some(device) = devices.get(row.title.as_str()) { (device) } } }
-            td { @if let Some(own) = blocks.get(row.title.as_str()) { (own) } }
-            @for found in &row.rivals { (ratio(found.as_ref())) }
+            th scope="row" { span.name.whole { (one_line(&row.words[0])) } }
+            @if differ { td.words { @if let Some(device) = devices.get(row.words[0].as_str()) { (device) } } }
+            td { @if let Some(own) = blocks.get(row.words[0].as_str()) { (own) } }
+            @for found in &row.ratios { (ratio(found.as_ref())) }
         } } }
     } } }
 }

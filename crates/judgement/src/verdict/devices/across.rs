@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use crate::journal::Trial;
-use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
+use crate::plan::{AXES, Axis, AxisRole, Environment, GOAL, Plan, group_by_key, once_each};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 use crate::verdict::contrast::{ContrastTest, judge_family};
-use crate::verdict::{ContrastOutcome, Judgement, KernelPair, Slice, Verdict};
+use crate::verdict::{Contrast, ContrastOutcome, Judgement, KernelPair, Slice, SliceVerdict};
 
 /// All pairs of more candidates would take time that grows with the square of their number.
 const MOST_PAIRED: usize = 64;
@@ -17,9 +17,9 @@ const MOST_PAIRED: usize = 64;
 pub struct Across {
     /// The property that differs: `device`, `kernel` or `memory`, or `circumstance` where several of them differ.
     pub what: &'static str,
+    /// The configurations, named without their environment.
+    pub candidates: Vec<String>,
     pub columns: Vec<AcrossColumn>,
-    /// The configurations, with how many times worse each is than the leader of each column.
-    pub rows: Vec<(String, Vec<Option<f64>>)>,
     /// δ: smaller differences count as ties.
     pub tie: f64,
     pub kernels: Vec<KernelPair>,
@@ -30,32 +30,23 @@ pub struct Across {
 pub struct AcrossColumn {
     pub title: String,
     pub under: Environment,
-    pub verdict: Verdict,
-    pairs: Vec<CandidateRatio>,
-}
-
-/// The ratio of two candidates' goals, paired within blocks.
-#[derive(Debug, Clone, PartialEq)]
-struct CandidateRatio {
-    one: String,
-    other: String,
-    evidence: Evidence,
+    pub result: SliceVerdict,
+    /// Every pair of candidates, each with its test.
+    pairs: Vec<(Contrast, ContrastTest)>,
 }
 
 /// Whether the order of the candidates changes between columns.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Order<'a> {
     /// No pair of candidates was measured in two or more columns.
     NotCompared,
     /// Each of two candidates is certainly ahead of the other in some column, by more than a tie, corrected for all
-    /// comparisons. This is the pair with the largest change of order.
+    /// comparisons. This is the pair with the largest change of order; each contrast has the title of its column.
     Turns {
-        one: &'a str,
-        other: &'a str,
-        /// How far `one` is ahead, and in which column.
-        ahead: (Estimate, &'a str),
-        /// How far `one` is behind, and in which column.
-        behind: (Estimate, &'a str),
+        /// The first is behind.
+        behind: (Box<Contrast>, &'a str),
+        /// The first is ahead.
+        ahead: (Box<Contrast>, &'a str),
     },
     /// The order is shown to be the same in every column, within a tie.
     Same,
@@ -63,62 +54,57 @@ pub enum Order<'a> {
     Untold,
 }
 
-/// The column's index, the ratio of the pair there, and whether that is certain.
-type ReversedRatio = (usize, Estimate, ContrastOutcome);
-
-impl CandidateRatio {
-    /// Every pair of these candidates, with more than `MOST_PAIRED` of the best for the goal; `names` has the name shown
-    /// here and the candidate's name in the run.
-    fn all_pairs(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
-        let score = |trial: &Trial| judged.objective.log_score(trial);
-        let mut ratios = Vec::new();
-        let best = judged.verdict.ranking.iter().take(MOST_PAIRED).map(|rank| rank.candidate.as_str());
-        let best: BTreeSet<&str> = best.collect();
-        let is_paired = |name: &str| names.len() <= MOST_PAIRED || best.contains(name);
-        let names: Vec<&(String, String)> = names.iter().filter(|(_, name)| is_paired(name)).collect();
-        for (at, (one, against)) in names.iter().enumerate() {
-            let samples = names[at + 1..]
-                .iter()
-                .filter(|(_, name)| !judged.free.hides_order(name, against))
-                .map(|(other, name)| (other, judged.blocks.differences(name, against, score)));
-            let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
-                samples.filter(|(_, sample)| !sample.is_empty()).unzip();
-            let pairs = others.into_iter().zip(Evidence::from_paired_samples(&samples));
-            let pair = |(other, evidence): (&String, Evidence)| CandidateRatio {
-                one: one.clone(),
-                other: other.clone(),
-                evidence,
+/// Every pair of these candidates, not judged yet; with more than [`MOST_PAIRED`] of the best for the goal.
+fn list_pairs(
+    judged: &Judgement<'_>,
+    under: &Environment,
+    names: &[String],
+) -> Vec<(Contrast, ContrastTest)> {
+    let score = |trial: &Trial| judged.objective.log_score(trial);
+    let best = judged.verdict.ranking.iter().take(MOST_PAIRED).map(|rank| &rank.candidate);
+    let best: BTreeSet<&String> = best.collect();
+    let is_paired = |name: &&String| names.len() <= MOST_PAIRED || best.contains(name);
+    let names: Vec<&String> = names.iter().filter(is_paired).collect();
+    let mut pairs = Vec::new();
+    for (at, against) in names.iter().enumerate() {
+        let others = names[at + 1..].iter().filter(|name| !judged.free.hides_order(name, against));
+        let samples = others.map(|name| (name, judged.blocks.differences(name, against, score)));
+        let (others, samples): (Vec<&&String>, Vec<Vec<f64>>) =
+            samples.filter(|(_, sample)| !sample.is_empty()).unzip();
+        for (of, evidence) in others.into_iter().zip(Evidence::from_paired_samples(&samples)) {
+            let is_tested = evidence.count >= FEWEST as usize;
+            let p = if is_tested { evidence.p_different() } else { 1.0 };
+            let contrast = Contrast {
+                subject: GOAL.to_owned(),
+                of: under.strip_from_name(of),
+                against: under.strip_from_name(against),
+                ratio: evidence.ratio(),
+                outcome: ContrastOutcome::Undecided,
             };
-            ratios.extend(pairs.map(pair));
+            pairs.push((contrast, ContrastTest { ratio: evidence.ratio(), p }));
         }
-        ratios
     }
-
-    fn p(&self) -> f64 {
-        if self.evidence.count < FEWEST as usize { 1.0 } else { self.evidence.p_different() }
-    }
+    pairs
 }
 
 impl AcrossColumn {
-    /// A column for these candidates; `names` has the name shown here and the candidate's name in the run.
-    pub(crate) fn from_judgement(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
-        Self {
-            title: title.to_owned(),
-            under: Environment::default(),
-            verdict: judged.verdict.clone(),
-            pairs: CandidateRatio::all_pairs(judged, names),
-        }
+    /// A column for these candidates of a run.
+    pub(crate) fn new(title: String, under: Environment, judged: &Judgement<'_>, names: &[String]) -> Self {
+        let pairs = list_pairs(judged, &under, names);
+        Self { title, under, result: SliceVerdict::from_judgement(judged), pairs }
     }
 
     /// The recommended configuration, named without its environment.
     pub fn recommended_name(&self) -> Option<String> {
-        let taken: Vec<String> = self
-            .verdict
-            .recommended_names()
-            .into_iter()
-            .map(|name| self.under.strip_from_name(name))
-            .collect();
+        let taken = self.result.verdict.recommended_names().into_iter();
+        let taken: Vec<String> = taken.map(|name| self.under.strip_from_name(name)).collect();
         (!taken.is_empty()).then(|| taken.join(" or "))
+    }
+
+    /// How many times worse than the best of the column a configuration is.
+    pub fn find_ratio(&self, name: &str) -> Option<f64> {
+        let mut all = self.result.behind.iter();
+        all.find(|(known, _)| self.under.strip_from_name(known) == name).map(|(_, behind)| behind.point)
     }
 }
 
@@ -129,99 +115,81 @@ impl Across {
         environments: &[Slice<Environment>],
         judged: &[Judgement<'_>],
     ) -> Option<Self> {
-        if environments.is_empty() {
-            return None;
-        }
-        let mut across = Across {
+        let columns = environments.iter().zip(judged).map(|(environment, own)| {
+            let title = Some(environment.key.title()).filter(|title| !title.is_empty());
+            let title = title.unwrap_or_else(|| "the plan's own".to_owned());
+            let names = environment.plan.candidates.iter().map(|candidate| candidate.name.clone());
+            AcrossColumn::new(title, environment.key.clone(), own, &names.collect::<Vec<_>>())
+        });
+        let candidates = environments.iter().flat_map(|environment| &environment.plan.candidates);
+        (!environments.is_empty()).then(|| Across {
             what: name_difference(whole.plan),
-            columns: Vec::new(),
-            rows: Vec::new(),
+            candidates: once_each(
+                candidates.map(|candidate| candidate.under.strip_from_name(&candidate.name)),
+            ),
+            columns: columns.collect(),
             tie: whole.plan.protocol.tie,
             kernels: KernelPair::from_judgement(whole),
-        };
-        for (at, (environment, own)) in environments.iter().zip(judged).enumerate() {
-            let title = match environment.key.title() {
-                empty if empty.is_empty() => "the plan's own".to_owned(),
-                title => title,
-            };
-            for candidate in &environment.plan.candidates {
-                let name = candidate.under.strip_from_name(&candidate.name);
-                let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    across.rows.push((name, vec![None; environments.len()]));
-                    across.rows.len() - 1
-                });
-                let entry = own.candidates.iter().find(|entry| entry.name == candidate.name);
-                let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
-                across.rows[row].1[at] = behind;
-            }
-            let names = environment.plan.candidates.iter();
-            let names = names
-                .map(|candidate| (candidate.under.strip_from_name(&candidate.name), candidate.name.clone()));
-            let column = AcrossColumn::from_judgement(&title, own, &names.collect::<Vec<_>>());
-            across.columns.push(AcrossColumn { under: environment.key.clone(), ..column });
-        }
-        Some(across)
+        })
     }
 
     /// Whether every environment has a recommendation, or has no candidate left to recommend.
     pub fn is_decided(&self) -> bool {
-        self.columns
-            .iter()
-            .all(|column| column.recommended_name().is_some() || column.verdict.nobody_is_left())
+        let is_decided = |column: &AcrossColumn| {
+            column.recommended_name().is_some() || column.result.verdict.nobody_is_left()
+        };
+        self.columns.iter().all(is_decided)
     }
 
-    pub fn compare_order(&self) -> Order<'_> {
-        let all = || {
-            self.columns
-                .iter()
-                .enumerate()
-                .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
-        };
-        let tests = all().map(|(_, pair)| ContrastTest { ratio: pair.evidence.ratio(), p: pair.p() });
-        let judged = judge_family(&tests.collect::<Vec<_>>(), self.tie);
-        let mut compared: Vec<((&str, &str), Vec<ReversedRatio>)> = Vec::new();
-        for ((at, pair), judged) in all().zip(judged) {
-            let (names, swapped) =
-                ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
-            let turned = compared.iter().any(|(known, _)| *known == swapped);
-            let ratio = pair.evidence.ratio();
-            let (names, classified) = match turned {
-                true => (swapped, (at, ratio.invert(), judged.outcome.invert())),
-                false => (names, (at, ratio, judged.outcome)),
-            };
-            match compared.iter_mut().find(|(known, _)| *known == names) {
-                Some((_, columns)) => columns.push(classified),
-                None => compared.push((names, vec![classified])),
-            }
+    /// The contrasts of all columns, judged together, by pairs of candidates that several columns have; each pair is seen
+    /// from the side on which it is first met.
+    fn judge_pairs(&self) -> Vec<Vec<(Contrast, &str)>> {
+        let all =
+            || self.columns.iter().flat_map(|column| column.pairs.iter().map(move |pair| (column, pair)));
+        let tests: Vec<ContrastTest> = all().map(|(_, (_, test))| *test).collect();
+        let judged = all().zip(judge_family(&tests, self.tie)).map(|((column, (pair, _)), judged)| {
+            let contrast = Contrast { outcome: judged.outcome, ..pair.clone() };
+            let mut names = [&pair.of, &pair.against];
+            names.sort_unstable();
+            (names, (contrast, column.title.as_str()))
+        });
+        let mut pairs: Vec<Vec<(Contrast, &str)>> =
+            group_by_key(judged).into_iter().map(|(_, columns)| columns).collect();
+        pairs.retain(|columns| columns.len() > 1);
+        for columns in &mut pairs {
+            let of = columns[0].0.of.clone();
+            let turned = columns.iter_mut().filter(|(contrast, _)| contrast.of != of);
+            turned.for_each(|(contrast, _)| *contrast = contrast.invert());
         }
-        compared.retain(|(_, columns)| columns.len() > 1);
-        if compared.is_empty() {
+        pairs
+    }
+
+    pub fn compare_order<'a>(&'a self) -> Order<'a> {
+        let pairs = self.judge_pairs();
+        if pairs.is_empty() {
             return Order::NotCompared;
         }
-        let turns = compared.iter().filter_map(|(names, columns)| {
+        let turns = pairs.iter().filter_map(|columns| {
             let most = |wanted: ContrastOutcome| {
-                let certain = columns.iter().filter(move |(.., outcome)| *outcome == wanted);
+                let certain = columns.iter().filter(move |(contrast, _)| contrast.outcome == wanted);
                 let size = |ratio: &Estimate| libm::fabs(libm::log(ratio.point));
-                certain.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1)))
+                certain.max_by(|one, other| size(&one.0.ratio).total_cmp(&size(&other.0.ratio)))
             };
-            let (ahead, behind) = (most(ContrastOutcome::Behind)?, most(ContrastOutcome::Better)?);
-            Some((ahead.1.point.min(behind.1.point.recip()), *names, *ahead, *behind))
+            let (behind, ahead) = (most(ContrastOutcome::Behind)?, most(ContrastOutcome::Better)?);
+            Some((behind.0.ratio.point.min(ahead.0.ratio.point.recip()), behind, ahead))
         });
-        if let Some((_, (one, other), ahead, behind)) = turns.max_by(|one, other| one.0.total_cmp(&other.0)) {
-            let on = |at: usize| self.columns[at].title.as_str();
-            return Order::Turns {
-                one,
-                other,
-                ahead: (ahead.1, on(ahead.0)),
-                behind: (behind.1.invert(), on(behind.0)),
-            };
+        if let Some((_, behind, ahead)) = turns.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            let boxed = |(contrast, title): &(Contrast, &'a str)| (Box::new(contrast.clone()), *title);
+            return Order::Turns { behind: boxed(behind), ahead: boxed(ahead) };
         }
         let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
-        let is_same = |(_, columns): &(_, Vec<ReversedRatio>)| {
-            columns.iter().all(|(_, ratio, _)| ratio.low.is_some_and(|low| low >= least))
-                || columns.iter().all(|(_, ratio, _)| ratio.high.is_some_and(|high| high <= most))
+        let is_same = |columns: &Vec<(Contrast, &str)>| {
+            let all =
+                |is: &dyn Fn(&Estimate) -> bool| columns.iter().all(|(contrast, _)| is(&contrast.ratio));
+            all(&|ratio| ratio.low.is_some_and(|low| low >= least))
+                || all(&|ratio| ratio.high.is_some_and(|high| high <= most))
         };
-        if compared.iter().all(is_same) { Order::Same } else { Order::Untold }
+        if pairs.iter().all(is_same) { Order::Same } else { Order::Untold }
     }
 }
 

@@ -19,9 +19,9 @@ pub use sites::{AtSites, SiteRatios};
 
 use serde::Serialize;
 
-use super::{Estimate, Judgement, Objective, Slice, Verdict, slice_by_site};
+use super::{Judgement, Objective, Slice, SliceVerdict, slice_by_site};
 use crate::journal::Trial;
-use crate::plan::{DeviceSource, once_each};
+use crate::plan::{DeviceSource, Environment, once_each};
 use crate::statistics::{FEWEST, mean};
 use fsverdict_text::Bytes;
 
@@ -57,12 +57,8 @@ pub struct OnDevice {
     pub processor: String,
     pub lab: String,
     pub fidelity: String,
-    pub blocks: usize,
-    #[serde(skip)]
-    pub verdict: Verdict,
-    /// How many times worse than the best of this device each candidate is; without candidates that were not measured.
-    #[serde(skip)]
-    pub behind: Vec<(String, Estimate)>,
+    #[serde(flatten)]
+    pub result: SliceVerdict,
 }
 
 /// The conclusion about similar devices.
@@ -117,11 +113,21 @@ impl DeviceTable {
         let named = parts.iter().flat_map(|part| &part.plan.candidates);
         let candidates = once_each(named.map(|candidate| candidate.name.clone()));
         let tie = first.protocol.tie;
+        let column = |(row, one): (&OnDevice, &Judgement<'_>)| {
+            AcrossColumn::new(row.device.clone(), Environment::default(), one, &candidates)
+        };
+        let across = Across {
+            what: "device",
+            candidates: candidates.clone(),
+            columns: rows.iter().zip(judged).map(column).collect(),
+            tie,
+            kernels: Vec::new(),
+        };
         let mut table = Self {
             title: first.title.clone(),
             devices: group_by_device(&rows).len(),
             sites: None,
-            across: compare_devices(&rows, judged, &candidates, tie),
+            across,
             tie,
             candidates,
             rows,
@@ -140,7 +146,7 @@ impl DeviceTable {
             .candidates
             .iter()
             .map(String::as_str)
-            .filter(|name| self.rows.iter().all(|row| row.behind.iter().any(|(known, _)| known == name)))
+            .filter(|name| self.rows.iter().all(|row| row.result.find_ratio(name).is_some()))
             .collect();
         // Combines all runs on the same device into one sample.
         let differences = |candidate: &str, other: &str| -> Vec<(String, Vec<f64>)> {
@@ -210,13 +216,7 @@ fn build_row(source: &str, judged: &Judgement<'_>) -> OnDevice {
         processor: fact("cpu.model"),
         lab: judged.run.header.lab.clone(),
         fidelity: judged.run.header.fidelity.clone(),
-        blocks: judged.run.complete_blocks(),
-        verdict: judged.verdict.clone(),
-        behind: judged
-            .candidates
-            .iter()
-            .filter_map(|entry| Some((entry.name.to_owned(), entry.behind?)))
-            .collect(),
+        result: SliceVerdict::from_judgement(judged),
         size,
     }
 }
@@ -233,20 +233,4 @@ fn group_by_device(rows: &[OnDevice]) -> Vec<Vec<usize>> {
         }
     }
     groups
-}
-
-fn compare_devices(rows: &[OnDevice], judged: &[Judgement<'_>], candidates: &[String], tie: f64) -> Across {
-    let names: Vec<(String, String)> = candidates.iter().map(|name| (name.clone(), name.clone())).collect();
-    let column =
-        |(row, one): (&OnDevice, &Judgement<'_>)| AcrossColumn::from_judgement(&row.device, one, &names);
-    let point =
-        |row: &OnDevice, name: &String| Some(row.behind.iter().find(|(known, _)| known == name)?.1.point);
-    let of = |name: &String| (name.clone(), rows.iter().map(|row| point(row, name)).collect());
-    Across {
-        what: "device",
-        columns: rows.iter().zip(judged).map(column).collect(),
-        rows: candidates.iter().map(of).collect(),
-        tie,
-        kernels: Vec::new(),
-    }
 }

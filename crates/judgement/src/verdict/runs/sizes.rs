@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::journal::Trial;
 use crate::plan::{least_space, once_each};
-use crate::verdict::{Estimate, Slice, Verdict};
+use crate::verdict::{Estimate, Slice, SliceVerdict, Verdict};
 
 /// The results at one data size.
 #[derive(Debug, Serialize)]
@@ -16,12 +16,8 @@ pub struct AtSize {
     pub times: f64,
     /// Bytes of all datasets together; 0 where the plan alone does not tell their size.
     pub bytes: u64,
-    pub blocks: usize,
-    #[serde(skip)]
-    pub verdict: Verdict,
-    /// How many times worse than the best of this size each candidate is.
-    #[serde(skip)]
-    pub behind: Vec<(String, Estimate)>,
+    #[serde(flatten)]
+    pub result: SliceVerdict,
     /// Mean seconds in the phases of the goal together, by candidate; empty where the goal is not a time.
     #[serde(skip)]
     seconds: BTreeMap<String, f64>,
@@ -130,26 +126,18 @@ fn at_size(one: &Slice<f64>) -> AtSize {
     AtSize {
         times: one.key,
         bytes: one.plan.datasets.values().map(least_space).fold(0, u64::saturating_add),
-        blocks: one.run.complete_blocks(),
-        behind: judged
-            .candidates
-            .iter()
-            .filter_map(|entry| Some((entry.name.to_owned(), entry.behind?)))
-            .collect(),
+        result: SliceVerdict::from_judgement(&judged),
         seconds: mean_of(&whole),
         mounting: mean_of(&mounts),
-        verdict: judged.verdict,
     }
 }
 
 fn compare_sizes(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
-    let of = |size: &AtSize, name: &str| {
-        size.behind.iter().find(|(known, _)| known == name).map(|(_, found)| *found)
-    };
+    let (one, other) = (&one.result, &other.result);
     let names = once_each(one.behind.iter().chain(&other.behind).map(|(name, _)| name.clone()));
     let (mut moved, mut unknown, mut hidden) = (Vec::new(), Vec::new(), 0_f64);
     for name in names {
-        let (Some(before), Some(after)) = (of(one, &name), of(other, &name)) else {
+        let (Some(before), Some(after)) = (one.find_ratio(&name), other.find_ratio(&name)) else {
             unknown.push(name);
             continue;
         };
@@ -158,7 +146,7 @@ fn compare_sizes(one: &AtSize, other: &AtSize, tie: f64) -> SizeStep {
             continue;
         }
         // The best candidate of a size has a ratio of 1 without an interval, and so has a sample of too few trials.
-        let ends = |found: Estimate| (found.low.unwrap_or(found.point), found.high.unwrap_or(found.point));
+        let ends = |found: &Estimate| (found.low.unwrap_or(found.point), found.high.unwrap_or(found.point));
         let ((low, high), (below, above)) = (ends(before), ends(after));
         if low <= above && below <= high {
             hidden = hidden.max(libm::expm1(change));
