@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::answers::{describe_answer, mark_words};
 use super::computed_cell::{ComputedCell, PhaseTable};
 use super::picture::draw_bars;
-use super::shell::{PageHead, link, page};
+use super::shell::{link, page_with_card};
 use super::{Atlas, AtlasCell, StrangersAnswer, bundle_name, bundle_path, filesystem_page};
 use crate::wording::text::one_line;
 use fsverdict_judgement::verdict::AnswerMark;
@@ -31,7 +31,7 @@ pub(super) fn render(atlas: &Atlas, cell: &AtlasCell) -> Markup {
         @if !cell.strangers.is_empty() { (render_strangers(&cell.strangers)) }
         (neighbours(atlas, cell))
     };
-    page(atlas, &PageHead { title: &question, description: &answer, card }, &body)
+    page_with_card(atlas, &question, &answer, card.as_deref(), &body)
 }
 
 fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, question: &str) -> Markup {

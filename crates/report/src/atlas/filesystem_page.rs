@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::answers::describe_answer;
 use super::catalogue::CataloguedFilesystem;
 use super::computed_cell::{CandidateBar, ComputedCell, OptionWorth};
-use super::shell::{PageHead, link, page};
+use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
 use crate::wording::number::times;
 use crate::wording::text::one_line;
@@ -70,7 +70,7 @@ pub(super) fn render(atlas: &Atlas, facts: &CataloguedFilesystem) -> Markup {
         }
         p.note { "From docs/results/power-cuts.md and docs/results/bit-rot.md, 24 and 25 November 2026, Linux 6.12.117." }
     };
-    page(atlas, &PageHead { title: &title, description: &description, card: None }, &body)
+    page(atlas, &title, &description, &body)
 }
 
 /// Each option with the cells in which it was tried: from how many to how many times as much as without it.
@@ -108,13 +108,7 @@ pub(super) fn render_list(atlas: &Atlas) -> Markup {
             p { "First in " (first) " cells. " (facts.power_cuts) }
         }
     };
-    page(
-        atlas,
-        &PageHead {
-            title,
-            description: "Where each filesystem leads, where it is worst, and what it lost in power cuts and bit rot.",
-            card: None,
-        },
-        &body,
-    )
+    let description =
+        "Where each filesystem leads, where it is worst, and what it lost in power cuts and bit rot.";
+    page(atlas, title, description, &body)
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::answers::{describe_answer, mark_words};
-use super::shell::{PageHead, link, page};
+use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
 
@@ -38,7 +38,7 @@ pub(super) fn render(atlas: &Atlas, at: usize) -> Markup {
         } @else { p.note { "The repository has no drive of this kind that was measured beside the model." } }
         p { code { "fsverdict show " (one_line(super::catalogue::base_name(&kind.model))) } " prints every number of the model with its source; " code { "fsverdict calibrate DEVICE" } " makes one of your drive." }
     };
-    page(atlas, &PageHead { title: &title, description: &description, card: None }, &body)
+    page(atlas, &title, &description, &body)
 }
 
 /// Answers under the names that `label` gives them.
@@ -68,13 +68,6 @@ pub(super) fn render_list(atlas: &Atlas) -> Markup {
             p { (one_line(&kind.matters)) }
         }
     };
-    page(
-        atlas,
-        &PageHead {
-            title,
-            description: "What decides which filesystem is fastest on each kind of device.",
-            card: None,
-        },
-        &body,
-    )
+    let description = "What decides which filesystem is fastest on each kind of device.";
+    page(atlas, title, description, &body)
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::answers::{describe_answer, describe_lead, mark_words};
-use super::shell::{PageHead, link, page};
+use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
 use fsverdict_judgement::verdict::{Answer, AnswerMark};
@@ -49,7 +49,7 @@ pub(super) fn render(atlas: &Atlas, filter: usize) -> Markup {
             } }
         } }
     };
-    page(atlas, &PageHead { title: &heading, description: &description, card: None }, &body)
+    page(atlas, &heading, &description, &body)
 }
 
 fn draw_cell(cell: Option<&AtlasCell>, filter: usize, label: &str) -> Markup {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::kind_page::list_answers;
-use super::shell::{PageHead, link, page};
+use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
 use crate::wording::text::one_line;
 
@@ -30,7 +30,7 @@ pub(super) fn render_work(atlas: &Atlas, at: usize) -> Markup {
         @if !work.words.is_empty() { p.note { "Also asked as: " (one_line(&work.words.iter().take(MOST_WORDS).cloned().collect::<Vec<_>>().join(", "))) "." } }
         (list_answers(&cells, |cell| atlas.kind_of(cell).map_or(String::new(), |kind| kind.title.clone())))
     };
-    page(atlas, &PageHead { title: &title, description: &description, card: None }, &body)
+    page(atlas, &title, &description, &body)
 }
 
 /// The index of questions: every word by which a work is asked for.
@@ -60,13 +60,6 @@ pub(super) fn render(atlas: &Atlas) -> Markup {
             } }
         }
     };
-    page(
-        atlas,
-        &PageHead {
-            title,
-            description: "Which filesystem for photos, games, a laptop, a server, on an SSD, a hard disk, a stick? Every question that was computed.",
-            card: None,
-        },
-        &body,
-    )
+    let description = "Which filesystem for photos, games, a laptop, a server, on an SSD, a hard disk, a stick? Every question that was computed.";
+    page(atlas, title, description, &body)
 }

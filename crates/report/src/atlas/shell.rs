@@ -13,18 +13,21 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; i
 /// The most characters of a description: search engines show no more.
 const DESCRIPTION: usize = 300;
 
-/// The head of a page.
-pub(super) struct PageHead<'a> {
-    pub(super) title: &'a str,
-    /// The answer in a sentence, which a search engine can show.
-    pub(super) description: &'a str,
-    /// The picture for previews, below the site's folder.
-    pub(super) card: Option<String>,
+/// A page under its title. The description is the answer in a sentence, which a search engine can show.
+pub(super) fn page(atlas: &Atlas, title: &str, description: &str, body: &Markup) -> Markup {
+    page_with_card(atlas, title, description, None, body)
 }
 
-pub(super) fn page(atlas: &Atlas, head: &PageHead<'_>, body: &Markup) -> Markup {
-    let title = one_line(head.title);
-    let description = shorten(&one_line(head.description), DESCRIPTION, "…");
+/// A page with a picture for previews, below the site's folder.
+pub(super) fn page_with_card(
+    atlas: &Atlas,
+    title: &str,
+    description: &str,
+    card: Option<&str>,
+    body: &Markup,
+) -> Markup {
+    let title = one_line(title);
+    let description = shorten(&one_line(description), DESCRIPTION, "…");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -37,7 +40,7 @@ pub(super) fn page(atlas: &Atlas, head: &PageHead<'_>, body: &Markup) -> Markup 
                 meta name="description" content=(description);
                 meta property="og:title" content=(title);
                 meta property="og:description" content=(description);
-                @if let Some(card) = &head.card {
+                @if let Some(card) = card {
                     meta property="og:image" content=(card);
                     meta name="twitter:card" content="summary_large_image";
                 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Atlas;
-use super::shell::{PageHead, page};
+use super::shell::page;
 use crate::wording::text::one_line;
 
 /// A published comparison, and its changes since.
@@ -43,15 +43,8 @@ pub(super) fn render(atlas: &Atlas) -> Markup {
         }
         p.note { "Figures are seconds unless they say otherwise, of 2026-11-22 to 2026-11-28 on Linux 6.12.117; docs/results/then-and-now.md has the conditions of each." }
     };
-    page(
-        atlas,
-        &PageHead {
-            title,
-            description: "What five published comparisons of filesystems found from 2003 to 2013, and which of their findings still hold.",
-            card: None,
-        },
-        &body,
-    )
+    let description = "What five published comparisons of filesystems found from 2003 to 2013, and which of their findings still hold.";
+    page(atlas, title, description, &body)
 }
 
 fn outcome_class(outcome: &str) -> (&'static str, &'static str) {
@@ -74,13 +67,6 @@ pub(super) fn render_kernels(atlas: &Atlas) -> Markup {
         }
         p { (atlas.describe_origin()) ": no cell of this atlas was computed with a second kernel. " code { "fsverdict run kernels" } " compares two in your cache." }
     };
-    page(
-        atlas,
-        &PageHead {
-            title,
-            description: "Which filesystems became faster or slower from one Linux release to the next, measured without noise in simulated time.",
-            card: None,
-        },
-        &body,
-    )
+    let description = "Which filesystems became faster or slower from one Linux release to the next, measured without noise in simulated time.";
+    page(atlas, title, description, &body)
 }
