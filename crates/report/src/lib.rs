@@ -60,14 +60,12 @@ pub use crate::forms::foreign::ForeignFormat;
 pub use crate::forms::html::packed_rows;
 pub use crate::forms::json::SCHEMA as JSON_SCHEMA;
 pub use crate::forms::terminal::TerminalLook;
-pub use crate::model::report::Report;
-pub use crate::model::to_use::{ToUse, shell_word};
+pub use crate::model::{Report, ToUse, shell_word};
 pub use crate::page::embedded_plan::{EmbeddedPlanError, LONGEST_PAGE, plan_in_page};
 pub use crate::sizes::SizeReport;
 pub use crate::topics::guarantees::Guarantees;
 pub use crate::topics::requests::Requests;
-pub use crate::wording::device_number::describe_number;
-pub use crate::wording::text::{count, in_lines, listing, wrap};
+pub use crate::wording::{count, describe_number, in_lines, listing, wrap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

@@ -8,10 +8,9 @@ use serde::Serialize;
 
 use crate::forms::csv::cell;
 use crate::forms::{self, CsvRows, Forms};
-use crate::model::object::JsonObject;
+use crate::model::JsonObject;
 use crate::page::ReportPage;
-use crate::wording::number::{fine_percent, signed_percent};
-use crate::wording::text::{TextTable, listing};
+use crate::wording::{TextTable, fine_percent, listing, signed_percent};
 use crate::{Format, ReportError};
 use fsverdict_judgement::statistics::quantile;
 

@@ -2,7 +2,7 @@
 
 use crate::against::AgainstReport;
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use crate::wording::text::{count, one_line};
+use crate::wording::{TextTable, count, one_line};
 use fsverdict_judgement::statistics::quantile;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
@@ -40,7 +40,7 @@ const MEANING: &str = "demerit: root mean square of the horizontal distance betw
                        Wilkes 1994). by request: the mean absolute error of each request; a constant: that of the median, \
                        for somebody who knows nothing of a request. Shares are of the measured mean of their row.";
 
-fn build_table(of: crate::wording::text::TextTable) -> PageTable {
+fn build_table(of: TextTable) -> PageTable {
     PageTable { words: &WORDS, ..PageTable::plain(of) }
 }
 

@@ -2,8 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::wording::number::times;
-use crate::wording::text::{listing, one_line};
+use crate::wording::{listing, one_line, times};
 use fsverdict_judgement::verdict::{Answer, AnswerMark};
 use fsverdict_text::join_names;
 

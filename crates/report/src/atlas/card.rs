@@ -11,8 +11,7 @@ use super::answers::{describe_answer, mark_words};
 use super::computed_cell::{CandidateBar, ComputedCell};
 use super::picture::farthest;
 use crate::ReportError;
-use crate::wording::number::times;
-use crate::wording::text::{one_line, shorten, shorten_to_clauses, wrap};
+use crate::wording::{one_line, shorten, shorten_to_clauses, times, wrap};
 
 const WIDTH: u32 = 1200;
 const HEIGHT: u32 = 630;

@@ -8,7 +8,7 @@ use super::computed_cell::{ComputedCell, PhaseTable};
 use super::picture::draw_bars;
 use super::shell::{link, page_with_card};
 use super::{Atlas, AtlasCell, StrangersAnswer, bundle_name, bundle_path, filesystem_page};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_judgement::verdict::AnswerMark;
 
 pub(super) fn render(atlas: &Atlas, cell: &AtlasCell) -> Markup {

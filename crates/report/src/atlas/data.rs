@@ -6,7 +6,7 @@ use super::{Atlas, AtlasCell, SiteFile};
 use crate::ReportError;
 use crate::forms::csv::{cell, estimate_cells, unwrapped};
 use crate::forms::foreign::describe_labels;
-use crate::model::object::JsonObject;
+use crate::model::JsonObject;
 
 /// Version of the JSON form: raised when a field changes its meaning or goes, not when one is added.
 const SCHEMA: u32 = 1;

@@ -8,8 +8,7 @@ use super::catalogue::CataloguedFilesystem;
 use super::computed_cell::{CandidateBar, ComputedCell, OptionWorth};
 use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
-use crate::wording::number::times;
-use crate::wording::text::one_line;
+use crate::wording::{one_line, times};
 use fsverdict_judgement::plan::group_by_key;
 
 pub(super) fn name(filesystem: &str) -> String {

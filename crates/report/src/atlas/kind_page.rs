@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::answers::{describe_answer, mark_words};
 use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 
 pub(super) fn render(atlas: &Atlas, at: usize) -> Markup {
     let Some(kind) = atlas.kinds.get(at) else { return html! {} };

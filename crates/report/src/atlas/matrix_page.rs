@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::answers::{describe_answer, describe_lead, mark_words};
 use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_judgement::verdict::{Answer, AnswerMark};
 
 /// The marks of the key above the matrix.

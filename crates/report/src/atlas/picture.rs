@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use super::computed_cell::{CandidateBar, ComputedCell};
-use crate::wording::number::times;
-use crate::wording::text::{one_line, shorten};
+use crate::wording::{one_line, shorten, times};
 
 const WIDTH: f64 = 800.0;
 const ROW: f64 = 34.0;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::kind_page::list_answers;
 use super::shell::{link, page};
 use super::{Atlas, AtlasCell};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 
 /// The most other words of a work that its page names.
 const MOST_WORDS: usize = 12;

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Atlas;
-use crate::wording::text::{one_line, shorten};
+use crate::wording::{one_line, shorten};
 
 const STYLE: &str = include_str!("atlas.css");
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Atlas;
 use super::shell::page;
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 
 /// A published comparison, and its changes since.
 pub struct AtlasStudy {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::compare::{ComparisonReport, page};
 use crate::forms::csv::{cell, estimate_cells, or_empty};
 use crate::forms::{CsvRows, Forms};
-use crate::model::object::JsonObject;
+use crate::model::JsonObject;
 use crate::page::ReportPage;
 use fsverdict_judgement::journal::Run;
 

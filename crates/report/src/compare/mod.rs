@@ -11,7 +11,7 @@ use std::io;
 
 use crate::compare::row::{CompareRow, Trend, build_row};
 use crate::forms;
-use crate::wording::text::{TextTable, count, listing};
+use crate::wording::{TextTable, count, listing};
 use crate::{Format, ReportError};
 use fsverdict_judgement::journal::Run;
 use fsverdict_judgement::verdict::{ALPHA, ContrastOutcome, History, MetricChange, RunComparison};

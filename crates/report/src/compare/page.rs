@@ -6,7 +6,7 @@ use crate::page::{
     FoldedPart, Keys, Media, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
     build_gist,
 };
-use crate::wording::text::{TextTable, count, one_line};
+use crate::wording::{TextTable, count, one_line};
 use fsverdict_judgement::journal::{Run, metric};
 use fsverdict_judgement::verdict::ContrastOutcome;
 

@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::compare::ComparisonReport;
 use crate::compare::row::{self, Trend};
 use crate::page::figures::place;
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 

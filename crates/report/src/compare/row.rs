@@ -2,8 +2,8 @@
 //! several runs.
 
 use crate::compare::ComparisonReport;
-use crate::model::matrix::is_too_wide;
-use crate::wording::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
+use crate::model::is_too_wide;
+use crate::wording::{NumberScale, decimals, fixed, percent, signed_percent, times};
 use fsverdict_judgement::statistics::Estimate;
 use fsverdict_judgement::verdict::{ContrastOutcome, MetricChange};
 use libm::log;

@@ -1,10 +1,9 @@
 //! The list of clauses of a run, ranked: those of the verdict and of all topics. Sentence, paragraph and plain words choose
 //! from it.
 
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::topics::TOPICS;
-use crate::wording::number::percent;
-use crate::wording::text::{capitalize, listing};
+use crate::wording::{capitalize, listing, percent};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Judgement, Limit, Outcome};
 

@@ -1,8 +1,7 @@
 //! Words for a recommendation among equals: options that change nothing, and safeguards that are given up for a gain.
 
 use crate::wording::difference::{self, name_cost};
-use crate::wording::number::times_within;
-use crate::wording::text::listing;
+use crate::wording::{listing, times_within};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{COSTS, Contrast, ContrastOutcome, Judgement, Preference, Tradeoff};
 

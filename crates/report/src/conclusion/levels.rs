@@ -2,8 +2,7 @@
 
 use crate::conclusion::{losses, no_verdict, sentence, trade};
 use crate::topics::{free_computation, protection_costs};
-use crate::wording::difference;
-use crate::wording::text::{capitalize, lower_verb};
+use crate::wording::{capitalize, difference, lower_verb};
 use fsverdict_judgement::verdict::{GroupVerdict, Judgement, Verdict, slice_by_protection};
 
 /// The outcome of a run: one sentence, or one for each protection level and then the costs of the levels; then the costs
@@ -34,8 +33,7 @@ fn describe_only_level(judged: &Judgement<'_>) -> Option<String> {
     let mut with_result = groups.filter(|(_, group)| group.first_choice().is_some());
     let (Some((at, group)), None) = (with_result.next(), with_result.next()) else { return None };
     if let Some(only) = group.sole_candidate() {
-        let total = difference::describe_leading_total(judged, &only.candidate)
-            .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
+        let total = difference::with_leading_total(judged, ": ", &only.candidate);
         return Some(match judged.is_tried() {
             true => format!("{} is the only one that has a result{total}.", only.candidate),
             false => format!("Undecided: only {} was tried{total}.", only.candidate),
@@ -104,7 +102,7 @@ mod tests {
     use crate::examples::protected;
     use crate::fixtures::{PLAIN, data_of, page_of};
     use crate::topics::protection_costs::build_table;
-    use crate::wording::text::lower_verb;
+    use crate::wording::lower_verb;
     use crate::{Format, Guarantees, Report, write};
 
     #[test]

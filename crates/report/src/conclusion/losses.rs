@@ -1,8 +1,6 @@
 //! Words for the losses of candidates under faults, and for a recommendation that follows from them.
 
-use crate::wording::difference;
-use crate::wording::number::percent;
-use crate::wording::text::listing;
+use crate::wording::{difference, listing, percent};
 use fsverdict_judgement::verdict::{CandidateLosses, Judgement, LossChoice, TriedFault, compare_all};
 
 /// The most candidates that are named with their losses.

@@ -16,8 +16,7 @@ mod unevaluated;
 use std::path::PathBuf;
 
 use crate::Report;
-use crate::model::matrix::Matrix;
-use crate::model::report::Detail;
+use crate::model::{Detail, Matrix};
 use crate::topics::across::SideBySide;
 use crate::topics::guarantees;
 use fsverdict_judgement::journal::{Group, METRICS, Run, adapter_metric};

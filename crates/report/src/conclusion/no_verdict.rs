@@ -4,9 +4,7 @@ use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::verdict::{Judgement, Rank, TrialBasis};
 
 use crate::topics::required;
-use crate::wording::difference;
-use crate::wording::number::percent;
-use crate::wording::text::{count, listing};
+use crate::wording::{count, difference, listing, percent};
 use fsverdict_text::rough_duration_text;
 
 pub(crate) fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
@@ -39,8 +37,7 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
         },
         [only] if judged.verdict.ruled_out.is_empty() => {
             let excluded = describe_excluded(judged).map_or(String::new(), |which| format!("; {which}"));
-            let total = difference::describe_leading_total(judged, &only.candidate)
-                .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
+            let total = difference::with_leading_total(judged, ": ", &only.candidate);
             match judged.is_tried() {
                 true => format!("{} is the only one that has a result{total}{excluded}.", only.candidate),
                 false => format!("Undecided{after}: only {} was tried{total}{excluded}.", only.candidate),
@@ -83,7 +80,7 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
                 0 => format!(
                     "Undecided{after}: {} leads so far{}",
                     leader.candidate,
-                    with_total(judged, leader)
+                    difference::with_leading_total(judged, " with ", &leader.candidate)
                 ),
                 _ => {
                     let within = || format!("within {}", percent(near));
@@ -153,10 +150,4 @@ pub(crate) fn describe_settling_trials(judged: &Judgement<'_>) -> Option<String>
         }
         false => format!("about {blocks}{time} would settle {candidate} against {other}"),
     })
-}
-
-/// ` with 16.2 s for the whole job (…)`; empty where the goal is a score.
-fn with_total(judged: &Judgement<'_>, rank: &Rank) -> String {
-    let total = difference::describe_leading_total(judged, &rank.candidate);
-    total.map_or(String::new(), |total| format!(" with {total} {}", difference::of_what(judged)))
 }

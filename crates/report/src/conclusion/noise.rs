@@ -1,7 +1,6 @@
 //! How noisy a run is, in a sentence.
 
-use crate::wording::number::{fine_percent, percent, plain_number, times_within};
-use crate::wording::text::{count, of_level};
+use crate::wording::{count, fine_percent, of_level, percent, plain_number, times_within};
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, RunNoise};
 
 /// A run that shows differences from this share on only shows none that anybody asks for.

@@ -1,9 +1,9 @@
 //! Notes for the reader of the numbers: cautions from the trials, each once, and those that follow from the run.
 
 use crate::conclusion::clauses::is_stated;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::topics::TOPICS;
-use crate::wording::text::{count, listing};
+use crate::wording::{count, listing};
 use fsverdict_judgement::journal::{CautionKind, TrialStanding};
 use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::statistics::FEWEST;

@@ -2,12 +2,11 @@
 
 use crate::conclusion::no_verdict::describe_settling_trials;
 use crate::conclusion::{clauses, equals};
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::topics::across::write_headline;
 use crate::topics::free_computation;
 use crate::wording::difference::{self, is_of_time, name_cost};
-use crate::wording::number::{alike_within, plain_number, times_within};
-use crate::wording::text::{capitalize, count, listing};
+use crate::wording::{alike_within, capitalize, count, listing, plain_number, times_within};
 use fsverdict_judgement::journal::{Ending, metric};
 use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_judgement::verdict::{
@@ -247,22 +246,15 @@ fn describe_weight_range(judged: &Judgement<'_>) -> Option<String> {
         return None;
     }
     Some(match verdict.nearest_turn() {
-        Some((range, turn)) if judged.objective.is_total() => format!(
-            "{} would lead if {} happened {} often than {} times for each job (now {}), going by the estimates.",
-            turn.winner,
-            range.phase,
-            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
-            plain_number(turn.weight),
-            range.weight
-        ),
-        Some((range, turn)) => format!(
-            "{} would lead if {} weighed {} than {} (now {}), going by the estimates.",
-            turn.winner,
-            range.phase,
-            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
-            plain_number(turn.weight),
-            range.weight
-        ),
+        Some((range, turn)) => {
+            let more = if range.low.as_ref() == Some(turn) { "less" } else { "more" };
+            let (weight, now) = (plain_number(turn.weight), range.weight);
+            let change = match judged.objective.is_total() {
+                true => format!("happened {more} often than {weight} times for each job (now {now})"),
+                false => format!("weighed {more} than {weight} (now {now})"),
+            };
+            format!("{} would lead if {} {change}, going by the estimates.", turn.winner, range.phase)
+        }
         None => {
             "No other candidate would lead if a phase counted for up to 20 times more or less, going by the estimates."
                 .to_owned()

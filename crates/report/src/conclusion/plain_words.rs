@@ -4,9 +4,7 @@
 use crate::conclusion::no_verdict::describe_settling_trials;
 use crate::conclusion::{clauses, levels};
 use crate::topics::free_computation;
-use crate::wording::difference;
-use crate::wording::number::{is_alike, percent};
-use crate::wording::text::{count, listing};
+use crate::wording::{count, difference, is_alike, listing, percent};
 use fsverdict_judgement::journal::metric;
 use fsverdict_judgement::verdict::{Judgement, Outcome, Rank, TrialBasis};
 use fsverdict_text::join_names;

@@ -2,10 +2,9 @@
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
 use crate::conclusion::{clauses, equals, noise, unevaluated};
-use crate::model::clause::ClauseKind;
+use crate::model::ClauseKind;
 use crate::topics::{free_computation, required};
-use crate::wording::difference;
-use crate::wording::number::{alike_within, is_alike, percent};
+use crate::wording::{alike_within, difference, is_alike, percent};
 use fsverdict_judgement::verdict::{Contrast, ContrastOutcome, Estimate, Judgement, Limit, Outcome};
 use fsverdict_text::join_names;
 

@@ -1,10 +1,9 @@
 //! One answer for several protection levels: the candidate to take, and the gain and cost of better protected ones.
 
 use crate::conclusion::{clauses, sentence};
-use crate::model::clause::ClauseKind;
+use crate::model::ClauseKind;
 use crate::topics::protection_costs;
-use crate::wording::difference;
-use crate::wording::text::{capitalize, count, listing, lower_verb};
+use crate::wording::{capitalize, count, difference, listing, lower_verb};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{
     ContrastOutcome, Estimate, Judgement, LevelTrade, Outcome, slice_by_protection,
@@ -73,8 +72,7 @@ pub(super) fn describe_choice(judged: &Judgement<'_>) -> Option<String> {
 /// The answer for a candidate that has no rival of its level.
 fn describe_alone(judged: &Judgement<'_>, trade: &LevelTrade) -> String {
     let taken = &trade.taken;
-    let total = difference::describe_leading_total(judged, taken)
-        .map_or(String::new(), |total| format!(": {total} {}", difference::of_what(judged)));
+    let total = difference::with_leading_total(judged, ": ", taken);
     match judged.verdict.outcome {
         Outcome::Undecided => {
             format!("Undecided after {}: {taken} so far{total}.", count(judged.verdict.blocks, "block"))

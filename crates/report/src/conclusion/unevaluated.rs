@@ -1,7 +1,7 @@
 //! Words for a verdict that is withheld because properties besides speed, which the plan asks about, are unknown for
 //! the first candidates.
 
-use crate::wording::text::{count, listing};
+use crate::wording::{count, listing};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Judgement, MissingEvaluation};

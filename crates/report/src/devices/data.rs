@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::devices::{DeviceReport, page};
 use crate::forms::csv::{cell, estimate_cells};
 use crate::forms::{CsvRows, Forms};
-use crate::model::object::JsonObject;
+use crate::model::JsonObject;
 use crate::page::ReportPage;
 use fsverdict_judgement::verdict::OnDevice;
 

@@ -7,10 +7,9 @@ use std::io;
 
 use crate::conclusion::levels::{describe_outcome, list_recommended};
 use crate::forms;
-use crate::page::ratios::{RatioRow, RatioTable};
+use crate::page::{RatioRow, RatioTable};
 use crate::topics::across::write_headline;
-use crate::wording::number::{percent, times};
-use crate::wording::text::{count, listing};
+use crate::wording::{count, listing, percent, times};
 use crate::{Format, ReportError};
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{

@@ -2,7 +2,7 @@
 
 use crate::devices::{BLOCKS, DeviceReport, KERNEL, LAB, RATIOS, TAKE};
 use crate::page::{Media, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
-use crate::wording::text::{count, one_line};
+use crate::wording::{count, one_line};
 
 /// Columns of words, which are aligned to the left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];

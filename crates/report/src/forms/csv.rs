@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::forms::CsvRows;
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use crate::{Report, ReportError};
 use fsverdict_judgement::journal::{Run, Status, Trial, TrialStanding};
 use fsverdict_judgement::plan::{Axis, AxisLevel, Candidate, Plan, csv_columns};

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use maud::{Markup, PreEscaped, html};
 
 use crate::Report;
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_judgement::journal::{Status, Trial, Unit, metric};
 use fsverdict_judgement::plan::Better;
 use fsverdict_judgement::verdict::PhaseEstimate;

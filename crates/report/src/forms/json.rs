@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::model::object::JsonObject;
+use crate::model::JsonObject;
 use crate::topics::SECTIONS;
 use crate::topics::across::SideBySide;
 use crate::wording::candidates::explain_missing_result;

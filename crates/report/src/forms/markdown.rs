@@ -1,11 +1,10 @@
 //! `--format markdown`: the outcome and its tables, to paste into a pull request, an issue or a forum post.
 
-use crate::model::matrix::{Matrix, MatrixCell};
+use crate::model::{Matrix, MatrixCell};
 use crate::page::{
     CandidateWithoutResult, Finding, FoldedPart, Media, PageBlock, PageTable, ReportPage, Span, Text,
 };
-use crate::wording::number::{fixed, times};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, fixed, one_line, times};
 use fsverdict_judgement::verdict::ContrastOutcome;
 
 /// Renders the page as Markdown.

@@ -1,6 +1,6 @@
 //! The table of candidates × phases for one metric, which every renderer lays out in its own way.
 
-use crate::wording::number::{NumberScale, decimals, percent};
+use crate::wording::{NumberScale, decimals, percent};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Field, Judgement, PhaseEntry, PhaseEstimate};
 

@@ -1,7 +1,7 @@
 //! Selects the trials for the page when a run has more than a page should hold: every n-th block, so that each
 //! candidate keeps its share. Estimates, tables and latencies use all trials in any case.
 
-use crate::wording::text::count;
+use crate::wording::count;
 use fsverdict_judgement::journal::{Run, Trial};
 
 /// The most numbers that a page holds: about three megabytes.

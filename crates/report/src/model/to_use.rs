@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_text::quoted;
 
 /// How to set up the recommended candidate for permanent use, without the steps that only a trial needs.

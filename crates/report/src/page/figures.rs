@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::model::index::Index;
-use crate::wording::number::{NumberScale, decimals, fixed, times};
-use crate::wording::text::{TextTable, one_line};
+use crate::model::Index;
+use crate::wording::{NumberScale, TextTable, decimals, fixed, one_line, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{Estimate, PhaseEstimate};
 

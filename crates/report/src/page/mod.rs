@@ -4,19 +4,19 @@
 pub(crate) mod embedded_plan;
 pub(crate) mod figures;
 mod parts;
-pub(crate) mod ratios;
+mod ratios;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use maud::Markup;
 
-use crate::model::index::Index;
-use crate::model::matrix::Matrix;
-use crate::wording::text::TextTable;
+use crate::model::{Index, Matrix};
+use crate::wording::TextTable;
 use fsverdict_judgement::verdict::FindingStatus;
 
 pub(crate) use crate::page::parts::{build_gist, build_remarks, in_use, in_use_instead, in_words};
+pub(crate) use crate::page::ratios::{RatioRow, RatioTable};
 pub(crate) use crate::page::text::{Sign, Span, Text};
 
 /// The media that a block is shown on.

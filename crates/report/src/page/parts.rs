@@ -1,9 +1,9 @@
 //! Page parts that are used in several places or on several pages.
 
 use crate::PageNote;
-use crate::model::to_use::{LEAD, ToUse};
+use crate::model::{LEAD, ToUse};
 use crate::page::{FoldedPart, PageBlock, Remark, Text};
-use crate::wording::text::{count, one_line};
+use crate::wording::{count, one_line};
 
 /// The verdict in sentences, under a title and an anchor of the page.
 pub(crate) fn in_words(title: &'static str, id: &'static str, paragraph: &str) -> PageBlock<'static> {

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use crate::page::figures::ratio;
-use crate::wording::number::times_with_ends;
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line, times_with_ends};
 use fsverdict_judgement::verdict::Estimate;
 
 pub(crate) struct RatioTable {

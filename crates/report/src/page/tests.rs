@@ -7,7 +7,7 @@ use crate::forms::{html, markdown, terminal};
 use crate::page::{
     CandidateWithoutResult, FoldedPart, Media, Opening, PageBlock, Remark, ReportPage, Span, Text, Tone, Top,
 };
-use crate::wording::text::TextTable;
+use crate::wording::TextTable;
 
 const EVERYBODY: Media = Media::TEXT.and(Media::HTML);
 

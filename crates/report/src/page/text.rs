@@ -1,6 +1,6 @@
 //! Text of a page with emphasis. Text from files and programs is made harmless on the way in.
 
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Span {

@@ -2,8 +2,7 @@
 
 use crate::page::{Media, PageBlock, ReportPage, Text, build_remarks};
 use crate::topics::{factors, free_computation};
-use crate::wording::text::{count, listing, one_line, shorten_to_clauses};
-use crate::wording::{candidates, harness};
+use crate::wording::{candidates, count, harness, listing, one_line, shorten_to_clauses};
 use crate::{PageNote, Report};
 use fsverdict_judgement::journal::{CandidateStatus, Ending, Trial, TrialStanding};
 use fsverdict_judgement::plan::WorkSource;

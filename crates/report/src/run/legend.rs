@@ -1,10 +1,9 @@
 //! The legend of a run's first table: the meaning of its signs and numbers.
 
 use crate::Report;
-use crate::model::matrix::{Matrix, Spread, WIDEST_INTERVAL};
+use crate::model::{Matrix, Spread, WIDEST_INTERVAL};
 use crate::page::{Sign, Text};
-use crate::wording::number::percent;
-use crate::wording::text::{count, listing};
+use crate::wording::{count, listing, percent};
 use fsverdict_judgement::journal::metric;
 
 /// The legend on a terminal; without `--all`, of how phases are weighted no more than how many count.

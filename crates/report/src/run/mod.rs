@@ -6,7 +6,7 @@ mod legend;
 mod opening;
 
 use crate::Report;
-use crate::model::index::Index;
+use crate::model::Index;
 use crate::page::{
     CandidateWithoutResult, MatrixBlock, Media, PageBlock, ReportPage, Text, Tone, in_use, in_use_instead,
     in_words,
@@ -14,8 +14,7 @@ use crate::page::{
 pub(crate) use crate::run::foot::describe_source;
 use crate::run::opening::build_opening;
 use crate::topics::{SECTIONS, TOPICS, then_and_now};
-use crate::wording::candidates;
-use crate::wording::text::TextTable;
+use crate::wording::{TextTable, candidates};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::Judgement;
 

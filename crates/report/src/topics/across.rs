@@ -2,11 +2,9 @@
 
 use super::topic::{ReportTopic, address_tables};
 use crate::Report;
-use crate::page::ratios::{RatioRow, RatioTable};
-use crate::page::{Media, PageBlock, Text};
+use crate::page::{Media, PageBlock, RatioRow, RatioTable, Text};
 use crate::topics::kernels;
-use crate::wording::number::{percent, times_within};
-use crate::wording::text::{TextTable, listing};
+use crate::wording::{TextTable, listing, percent, times_within};
 use fsverdict_judgement::plan::group_by_key;
 use fsverdict_judgement::verdict::{Across, AcrossColumn, Estimate, Order};
 

@@ -1,11 +1,10 @@
 //! Topic: the filesystems' own work beside the phases: its amount for each mount, and for each byte.
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{plain_number, times, times_within};
-use crate::wording::text::{TextTable, count, listing};
+use crate::wording::{TextTable, count, listing, plain_number, times, times_within};
 use fsverdict_judgement::journal::BackgroundWork;
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{Background, Judgement};
@@ -71,10 +70,6 @@ fn describe_candidate(judged: &Judgement<'_>, phases: &[Background]) -> Option<S
 
 /// Every candidate and phase, one in a row; nothing where there is none.
 fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
-    let phases = &judged.verdict.background;
-    if phases.is_empty() {
-        return None;
-    }
     let row = |phase: &Background| {
         let once = phase.work.iter().all(|work| work.once_per_mount);
         vec![
@@ -89,17 +84,9 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         ]
     };
     let title = "Beside the phases: what filesystems did by themselves, in seconds of the device";
-    let header = [
-        "candidate",
-        "phase",
-        "durable, s",
-        "by itself, s",
-        "for",
-        "requests",
-        "the rest, s",
-        "rest, s per GB",
-    ];
-    Some(TextTable::new(title.to_owned(), &header, phases.iter().map(row).collect()))
+    let times = ["durable, s", "by itself, s", "for", "requests", "the rest, s", "rest, s per GB"];
+    let header = [&["candidate", "phase"][..], &times].concat();
+    TextTable::filled(title, &header, judged.verdict.background.iter().map(row))
 }
 
 /// The section; `None` where the background work was small or not reported.

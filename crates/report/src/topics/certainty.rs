@@ -2,8 +2,7 @@
 
 use crate::Report;
 use crate::page::{PageBlock, PageTable, Text};
-use crate::wording::number::{percent, times};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line, percent, times};
 use fsverdict_judgement::verdict::{Contrast, ContrastOutcome};
 
 /// The whole comparison, folded; nothing where nothing was compared.

@@ -1,11 +1,10 @@
 //! Topic: how much of the times is computation, where a processor model prices it.
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{percent, plain_number, times};
-use crate::wording::text::{TextTable, capitalize, listing, of_level};
+use crate::wording::{TextTable, capitalize, listing, of_level, percent, plain_number, times};
 use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};
 

@@ -5,13 +5,10 @@ use maud::{Markup, html};
 
 use super::topic::ReportTopic;
 use crate::Report;
-use crate::model::index::Index;
-use crate::model::matrix::{Matrix, MatrixCell, MatrixRow};
-use crate::model::report::Detail;
+use crate::model::{Detail, Index, Matrix, MatrixCell, MatrixRow};
 use crate::page::figures::{chart, draw_bar, in_scale};
 use crate::page::{PageBlock, PageTable, Text};
-use crate::wording::number::{NumberScale, fixed};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{NumberScale, TextTable, fixed, one_line};
 use fsverdict_judgement::journal::Group;
 use fsverdict_judgement::verdict::{COSTS, ContrastOutcome, Cost, CostColumn};
 

@@ -4,12 +4,13 @@
 use maud::{Markup, html};
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::device_number::{describe_number, describe_value, format_values};
-use crate::wording::number::{times, times_with_ends, times_within};
-use crate::wording::text::{TextTable, listing, one_line};
+use crate::wording::{
+    TextTable, describe_number, describe_value, format_values, listing, one_line, times, times_with_ends,
+    times_within,
+};
 use fsverdict_judgement::verdict::{Dependence, DeviceSide, DeviceSpread, Judgement};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {
@@ -85,9 +86,6 @@ fn describe_dependence(dependence: &Dependence) -> String {
 /// One row for every pair and number; `None` where nothing depends on the device.
 fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let dependences = &judged.verdict.depends;
-    if dependences.is_empty() {
-        return None;
-    }
     let cell = |side: &DeviceSide| {
         format!("{}: {}", format_values(side.from, side.to), times_with_ends(&side.ratio))
     };
@@ -102,7 +100,7 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
         "It depends on the device: how many times as long the first takes as the second, by what was drawn of the class.{rest}"
     );
     let header = ["candidate", "against", "number", "where small, or false", "where large, or true"];
-    Some(TextTable::new(title, &header, dependences.iter().take(MOST_ROWS).map(row).collect()))
+    TextTable::filled(title, &header, dependences.iter().take(MOST_ROWS).map(row))
 }
 
 /// The number in words, and others that varied in the same way.

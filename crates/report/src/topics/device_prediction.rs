@@ -5,12 +5,12 @@
 use maud::{Markup, html};
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::device_number::{describe_number, describe_value};
-use crate::wording::number::{percent, times, times_with_ends};
-use crate::wording::text::{TextTable, count, listing, one_line};
+use crate::wording::{
+    TextTable, count, describe_number, describe_value, listing, one_line, percent, times, times_with_ends,
+};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{DevicePrediction, DeviceStratum, Judgement};
 

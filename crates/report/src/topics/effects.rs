@@ -5,12 +5,11 @@ use maud::{Markup, html};
 
 use super::topic::ReportTopic;
 use crate::Report;
-use crate::model::index::Index;
+use crate::model::Index;
 use crate::page::PageBlock;
 use crate::page::figures::{along, place, strip};
 use crate::topics::factors;
-use crate::wording::number::{percent, times, times_within};
-use crate::wording::text::{count, one_line};
+use crate::wording::{count, one_line, percent, times, times_within};
 use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, FactorEffect, OptionEffect};
 
 /// The smallest factor that the strips of effects show to either side; the next constant is the largest.

@@ -6,9 +6,7 @@ use super::topic::ReportTopic;
 use crate::Report;
 use crate::model::thinning::{self, Thinned};
 use crate::page::{PageBlock, Text, embedded_plan};
-use crate::wording::harness;
-use crate::wording::number::percent;
-use crate::wording::text::{count, in_lines, one_line};
+use crate::wording::{count, harness, in_lines, one_line, percent};
 use fsverdict_judgement::journal::{CommandRecord, Status, TrialCommands};
 use fsverdict_text::quoted;
 

@@ -1,7 +1,6 @@
 //! Reports the effects of options over all candidates that were tried with them, in words and as a table.
 
-use crate::wording::number::{fine_percent, plain_number, times_within};
-use crate::wording::text::TextTable;
+use crate::wording::{TextTable, fine_percent, plain_number, times_within};
 use fsverdict_judgement::plan::find_axis;
 use fsverdict_judgement::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
@@ -115,9 +114,7 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let title = "What each option does wherever it was tried, times as much as with the other. Intervals are 95% of each alone; \
                  what is named certain is so with all taken together.";
     let more: &[&str] = if measured { &["adds, s", "adds, CPU s"] } else { &[] };
-    let header = ["option", "against", "times", "certain"].iter().chain(more);
-    let header = header.map(|name| (*name).to_owned()).collect();
-    (!rows.is_empty()).then(|| TextTable { title: title.to_owned(), header, rows })
+    TextTable::filled(title, &[&["option", "against", "times", "certain"], more].concat(), rows)
 }
 
 #[cfg(test)]

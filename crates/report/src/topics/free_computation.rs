@@ -1,9 +1,8 @@
 //! Topic: the costs that cannot be told because computation took no time, and how to learn them.
 
 use super::topic::ReportTopic;
-use crate::model::clause::{Clause, ClauseKind};
-use crate::wording::difference;
-use crate::wording::text::listing;
+use crate::model::{Clause, ClauseKind};
+use crate::wording::{difference, listing};
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, Outcome};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {

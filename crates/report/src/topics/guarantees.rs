@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use super::topic::{ReportTopic, address_tables};
 use crate::page::{Media, PageBlock};
-use crate::wording::difference;
-use crate::wording::text::{TextTable, capitalize, listing};
+use crate::wording::{TextTable, capitalize, difference, listing};
 
 use fsverdict_judgement::plan::{group_by_key, once_each};
 use fsverdict_judgement::verdict::{Judgement, LevelTrade};
@@ -140,7 +139,7 @@ fn build_table(all: &[Guarantees]) -> Option<TextTable> {
     };
     let header = ["candidate", "has", "lacks", "read by", "status in the kernel"];
     let title = "Guarantees, as made and mounted here";
-    (!all.is_empty()).then(|| TextTable::new(title, &header, all.iter().map(row).collect()))
+    TextTable::filled(title, &header, all.iter().map(row))
 }
 
 /// The sentences of a verdict with the drawbacks behind them.

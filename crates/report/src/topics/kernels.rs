@@ -1,7 +1,6 @@
 //! The comparison of kernels in words: regressions and gains.
 
-use crate::wording::number::{NumberScale, decimals, fixed, signed_percent};
-use crate::wording::text::TextTable;
+use crate::wording::{NumberScale, TextTable, decimals, fixed, signed_percent};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{ContrastOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::topic::ReportTopic;
 use crate::Report;
-use crate::model::index::Index;
+use crate::model::Index;
 use crate::page::PageBlock;
 use crate::page::figures::{alone, chart, numbers};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{LatencyCounts, latencies, latency_at};
 

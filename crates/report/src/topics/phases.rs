@@ -5,12 +5,10 @@ use maud::{Markup, html};
 
 use super::topic::ReportTopic;
 use crate::Report;
-use crate::model::index::Index;
-use crate::model::thinning;
+use crate::model::{Index, thinning};
 use crate::page::figures::{chart, in_scale, numbers, spread};
 use crate::page::{PageBlock, Text};
-use crate::wording::number::NumberScale;
-use crate::wording::text::{TextTable, in_lines, one_line};
+use crate::wording::{NumberScale, TextTable, in_lines, one_line};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{PhaseEntry, PhaseEstimate};

@@ -5,14 +5,11 @@ use maud::{Markup, html};
 
 use super::topic::ReportTopic;
 use crate::Report;
-use crate::model::index::Index;
-use crate::model::matrix::{MatrixCell, MatrixColumn};
+use crate::model::{Index, MatrixCell, MatrixColumn};
 use crate::page::figures::{alone, along, in_full, place, spread, strip};
 use crate::page::{Keys, PageBlock, Text};
 use crate::topics::{certainty, tradeoffs};
-use crate::wording::candidates;
-use crate::wording::number::{percent, times};
-use crate::wording::text::one_line;
+use crate::wording::{candidates, one_line, percent, times};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
 use fsverdict_judgement::verdict::{CandidateEntry, ContrastOutcome, times_worse};
 

@@ -4,12 +4,11 @@
 use maud::{Markup, html};
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::safety::audience_of_losses;
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{percent_of_cases, plain_number};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line, percent_of_cases, plain_number};
 use fsverdict_judgement::journal::{AgeBin, CutOutcome, LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::statistics::wilson_interval;
 use fsverdict_judgement::verdict::Judgement;
@@ -64,11 +63,10 @@ fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         };
         cuts.first.iter().take(MOST_STATES).map(describe).collect()
     };
-    let lost: Vec<Vec<String>> = cuts.iter().flat_map(first).collect();
-    if !lost.is_empty() {
-        let title = "The first states that lost something: fsverdict crash RUN CANDIDATE STATE makes the image of one";
-        tables.push(TextTable::new(title, &["candidate", "state", "outcome", "promise", "seen"], lost));
-    }
+    let title =
+        "The first states that lost something: fsverdict crash RUN CANDIDATE STATE makes the image of one";
+    let header = ["candidate", "state", "outcome", "promise", "seen"];
+    tables.extend(TextTable::filled(title, &header, cuts.iter().flat_map(first)));
     tables
 }
 
@@ -169,9 +167,8 @@ fn build_age_table(judged: &Judgement<'_>) -> Option<TextTable> {
         row.extend(losing(judged).map(|cuts| format_share(cuts.ages.bin_at(at))));
         row
     };
-    let rows: Vec<Vec<String>> = ages(judged).map(row).collect();
     let title = "Files lost, %, by how long before the cut their last saving had begun, on the device's clock; and of how many, each in every state";
-    (!rows.is_empty()).then(|| TextTable::new(title, &header, rows))
+    TextTable::filled(title, &header, ages(judged).map(row))
 }
 
 /// From which age to which.

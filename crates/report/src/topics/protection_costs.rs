@@ -2,9 +2,7 @@
 
 use super::topic::{ReportTopic, address_tables};
 use crate::page::{Media, PageBlock};
-use crate::wording::difference;
-use crate::wording::number::{percent, signed_percent, times};
-use crate::wording::text::{TextTable, capitalize, count};
+use crate::wording::{TextTable, capitalize, count, difference, percent, signed_percent, times};
 use fsverdict_judgement::plan::ProtectionFeature;
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, ProtectionCost};
 
@@ -177,5 +175,5 @@ pub(crate) fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     };
     let title = "What protection costs: the goal with it against the goal without it, within blocks";
     let header = ["protection", "with", "without", "difference", "95%", "so it"];
-    (!costs.is_empty()).then(|| TextTable::new(title, &header, costs.iter().map(row).collect()))
+    TextTable::filled(title, &header, costs.iter().map(row))
 }

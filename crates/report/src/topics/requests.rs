@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::topic::ReportTopic;
 use crate::Report;
 use crate::page::{PageBlock, Span, Text};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 
 pub(super) static TOPIC: ReportTopic = ReportTopic { build_section, ..ReportTopic::EMPTY };
 

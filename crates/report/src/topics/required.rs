@@ -1,10 +1,9 @@
 //! Topic: the requirements of the goal, which candidates meet them, and by how much others miss them.
 
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{NumberScale, plain_number, times_within};
-use crate::wording::text::{TextTable, listing};
+use crate::wording::{NumberScale, TextTable, listing, plain_number, times_within};
 use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};
 
@@ -149,9 +148,8 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
             word.to_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = judged.verdict.required.iter().map(row).collect();
     let header = ["candidate", "required", "measured", "times the bound", ""];
-    (!rows.is_empty()).then(|| TextTable::new("What is required", &header, rows))
+    TextTable::filled("What is required", &header, judged.verdict.required.iter().map(row))
 }
 
 #[cfg(test)]

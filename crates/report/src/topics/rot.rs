@@ -4,12 +4,11 @@
 use maud::{Markup, html};
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::PageBlock;
 use crate::topics::safety::audience_of_losses;
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::percent_of_cases;
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line, percent_of_cases};
 use fsverdict_judgement::journal::{
     BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,
 };
@@ -67,11 +66,9 @@ fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
         };
         rotten.first.iter().take(MOST_LOSSES).map(describe).collect()
     };
-    let lost: Vec<Vec<String>> = all.iter().flat_map(first).collect();
-    if !lost.is_empty() {
-        let title = "Rotten blocks that lost something, the gravest first: fsverdict crash RUN CANDIDATE BLOCK makes the image of one";
-        tables.push(TextTable::new(title, &["candidate", "block", "held", "outcome", "seen"], lost));
-    }
+    let title = "Rotten blocks that lost something, the gravest first: fsverdict crash RUN CANDIDATE BLOCK makes the image of one";
+    let header = ["candidate", "block", "held", "outcome", "seen"];
+    tables.extend(TextTable::filled(title, &header, all.iter().flat_map(first)));
     tables
 }
 
@@ -80,7 +77,7 @@ fn build_sync_table(all: &[RottenBlocks]) -> Option<TextTable> {
     let mut header = vec!["candidate", "held", "unwritable"];
     header.extend(SyncAnswer::ALL.iter().map(|answer| answer.words()));
     let count = |number: u32| if number == 0 { "–".to_owned() } else { number.to_string() };
-    let rows: Vec<Vec<String>> = all
+    let rows = all
         .iter()
         .flat_map(|rotten| rotten.held.iter().map(|(held, tally)| (&rotten.candidate, held, &tally.syncs)))
         .filter(|(_, _, syncs)| !syncs.is_empty())
@@ -88,10 +85,9 @@ fn build_sync_table(all: &[RottenBlocks]) -> Option<TextTable> {
             let mut row = vec![candidate.clone(), held.words().to_owned(), count(syncs.values().sum())];
             row.extend(SyncAnswer::ALL.iter().map(|answer| count(syncs.get(answer).copied().unwrap_or(0))));
             row
-        })
-        .collect();
+        });
     let title = "Rot: blocks that took no writes, by what fsync said of files written over: whether it failed, whether a second one did, and whether the content was there after the next mount";
-    (!rows.is_empty()).then(|| TextTable::new(title, &header, rows))
+    TextTable::filled(title, &header, rows)
 }
 
 /// As much as a row takes; the JSON has more.

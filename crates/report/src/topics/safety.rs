@@ -7,8 +7,7 @@ use crate::Report;
 use crate::conclusion::losses::MOST_NAMES;
 use crate::page::{Media, PageBlock, PageTable};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{plain_number, times, times_with_ends};
-use crate::wording::text::{TextTable, one_line};
+use crate::wording::{TextTable, one_line, plain_number, times, times_with_ends};
 use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 
 pub(super) static TOPIC: ReportTopic = ReportTopic {

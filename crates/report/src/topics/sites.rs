@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 
 use crate::Report;
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::page::figures::ratio;
-use crate::page::ratios::{RatioRow, RatioTable};
-use crate::page::{Media, PageBlock, Text};
+use crate::page::{Media, PageBlock, RatioRow, RatioTable, Text};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::times;
-use crate::wording::text::{TextTable, count, one_line};
+use crate::wording::{TextTable, count, one_line, times};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
 

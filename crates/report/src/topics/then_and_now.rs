@@ -3,8 +3,7 @@
 use crate::Report;
 use crate::page::{Finding, Media, PageBlock, Text};
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{NumberScale, decimals, fixed, percent, times};
-use crate::wording::text::{TextTable, count, listing};
+use crate::wording::{NumberScale, TextTable, count, decimals, fixed, listing, percent, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Published, once_each};
 use fsverdict_judgement::verdict::{

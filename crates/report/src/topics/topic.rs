@@ -1,10 +1,9 @@
 //! The parts of a report that a topic consists of.
 
 use crate::Report;
-use crate::model::clause::Clause;
-use crate::model::object::JsonObject;
+use crate::model::{Clause, JsonObject};
 use crate::page::{Media, PageBlock};
-use crate::wording::text::TextTable;
+use crate::wording::TextTable;
 use fsverdict_judgement::verdict::Judgement;
 
 /// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.

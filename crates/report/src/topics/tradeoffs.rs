@@ -3,8 +3,7 @@
 use crate::page::Media;
 use crate::topics::factors;
 use crate::topics::topic::{ReportTopic, address_tables};
-use crate::wording::number::{NumberScale, decimals, fixed, plain_number, times};
-use crate::wording::text::TextTable;
+use crate::wording::{NumberScale, TextTable, decimals, fixed, plain_number, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{COSTS, Cost, Judgement, Tradeoff, WeightTurn};
 

@@ -1,9 +1,9 @@
 //! Topic: candidates that leave data in the device's volatile cache where others flush it. They are faster by that, and
 //! data that they report as durable may be lost in a power cut.
 
-use crate::model::clause::{Clause, ClauseKind};
+use crate::model::{Clause, ClauseKind};
 use crate::topics::topic::ReportTopic;
-use crate::wording::text::listing;
+use crate::wording::listing;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
 

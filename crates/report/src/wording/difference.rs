@@ -74,6 +74,13 @@ pub(crate) fn describe_leading_total(judged: &Judgement<'_>, candidate: &str) ->
     })
 }
 
+/// The same with what it is for, between `before` and the rest of a sentence: `: 17.1 s ±4% for write`; empty where the goal is
+/// a score.
+pub(crate) fn with_leading_total(judged: &Judgement<'_>, before: &str, candidate: &str) -> String {
+    let total = describe_leading_total(judged, candidate);
+    total.map_or(String::new(), |total| format!("{before}{total} {}", of_what(judged)))
+}
+
 /// Whether a candidate is so much better or worse as matters, where its trials do not tell: `whether xfs is slower than that
 /// by more than 3% is open: +15% measured, −5% to +38% possible`.
 pub(crate) fn describe_open(judged: &Judgement<'_>, subject: &str, how: &str, ratio: &Estimate) -> String {

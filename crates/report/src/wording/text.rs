@@ -109,6 +109,16 @@ impl TextTable {
         Self { title: title.into(), header: header.iter().map(|text| (*text).to_owned()).collect(), rows }
     }
 
+    /// A table with these rows; `None` where there are none.
+    pub(crate) fn filled(
+        title: impl Into<String>,
+        header: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Option<Self> {
+        let rows: Vec<Vec<String>> = rows.into_iter().collect();
+        (!rows.is_empty()).then(|| Self::new(title, header, rows))
+    }
+
     /// Whether the first column tells the rows apart.
     pub(crate) fn has_unique_names(&self) -> bool {
         let names: BTreeSet<Option<&String>> = self.rows.iter().map(|row| row.first()).collect();

@@ -166,10 +166,6 @@ pub fn judge(
         device_spreads: device_spreads(&predictions),
         predictions,
         limits: list_limits(&evidence, &told),
-        groups: Vec::new(),
-        trades: Vec::new(),
-        by_losses: None,
-        protection_costs: Vec::new(),
         untold: free.list_untold(plan, run, measured),
         required,
         ruled_out,
@@ -185,5 +181,7 @@ pub fn judge(
         ranking,
         standings,
         unsettled,
+        // What protection levels and losses add comes later.
+        ..Verdict::default()
     }
 }

@@ -6,12 +6,12 @@
 //! all trials contribute to the estimate of the noise. Candidates given outside a matrix take part where another
 //! candidate differs from them in that option alone.
 
-use libm::log1p;
 use serde::Serialize;
 
 use crate::journal::Trial;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
-use crate::statistics::{self, Additive, Estimate, Evidence, adjust_by_holm};
+use crate::statistics::{self, Additive, Estimate, Evidence};
+use crate::verdict::contrast::{ContrastTest, FamilyOutcome, judge_family};
 use crate::verdict::work::cost_of_trial;
 use crate::verdict::{ALPHA, VerdictEvidence};
 
@@ -91,7 +91,7 @@ pub(crate) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) 
         candidates.iter().map(|candidate| mean_seconds(evidence, &candidate.name)).collect();
     let cells: Vec<Levels> = candidates.into_iter().map(candidate_levels).collect();
     let hides = |one: usize, other: usize| evidence.free.hides_difference(names[one], names[other]);
-    effects_of_factor(&cells, &fit, log1p(evidence.tie()), taken.as_deref(), hides)
+    effects_of_factor(&cells, &fit, evidence.tie(), taken.as_deref(), hides)
 }
 
 /// Seconds that a candidate spent in the phases of the goal: the mean over its trials.
@@ -121,7 +121,7 @@ fn contrast_seconds(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
 fn effects_of_factor(
     cells: &[Levels],
     fit: &Additive,
-    bound: f64,
+    tie: f64,
     taken: Option<&[AddedSeconds]>,
     hides: impl Fn(usize, usize) -> bool,
 ) -> Vec<FactorEffect> {
@@ -149,12 +149,11 @@ fn effects_of_factor(
         found.iter().map(|(.., changes, _)| fit.estimate_contrast(&mean_weights(changes.iter()))).collect();
     let apart = found.iter().flat_map(|(.., interactions)| interactions);
     let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.estimate_contrast(weights)).collect();
-    let (sure, mut sure_apart) = (no_chance(&main), no_chance(&apart).into_iter().zip(&apart));
-    let large = |evidence: &Evidence| evidence.difference.abs() > bound;
+    let mut judged_apart = judge_contrasts(&apart, tie).into_iter().zip(&apart);
     found
         .into_iter()
-        .zip(main.iter().zip(sure))
-        .map(|((factor, level, against, changes, interactions), (evidence, sure))| FactorEffect {
+        .zip(main.iter().zip(judge_contrasts(&main, tie)))
+        .map(|((factor, level, against, changes, interactions), (evidence, judged))| FactorEffect {
             factor: AXES[factor].key_of(&level),
             level,
             against,
@@ -163,17 +162,17 @@ fn effects_of_factor(
             added: taken
                 .filter(|_| factor != FILESYSTEM)
                 .map(|taken| contrast_seconds(&mean_weights(changes.iter()), taken)),
-            certain: sure && large(evidence),
-            slight: sure && !large(evidence),
+            certain: judged.outcome.is_difference(),
+            slight: judged.p_adjusted <= ALPHA && !judged.outcome.is_difference(),
             interactions: interactions
                 .into_iter()
-                .zip(sure_apart.by_ref())
-                .map(|((factor, level, here, _), (sure, evidence))| Interaction {
+                .zip(judged_apart.by_ref())
+                .map(|((factor, level, here, _), (judged, evidence))| Interaction {
                     factor: AXES[factor].key_of(&level),
                     level,
                     here: fit.estimate_contrast(&here).ratio(),
                     ratio: evidence.ratio(),
-                    certain: sure && large(evidence),
+                    certain: judged.outcome.is_difference(),
                 })
                 .collect(),
         })
@@ -252,12 +251,13 @@ fn mean_weights<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec
     (0..length).map(|at| sum(at) / changes.len() as f64).collect()
 }
 
-/// Which contrasts are significant under Holm's correction, over all effects and separately over all interactions; none
-/// below three blocks.
-fn no_chance(found: &[Evidence]) -> Vec<bool> {
-    let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
-    let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();
-    adjust_by_holm(&p).into_iter().zip(found).map(sure).collect()
+/// The outcomes of contrasts that are judged together; there is none below three blocks.
+fn judge_contrasts(contrasts: &[Evidence], tie: f64) -> Vec<FamilyOutcome> {
+    let test = |evidence: &Evidence| {
+        let has_interval = evidence.estimate().low.is_some();
+        ContrastTest { ratio: evidence.ratio(), p: if has_interval { evidence.p_different() } else { 1.0 } }
+    };
+    judge_family(&contrasts.iter().map(test).collect::<Vec<_>>(), tie)
 }
 
 #[cfg(test)]
@@ -305,7 +305,7 @@ mod tests {
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
-        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p(), None, |_, _| false)
+        effects_of_factor(&cells, &Additive::fit(&rows).unwrap(), 0.03, None, |_, _| false)
     }
 
     fn normals() -> impl FnMut() -> f64 {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 
 use crate::journal::{Trial, Unit};
-use crate::plan::{Candidate, Environment};
+use crate::plan::{Candidate, Environment, once_each};
 use crate::statistics::{Estimate, Evidence, FEWEST, median, sign_test};
 use crate::verdict::contrast::{ContrastTest, judge_family};
 use crate::verdict::{ContrastOutcome, Judgement};
@@ -61,12 +61,7 @@ impl KernelPair {
     /// two.
     pub fn from_judgement(judged: &Judgement<'_>) -> Vec<Self> {
         let candidates = &judged.plan.candidates;
-        let mut named: Vec<&PathBuf> = Vec::new();
-        for kernel in candidates.iter().filter_map(|candidate| candidate.under.kernel.as_ref()) {
-            if !named.contains(&kernel) {
-                named.push(kernel);
-            }
-        }
+        let named = once_each(candidates.iter().filter_map(|candidate| candidate.under.kernel.as_ref()));
         let pairs = named.iter().zip(named.iter().skip(1));
         let compared = pairs.map(|(against, kernel)| {
             let old = candidates.iter().filter(|old| old.under.kernel.as_ref() == Some(against));

@@ -9,8 +9,7 @@ use fsverdict_text::make_json_displayable;
 use serde::Serialize;
 
 use crate::forms::{CsvRows, csv, json};
-use crate::model::object::JsonObject;
-use crate::model::thinning;
+use crate::model::{JsonObject, thinning};
 use crate::{Report, ReportError, Requests};
 use fsverdict_judgement::journal::{Better, CandidateStatus, Measurement, Run, Trial, WorkCourse, metric};
 use fsverdict_judgement::plan::Plan;

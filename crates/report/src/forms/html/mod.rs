@@ -14,7 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use self::data::packed_rows;
 use self::writer::body;
 use crate::page::ReportPage;
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use crate::{Report, ReportError};
 
 const STYLE: &str = include_str!("style.css");

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::model::index::Index;
+use crate::model::Index;
 use crate::page::figures::numbers;
 use crate::page::{Finding, FoldedPart, Keys, Media, Opening, PageBlock, PageTable, ReportPage, Span, Text};
-use crate::wording::text::one_line;
+use crate::wording::one_line;
 use fsverdict_judgement::verdict::FindingStatus;
 
 /// The body of a page; candidates are identified by their numbers in the index.

@@ -14,7 +14,7 @@ use crate::page::{
     CandidateWithoutResult, Finding, FoldedPart, MatrixBlock, Media, PageBlock, PageTable, Remark,
     ReportPage, Sign, Text, Tone,
 };
-use crate::wording::text::{one_line, shorten, wrap};
+use crate::wording::{one_line, shorten, wrap};
 
 use fsverdict_text::{display_width, wrap_command};
 

@@ -87,7 +87,7 @@ fn in_ascii(character: char) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{TerminalLook, Tone, finished, toned};
-    use crate::wording::text::one_line;
+    use crate::wording::one_line;
     use fsverdict_text::display_width;
 
     const PLAIN: TerminalLook = TerminalLook { columns: 80, colour: false, unicode: true, detail: false };

@@ -4,7 +4,7 @@ use crate::forms::terminal::TerminalLook;
 use crate::forms::terminal::paint::toned;
 use crate::forms::terminal::table::aligned;
 use crate::page::Tone;
-use crate::wording::text::{TextTable, one_line, shorten};
+use crate::wording::{TextTable, one_line, shorten};
 use fsverdict_text::display_width;
 
 /// A name or a value is shown in this many columns at most.

@@ -4,10 +4,9 @@
 use crate::forms::terminal::TerminalLook;
 use crate::forms::terminal::look::Signs;
 use crate::forms::terminal::paint::toned;
-use crate::model::matrix::{CellSpread, Matrix, MatrixCell, MatrixRow};
+use crate::model::{CellSpread, Matrix, MatrixCell, MatrixRow};
 use crate::page::Tone;
-use crate::wording::number::{fixed, times};
-use crate::wording::text::{TextTable, count, one_line, shorten};
+use crate::wording::{TextTable, count, fixed, one_line, shorten, times};
 use fsverdict_judgement::verdict::ContrastOutcome;
 use fsverdict_text::{display_width, wrap_hanging};
 
@@ -296,7 +295,7 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
 #[cfg(test)]
 mod tests {
     use super::aligned;
-    use crate::wording::text::TextTable;
+    use crate::wording::TextTable;
 
     #[test]
     fn each_part_of_a_broken_table_tells_its_rows_apart() {
