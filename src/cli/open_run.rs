@@ -30,7 +30,7 @@ pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError>
 
 /// The candidate of this name.
 pub(super) fn find_candidate<'a>(plan: &'a Plan, name: &str) -> Result<&'a Candidate, CliError> {
-    let candidate = plan.candidates.iter().find(|candidate| candidate.name == name);
+    let candidate = plan.find_candidate(name);
     candidate.ok_or_else(|| {
         let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
         CliError::usage(Reason::new(format!("the run has no candidate `{name}`"), suggest(name, &names)))

@@ -87,7 +87,7 @@ pub(super) fn gather_report<'a>(
     report.guarantees = guarantees(plan);
     let set_up = |candidate: &Candidate| to_use(candidate, plan.device.count(), role_of(plan, candidate));
     // The question what a protection costs is asked by someone who wants it.
-    let find = |name: &str| plan.candidates.iter().find(|candidate| candidate.name == name);
+    let find = |name: &str| plan.find_candidate(name);
     if let Some(trade) = report.judged.verdict.asked_cost() {
         let [wanted, instead] = [&trade.protected, &trade.other].map(|name| find(name).and_then(set_up));
         (report.to_use, report.to_use_instead) = (wanted, instead.into_iter().collect());

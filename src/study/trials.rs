@@ -65,7 +65,7 @@ impl Study<'_> {
         let repeats = decide_repeats(plan, run, self.lab.side_by_side().is_some());
         let drawn = fsverdict_lab::trial::circumstances_of_block(plan, run, block);
         let task = |name: &String| {
-            let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
+            let candidate = plan.find_candidate(name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
             Some(TrialTask {
                 id,

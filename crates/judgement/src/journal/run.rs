@@ -224,10 +224,21 @@ impl Run {
         }
     }
 
+    /// The trials that statistics may use.
+    pub fn counted_trials(&self) -> impl DoubleEndedIterator<Item = &Trial> + Clone {
+        self.trials.iter().filter(|trial| trial.is_counted())
+    }
+
+    /// Those of one candidate.
+    pub fn counted_trials_of(&self, candidate: &str) -> impl Iterator<Item = &Trial> + Clone {
+        self.counted_trials().filter(move |trial| trial.id.candidate == candidate)
+    }
+
     /// The values of a metric that count, by block: the sample that statistics are made from.
     pub fn counted_values(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
-        let trials = self.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
-        let values = trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?)));
+        let values = self
+            .counted_trials_of(candidate)
+            .filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?)));
         let mut sample: Vec<(u32, f64)> = values.collect();
         // Parallel trials end in any order.
         sample.sort_by_key(|(block, _)| *block);

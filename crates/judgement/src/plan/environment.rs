@@ -28,6 +28,11 @@ pub struct PlannedModel<'a> {
 }
 
 impl Plan {
+    /// The candidate of this name.
+    pub fn find_candidate(&self, name: &str) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.name == name)
+    }
+
     /// The environments of all candidates, each once, in the order of the candidates.
     pub fn environments(&self) -> Vec<&Environment> {
         once_each(self.candidates.iter().map(|candidate| &candidate.under))

@@ -36,6 +36,11 @@ impl Estimate {
         Estimate { point: self.point.recip(), low, high, n: self.n }
     }
 
+    /// The ends of the interval, where it has one.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
+    }
+
     /// A point estimate without an interval.
     pub fn without_interval(point: f64, n: usize) -> Estimate {
         Estimate { point, low: None, high: None, n }

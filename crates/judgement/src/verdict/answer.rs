@@ -53,15 +53,12 @@ impl Answer {
             None => verdict.ranking.first()?.candidate.clone(),
         };
         // The question is for a filesystem: the same one with other options is no rival.
-        let of = |name: &str| {
-            let mut candidates = judged.plan.candidates.iter();
-            candidates.find(|one| one.name == name).map(|one| one.filesystem.as_str())
-        };
+        let of = |name: &str| judged.plan.find_candidate(name).map(|one| one.filesystem.as_str());
         let is_other = |name: &str| name != first && of(name) != of(&first);
         let is_rival = |name: &str| is_other(name) && !verdict.tied.iter().any(|tied| tied == name);
         let times = |name: &str| {
             let standing = verdict.standings.iter().find(|one| one.of == name && one.against == first);
-            let ranked = || verdict.ranking.iter().find(|rank| rank.candidate == name)?.behind;
+            let ranked = || verdict.find_rank(name)?.behind;
             standing.map(|one| one.ratio).or_else(ranked)
         };
         let next =

@@ -51,7 +51,7 @@ pub(crate) fn list_candidates<'a>(
         verdict.ranking[place].behind.or((verdict.place_in_ranking(name) == Some(0)).then_some(leader))
     };
     let entry = |state: &'a CandidateState| CandidateEntry {
-        plan: plan.candidates.iter().find(|candidate| candidate.name == state.name),
+        plan: plan.find_candidate(&state.name),
         name: &state.name,
         // Trials of discarded blocks are shown where there are no others.
         status: match state.status {

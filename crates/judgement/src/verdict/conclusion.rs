@@ -114,6 +114,19 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    pub fn find_rank(&self, candidate: &str) -> Option<&Rank> {
+        self.ranking.iter().find(|rank| rank.candidate == candidate)
+    }
+
+    /// The comparison of a candidate with the leader.
+    pub fn find_standing(&self, candidate: &str) -> Option<&Contrast> {
+        self.standings.iter().find(|standing| standing.of == candidate)
+    }
+
+    pub fn find_tradeoff(&self, candidate: &str) -> Option<&Tradeoff> {
+        self.tradeoffs.iter().find(|tradeoff| tradeoff.candidate == candidate)
+    }
+
     /// The verdict without ranking and recommendation, for this reason. Statements about a single candidate stay.
     pub(super) fn refuse(self, reason: &str) -> Verdict {
         Verdict {

@@ -59,7 +59,7 @@ impl ContrastOutcome {
     /// Classifies a ratio by its interval alone, as one comparison that is no part of a family.
     pub fn from_interval(ratio: &Estimate, tie: f64) -> Self {
         let (least, most) = tied_range(tie);
-        match ratio.low.zip(ratio.high) {
+        match ratio.ends() {
             _ if ratio.within(least, most) => Self::Tied,
             Some((_, high)) if high < 1.0 && ratio.point < least => Self::Better,
             Some((low, _)) if low > 1.0 && ratio.point > most => Self::Behind,

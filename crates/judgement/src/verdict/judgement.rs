@@ -179,6 +179,10 @@ impl<'a> Judgement<'a> {
         Some(Evidence::from_sample(&logs)?.ratio_after_stopping_rule())
     }
 
+    pub fn find_entry(&self, candidate: &str) -> Option<&CandidateEntry<'a>> {
+        self.candidates.iter().find(|entry| entry.name == candidate)
+    }
+
     /// The phases that the goal counts, in the order in which they are measured.
     pub fn goal_phases(&self) -> Vec<&str> {
         let names = self.phases.iter().map(|phase| phase.name.as_str());
@@ -271,7 +275,7 @@ fn combine_runs(
 ) -> Option<Combined> {
     let way = plan.protocol.legacy?;
     let counted = matches!(basis, TrialBasis::Blocks(_));
-    let used: Vec<&Trial> = run.trials.iter().filter(|trial| counted && trial.is_counted()).collect();
+    let used: Vec<&Trial> = run.counted_trials().filter(|_| counted).collect();
     let scored = candidates.iter().filter(|entry| entry.behind.is_some());
     let names: Vec<&str> = scored.map(|entry| entry.name).collect();
     let planned: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();

@@ -125,7 +125,7 @@ fn without_budget(plan: &Plan) -> fsverdict_judgement::plan::Protocol {
 }
 
 fn describe_bar(usual: &Report<'_>, plan: &Plan, one: RunnerUp) -> CandidateBar {
-    let candidate = plan.candidates.iter().find(|candidate| candidate.name == one.name);
+    let candidate = plan.find_candidate(&one.name);
     let protection = plan.goal.protection_of(&one.name);
     let features: Vec<&str> = protection.features().map(ProtectionFeature::adjective).collect();
     CandidateBar {
@@ -159,7 +159,7 @@ fn phase_table(report: &Report<'_>) -> PhaseTable {
 }
 
 fn describe_basis(plan: &Plan, run: &Run, report: &Report<'_>) -> Vec<(&'static str, String)> {
-    let counted = run.trials.iter().filter(|trial| trial.is_counted()).count();
+    let counted = run.counted_trials().count();
     let work = plan.work.as_ref().map(describe_source);
     let blocks = run.complete_blocks();
     let ended = run.finished.as_deref().map(one_line);

@@ -20,7 +20,7 @@ pub(super) fn farthest(bars: &[CandidateBar]) -> f64 {
 
 /// The numbers behind a bar: `1.63×, 45.1 s, 1.50 to 1.78`.
 pub(super) fn describe_bar(bar: &CandidateBar) -> String {
-    let interval = bar.times.low.zip(bar.times.high);
+    let interval = bar.times.ends();
     let interval = interval.map(|(low, high)| format!("{} to {}", times(low), times(high)));
     let ratio = if bar.times.point == 1.0 && interval.is_none() {
         None
@@ -43,7 +43,7 @@ pub(super) fn draw_bars(cell: &ComputedCell, title: &str) -> Markup {
                     @let beyond = if bar.times.point > end { " »" } else { "" };
                     text x=(NAMES - 8.0) y=(y + 21.0) text-anchor="end" { (shorten(&one_line(&bar.name), 18, "…")) }
                     rect.bar.first[at == 0] x=(NAMES) y=(y + 5.0) width=(format!("{:.1}", x(bar.times.point) - NAMES)) height="22" rx="3" {}
-                    @if let Some((low, high)) = bar.times.low.zip(bar.times.high) {
+                    @if let Some((low, high)) = bar.times.ends() {
                         path.range d=(format!("M{:.1} {y:.1}m0 11v10m0 -5H{:.1}m0 -5v10", x(low), x(high))) {}
                     }
                     text.soft x=(format!("{:.1}", x(bar.times.point.max(bar.times.high.unwrap_or(0.0))) + 9.0)) y=(y + 21.0) { (describe_bar(bar)) (beyond) }

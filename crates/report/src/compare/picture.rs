@@ -86,7 +86,7 @@ fn course(trend: &Trend<'_>, reach: f64) -> String {
         let Some(value) = value else { continue };
         let (x, y) = (across(at), up(value.point));
         let _ = write!(line, "{}{x:.1} {y:.1}", if line.is_empty() { 'M' } else { 'L' });
-        if let Some((low, high)) = value.low.zip(value.high) {
+        if let Some((low, high)) = value.ends() {
             let _ = write!(points, "<path d=\"M{x:.1} {:.1}V{:.1}\"/>", up(low), up(high));
         }
         let step = at.checked_sub(1).and_then(|at| trend.steps.get(at)?.as_ref()?.outcome());

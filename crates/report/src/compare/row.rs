@@ -29,7 +29,7 @@ pub(super) fn build_row(found: &MetricChange) -> CompareRow {
         let number = fixed(value, decimals(value, spread));
         let unit = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
         match spread {
-            Some(_) if estimate.low.zip(estimate.high).is_some_and(|(low, high)| is_too_wide(low, high)) => {
+            Some(_) if estimate.ends().is_some_and(|(low, high)| is_too_wide(low, high)) => {
                 format!("{number}{unit} ±?")
             }
             Some(spread) if spread > 0.0 => format!("{number}{unit} ±{}", percent(spread)),

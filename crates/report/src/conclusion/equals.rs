@@ -3,7 +3,7 @@
 use crate::wording::difference::{self, name_cost};
 use crate::wording::{listing, times_within};
 use fsverdict_judgement::plan::ProtectionFeature;
-use fsverdict_judgement::verdict::{COSTS, Contrast, ContrastOutcome, Judgement, Preference, Tradeoff};
+use fsverdict_judgement::verdict::{COSTS, ContrastOutcome, Judgement, Preference};
 
 /// The recommendation; first the safeguards that it gives up, if any, and last why not the leader is recommended.
 pub(crate) fn recommend(judged: &Judgement<'_>, taken: &str) -> String {
@@ -18,10 +18,6 @@ pub(crate) fn passed_over<'a>(judged: &'a Judgement<'_>) -> Option<&'a str> {
     judged.verdict.preference.as_ref().map(|preference| preference.over.as_str())
 }
 
-fn standing_of<'a>(judged: &'a Judgement<'_>, name: &str) -> Option<&'a Contrast> {
-    judged.verdict.standings.iter().find(|standing| standing.of == name)
-}
-
 pub(super) fn list_nouns(features: &[ProtectionFeature]) -> String {
     let nouns: Vec<&str> = features.iter().map(|feature| feature.noun()).collect();
     listing(&nouns, nouns.len())
@@ -31,14 +27,14 @@ pub(super) fn list_nouns(features: &[ProtectionFeature]) -> String {
 fn describe_sacrifice(judged: &Judgement<'_>) -> Option<String> {
     let sacrifice = judged.verdict.sacrifice.as_ref()?;
     let name = &sacrifice.against;
-    let compares = difference::compare_with_leader(judged, name, &standing_of(judged, name)?.ratio);
+    let compares = difference::compare_with_leader(judged, name, &judged.verdict.find_standing(name)?.ratio);
     Some(format!("Giving up {} pays here: {name} {compares}. ", list_nouns(&sacrifice.features)))
 }
 
 /// `; the option mkfs -m crc=0 (xfs:crc=0) makes no difference here (±0%); xfs:crc=0 gives up checksums of metadata`.
 fn describe_preference(judged: &Judgement<'_>, taken: &str) -> Option<String> {
     let Preference { over, keeps, option } = judged.verdict.preference.as_ref()?;
-    let standing = standing_of(judged, over)?;
+    let standing = judged.verdict.find_standing(over)?;
     let is_tied = standing.has_outcome(ContrastOutcome::Tied, judged.plan.protocol.tie);
     let within = difference::describe_difference(judged, &standing.ratio);
     let better = if difference::is_of_time(judged) { "faster" } else { "better" };
@@ -58,8 +54,7 @@ fn describe_preference(judged: &Judgement<'_>, taken: &str) -> Option<String> {
 
 /// The costs beside the goal by which a candidate certainly differs from the recommended one by more than a tie.
 fn list_other_changes(judged: &Judgement<'_>, taken: &str, other: &str) -> Vec<String> {
-    let costs_of = |name: &str| judged.verdict.tradeoffs.iter().find(|tradeoff| tradeoff.candidate == name);
-    let pair: Option<(&Tradeoff, &Tradeoff)> = costs_of(taken).zip(costs_of(other));
+    let pair = judged.verdict.find_tradeoff(taken).zip(judged.verdict.find_tradeoff(other));
     let change = 1.0 + judged.plan.protocol.tie;
     let changes = pair.into_iter().flat_map(|(own, theirs)| {
         COSTS.into_iter().filter_map(move |cost| {

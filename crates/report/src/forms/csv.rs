@@ -32,7 +32,7 @@ pub(crate) fn write_trials(
     rows.write_record(header)?;
     let run = cell(&run.header.id);
     for trial in trials {
-        let tried_candidate = plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
+        let tried_candidate = plan.find_candidate(&trial.id.candidate);
         let candidate = cell(&trial.id.candidate);
         let value_of =
             |axis: &&Axis| tried_candidate.map_or_else(String::new, |candidate| tried(axis, plan, candidate));

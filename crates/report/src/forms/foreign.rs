@@ -87,7 +87,6 @@ fn write_results(report: &Report<'_>) -> Markup {
     let time = header.started.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let client = concat!("fsverdict ", env!("CARGO_PKG_VERSION"));
     let kernel = header.kernel().map_or_else(String::new, |kernel| format!("Kernel: {}", one_line(kernel)));
-    let of = |name: &str| judged.plan.candidates.iter().find(|candidate| candidate.name == name);
     let names = judged.verdict.ranking.iter().map(|rank| rank.candidate.as_str());
     let phases = judged
         .headline()
@@ -106,7 +105,7 @@ fn write_results(report: &Report<'_>) -> Markup {
         (element("ReferenceID", "")) (element("PreSetEnvironmentVariables", ""))
         (close("Generated"))
         @for name in names {
-            @let filesystem = of(name).map_or("", |candidate| candidate.filesystem.as_str());
+            @let filesystem = judged.plan.find_candidate(name).map_or("", |candidate| candidate.filesystem.as_str());
             (open("System"))
             (element("Identifier", name)) (element("TestClientVersion", client))
             (element("Hardware", &describe_hardware(report))) (element("Software", &format!("{kernel}, File-System: {filesystem}")))

@@ -106,7 +106,7 @@ fn describe_environment<'a>((column, words): (&'a AcrossColumn, &'a str)) -> imp
 /// The order of a data format must not hang on the numbers.
 fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a CandidateEntry<'a>> {
     let states = report.judged.run.candidates.iter();
-    states.filter_map(|state| report.judged.candidates.iter().find(|entry| entry.name == state.name))
+    states.filter_map(|state| report.judged.find_entry(&state.name))
 }
 
 fn describe_candidate<'a>(entry: &'a CandidateEntry<'a>) -> impl Serialize + 'a {

@@ -170,7 +170,7 @@ fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Sp
 }
 
 fn cell_spread(own: &PhaseEstimate, spread: Spread) -> Option<CellSpread> {
-    let interval = own.estimate.low.zip(own.estimate.high).filter(|_| spread != Spread::Range);
+    let interval = own.estimate.ends().filter(|_| spread != Spread::Range);
     match interval {
         Some((low, high)) if is_too_wide(low, high) => Some(CellSpread::TooWide),
         _ => spread_share(own, spread).map(CellSpread::Share),

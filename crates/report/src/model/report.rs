@@ -58,7 +58,7 @@ impl<'a> Report<'a> {
     /// The candidate that [`to_use`](Self::to_use) sets up; `None` where none is to be taken.
     pub fn taken(&self) -> Option<&Candidate> {
         let taken = self.judged.candidate_to_take().filter(|_| self.across.is_none())?;
-        self.judged.plan.candidates.iter().find(|candidate| candidate.name == taken)
+        self.judged.plan.find_candidate(taken)
     }
 }
 

@@ -88,7 +88,7 @@ const FARTHEST: f64 = 16.0;
 pub(crate) fn ratio(found: Option<&Estimate>) -> Markup {
     let Some(found) = found else { return html! { td.none { "–" } } };
     let best = found.point <= 1.0;
-    let ends = found.low.zip(found.high).map(|(low, high)| format!("{} to {}", times(low), times(high)));
+    let ends = found.ends().map(|(low, high)| format!("{} to {}", times(low), times(high)));
     html! {
         td.cell.best[best].behind[!best] style=(format!("--heat:{:.0}%", place(found.point, 1.0, FARTHEST))) title=[&ends] {
             span.value {

@@ -1,6 +1,6 @@
 //! Topic: the verdicts of several environments: which candidate to take in which, and where the order changes.
 
-use super::topic::{ReportTopic, address_tables};
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::page::{Media, PageBlock, RatioRow, RatioTable, Text};
 use crate::topics::kernels;

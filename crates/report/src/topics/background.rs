@@ -1,9 +1,9 @@
 //! Topic: the filesystems' own work beside the phases: its amount for each mount, and for each byte.
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, count, listing, plain_number, times, times_within};
 use fsverdict_judgement::journal::BackgroundWork;
 use fsverdict_judgement::plan::once_each;
@@ -58,7 +58,7 @@ fn describe_candidate(judged: &Judgement<'_>, phases: &[Background]) -> Option<S
         text.push_str(": so much for each mount, however many bytes there are");
     }
     if let (Some(against), Some(behind)) = (against, behind) {
-        let rank = judged.verdict.ranking.iter().find(|rank| rank.candidate == *candidate);
+        let rank = judged.verdict.find_rank(candidate);
         let with =
             rank.and_then(|rank| rank.behind).map(|with| format!(", and {} with it", times(with.point)));
         let (without, with) = (times_within(behind), with.unwrap_or_default());

@@ -15,7 +15,7 @@ pub(crate) fn build_folded_block(report: &Report<'_>) -> Option<PageBlock<'stati
     let tie = percent(report.judged.plan.protocol.tie);
     let row = |standing: &&Contrast| {
         let ratio = standing.ratio;
-        let ends = ratio.low.zip(ratio.high);
+        let ends = ratio.ends();
         vec![
             standing.of.clone(),
             standing.against.clone(),

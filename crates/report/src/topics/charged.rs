@@ -1,9 +1,9 @@
 //! Topic: how much of the times is computation, where a processor model prices it.
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, capitalize, listing, of_level, percent, plain_number, times};
 use fsverdict_judgement::plan::{Phase, PhaseWork};
 use fsverdict_judgement::verdict::{ChargedCandidate, ChargedComputation, ChargedPhase, Judgement};

@@ -3,10 +3,10 @@
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{
     TextTable, describe_number, describe_value, format_values, listing, one_line, times, times_with_ends,
     times_within,

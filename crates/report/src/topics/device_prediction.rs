@@ -4,10 +4,10 @@
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{
     TextTable, count, describe_number, describe_value, listing, one_line, percent, times, times_with_ends,
 };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::topic::ReportTopic;
+use super::ReportTopic;
 use crate::Report;
 use crate::model::thinning::{self, Thinned};
 use crate::page::{PageBlock, Text, embedded_plan};

@@ -1,6 +1,6 @@
 //! Topic: the costs that cannot be told because computation took no time, and how to learn them.
 
-use super::topic::ReportTopic;
+use super::ReportTopic;
 use crate::model::{Clause, ClauseKind};
 use crate::wording::{difference, listing};
 use fsverdict_judgement::verdict::{ContrastOutcome, Judgement, Outcome};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::topic::{ReportTopic, address_tables};
+use super::{ReportTopic, address_tables};
 use crate::page::{Media, PageBlock};
 use crate::wording::{TextTable, capitalize, difference, listing};
 

@@ -8,13 +8,11 @@ mod charged;
 mod costs;
 mod dependence;
 mod device_prediction;
-mod effects;
 mod evidence;
 pub(crate) mod factors;
 pub(crate) mod free_computation;
 pub(crate) mod guarantees;
 mod kernels;
-mod latency;
 mod phases;
 mod picture;
 mod power_cuts;
@@ -25,11 +23,43 @@ mod rot;
 mod safety;
 mod sites;
 pub(crate) mod then_and_now;
-mod topic;
-pub(crate) mod tradeoffs;
 mod unflushed;
 
-pub(crate) use topic::ReportTopic;
+use crate::Report;
+use crate::model::{Clause, JsonObject};
+use crate::page::{Media, PageBlock};
+use crate::wording::TextTable;
+use fsverdict_judgement::verdict::Judgement;
+
+/// A topic of the report of a run. Each part is empty where the run has nothing to say on the topic.
+pub(crate) struct ReportTopic {
+    /// Adds the data of the topic that are no part of the verdict to the JSON.
+    pub(crate) add_data: for<'a> fn(&'a Report<'a>, JsonObject<'a>) -> JsonObject<'a>,
+    /// The tables of text, each with its audience.
+    pub(crate) build_tables: fn(&Report<'_>) -> Vec<(Media, TextTable)>,
+    /// The section of the HTML page, with its picture.
+    pub(crate) build_section: for<'a> fn(&'a Report<'a>) -> Option<PageBlock<'a>>,
+    /// Statements, from which sentence, paragraph, plain words and notes choose.
+    pub(crate) list_clauses: fn(&Judgement<'_>) -> Vec<Clause>,
+}
+
+impl ReportTopic {
+    /// A topic without any part.
+    const EMPTY: ReportTopic = ReportTopic {
+        add_data: |_, document| document,
+        build_tables: |_| Vec::new(),
+        build_section: |_| None,
+        list_clauses: |_| Vec::new(),
+    };
+}
+
+/// Addresses tables, or one that may be missing, to this audience.
+fn address_tables(
+    audience: Media,
+    tables: impl IntoIterator<Item = TextTable>,
+) -> impl Iterator<Item = (Media, TextTable)> {
+    tables.into_iter().map(move |table| (audience, table))
+}
 
 /// All topics with statements or tables, in the order of their tables and notes.
 pub(crate) static TOPICS: [&ReportTopic; 16] = [
@@ -46,7 +76,7 @@ pub(crate) static TOPICS: [&ReportTopic; 16] = [
     &free_computation::TOPIC,
     &device_prediction::TOPIC,
     &dependence::TOPIC,
-    &tradeoffs::TOPIC,
+    &costs::TOPIC,
     &sites::TOPIC,
     &then_and_now::TOPIC,
 ];
@@ -69,10 +99,10 @@ pub(crate) static SECTIONS: [&ReportTopic; 23] = [
     &phases::TOPIC,
     &requests::TOPIC,
     &costs::TOPIC,
-    &effects::FACTORS,
-    &effects::TOPIC,
+    &factors::TOPIC,
+    &factors::PAIRS,
     &phases::STEPS,
-    &latency::TOPIC,
+    &phases::LATENCY,
     &then_and_now::TOPIC,
     &phases::DRIFT,
     &guarantees::TOPIC,

@@ -3,12 +3,12 @@
 
 use maud::{Markup, html};
 
-use super::topic::ReportTopic;
+use super::ReportTopic;
 use crate::Report;
 use crate::model::{Index, MatrixCell, MatrixColumn};
 use crate::page::figures::{alone, along, in_full, place, spread, strip};
 use crate::page::{Keys, PageBlock, Text};
-use crate::topics::{certainty, tradeoffs};
+use crate::topics::{certainty, costs};
 use crate::wording::{candidates, one_line, percent, times};
 use fsverdict_judgement::journal::{CandidateStatus, metric};
 use fsverdict_judgement::verdict::{CandidateEntry, ContrastOutcome, times_worse};
@@ -64,7 +64,7 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 
 /// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
 fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
-    let tables = tradeoffs::build_tables(&report.judged).into_iter().map(PageBlock::plain_table);
+    let tables = costs::build_tables(&report.judged).into_iter().map(PageBlock::plain_table);
     let tables: Vec<PageBlock<'a>> = tables.collect();
     let title = "Costs beside time, and other frequencies";
     (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
@@ -146,7 +146,7 @@ fn build_row(
                         @match entry.behind {
                             Some(behind) => {
                                 b { (times(behind.point)) "×" }
-                                @if let Some((low, high)) = behind.low.zip(behind.high).map(|(low, high)| (times(low), times(high))).filter(|(low, high)| low != high) { " " small { (low) "–" (high) } }
+                                @if let Some((low, high)) = behind.ends().map(|(low, high)| (times(low), times(high))).filter(|(low, high)| low != high) { " " small { (low) "–" (high) } }
                             }
                             None => { span title="not ranked" { "–" } }
                         }
@@ -178,7 +178,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     if verdict.recommended_names().contains(&entry.name) {
         return Some(("► take", "best"));
     }
-    let standing = verdict.standings.iter().find(|standing| standing.of == entry.name);
+    let standing = verdict.find_standing(entry.name);
     match standing.map(|standing| standing.outcome) {
         Some(ContrastOutcome::Tied) => Some(("≈ tied", "tied")),
         Some(ContrastOutcome::Behind) => Some(("✕ behind", "out")),

@@ -3,11 +3,11 @@
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
 use crate::topics::safety::audience_of_losses;
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, one_line, percent_of_cases, plain_number};
 use fsverdict_judgement::journal::{AgeBin, CutOutcome, LossAges, PowerCuts, StateFinding};
 use fsverdict_judgement::statistics::wilson_interval;

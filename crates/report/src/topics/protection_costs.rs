@@ -1,6 +1,6 @@
 //! Topic: the cost of each protection.
 
-use super::topic::{ReportTopic, address_tables};
+use super::{ReportTopic, address_tables};
 use crate::page::{Media, PageBlock};
 use crate::wording::{TextTable, capitalize, count, difference, percent, signed_percent, times};
 use fsverdict_judgement::plan::ProtectionFeature;
@@ -138,12 +138,12 @@ fn describe_substitution(judged: &Judgement<'_>, cost: &ProtectionCost) -> Strin
 
 /// The ends of a cost of which the trials do not tell whether it matters, if they tell it to within a factor of two.
 fn bounds(cost: &ProtectionCost) -> Option<(f64, f64)> {
-    let ends = cost.ratio.low.zip(cost.ratio.high)?;
+    let ends = cost.ratio.ends()?;
     difference::cannot_be_told(&cost.ratio).is_none().then_some(ends)
 }
 
 fn describe_interval(cost: &ProtectionCost) -> Option<String> {
-    let (low, high) = cost.ratio.low.zip(cost.ratio.high)?;
+    let (low, high) = cost.ratio.ends()?;
     Some(format!("{} to {}", describe_ratio(low), describe_ratio(high)))
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
-use super::topic::ReportTopic;
+use super::ReportTopic;
 use crate::Report;
 use crate::page::{PageBlock, Span, Text};
 use crate::wording::one_line;

@@ -1,8 +1,8 @@
 //! Topic: the requirements of the goal, which candidates meet them, and by how much others miss them.
 
+use super::{ReportTopic, address_tables};
 use crate::model::{Clause, ClauseKind};
 use crate::page::{Media, PageBlock};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{NumberScale, TextTable, listing, plain_number, times_within};
 use fsverdict_judgement::plan::Bound;
 use fsverdict_judgement::verdict::{Judgement, RequirementRelation, RequirementStanding};

@@ -3,11 +3,11 @@
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::PageBlock;
 use crate::topics::safety::audience_of_losses;
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, one_line, percent_of_cases};
 use fsverdict_judgement::journal::{
     BlockUse, PlacedRot, RotOutcome, RotTally, RotWitness, RottenBlocks, SyncAnswer,

@@ -3,10 +3,10 @@
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::conclusion::losses::MOST_NAMES;
 use crate::page::{Media, PageBlock, PageTable};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, one_line, plain_number, times, times_with_ends};
 use fsverdict_judgement::verdict::{LossShare, SafetyPoint};
 

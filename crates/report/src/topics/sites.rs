@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::model::{Clause, ClauseKind};
 use crate::page::figures::ratio;
 use crate::page::{Media, PageBlock, RatioRow, RatioTable, Text};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{TextTable, count, one_line, times};
 use fsverdict_judgement::plan::once_each;
 use fsverdict_judgement::verdict::{AtSites, Estimate, Judgement, SiteRatios};
@@ -183,7 +183,7 @@ fn draw_picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[RatioRow
 
 #[cfg(test)]
 mod tests {
-    use super::SiteRows;
+    use super::{RatioRow, SiteRows};
     use fsverdict_judgement::verdict::SiteRatios;
 
     /// `ahead` of so many sites find the second candidate a third faster than the first, the others a third slower.
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn of_many_sites_those_that_disagree_are_shown_and_how_far_all_lie_apart() {
         let titles =
-            |rows: &[super::SiteRow]| -> Vec<String> { rows.iter().map(|row| row.title.clone()).collect() };
+            |rows: &[RatioRow]| -> Vec<String> { rows.iter().map(|row| row.words[0].clone()).collect() };
         let few = rows(8, 0);
         assert_eq!((few.shown.len(), few.together.len(), few.all), (8, 2, None));
         let many = rows(40, 2);
@@ -210,7 +210,7 @@ mod tests {
             titles(&many.together),
             ["these sites", "sites like these", "the least at one", "the most at one"]
         );
-        let point = |at: usize| many.together[at].rivals[0].unwrap().point;
+        let point = |at: usize| many.together[at].ratios[0].unwrap().point;
         assert!(point(2) < 0.75 && point(3) > 1.34, "{many:?}");
         assert_eq!(many.all.map(|all| all.len()), Some(40));
         assert!(rows(40, 0).shown.is_empty());

@@ -1,8 +1,8 @@
 //! Topic: the findings of a published study, then and now, and the study's own way to combine runs.
 
+use super::{ReportTopic, address_tables};
 use crate::Report;
 use crate::page::{Finding, Media, PageBlock, Text};
-use crate::topics::topic::{ReportTopic, address_tables};
 use crate::wording::{NumberScale, TextTable, count, decimals, fixed, listing, percent, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::plan::{Published, once_each};

@@ -1,8 +1,8 @@
 //! Topic: candidates that leave data in the device's volatile cache where others flush it. They are faster by that, and
 //! data that they report as durable may be lost in a power cut.
 
+use super::ReportTopic;
 use crate::model::{Clause, ClauseKind};
-use crate::topics::topic::ReportTopic;
 use crate::wording::listing;
 use fsverdict_judgement::plan::Candidate;
 use fsverdict_judgement::verdict::{Judgement, PhaseEstimate};
@@ -34,7 +34,7 @@ fn describe_candidate(judged: &Judgement<'_>, candidate: &Candidate) -> Option<S
         return None;
     }
     let beside = |name: &str| {
-        let other = judged.plan.candidates.iter().find(|other| other.name == name);
+        let other = judged.plan.find_candidate(name);
         name != candidate.name && other.is_some_and(|other| other.under == candidate.under)
     };
     let phases = judged.plan.phases.iter().filter(|phase| phase.is_syncing()).filter_map(|phase| {

@@ -27,7 +27,7 @@ fn is_duration(judged: &Judgement<'_>) -> bool {
 
 /// The goal of a candidate in its unit, such as `17.1 s`; `None` where the goal is a score.
 pub(crate) fn describe_total(judged: &Judgement<'_>, candidate: &str) -> Option<String> {
-    let rank = judged.verdict.ranking.iter().find(|rank| rank.candidate == candidate)?;
+    let rank = judged.verdict.find_rank(candidate)?;
     format_goal(judged, rank.total?)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn describe_leading_total(judged: &Judgement<'_>, candidate: &str) ->
     let total = describe_total(judged, candidate)?;
     let found = judged.total_over_trials(candidate);
     let share = found.and_then(|found| {
-        let (low, high) = found.low.zip(found.high)?;
+        let (low, high) = found.ends()?;
         (high / low <= WIDE).then(|| (high - low) / 2.0 / found.point)
     });
     Some(match share {
@@ -85,7 +85,7 @@ pub(crate) fn with_leading_total(judged: &Judgement<'_>, before: &str, candidate
 /// by more than 3% is open: +15% measured, −5% to +38% possible`.
 pub(crate) fn describe_open(judged: &Judgement<'_>, subject: &str, how: &str, ratio: &Estimate) -> String {
     let tie = percent(judged.plan.protocol.tie);
-    let measured = match ratio.low.zip(ratio.high) {
+    let measured = match ratio.ends() {
         None => format!("{} measured, in too few blocks", describe_difference(judged, ratio)),
         Some((low, high)) => {
             let alone = |value: f64| describe_difference(judged, &Estimate::without_interval(value, ratio.n));
@@ -176,7 +176,7 @@ fn cost_verb(judged: &Judgement<'_>) -> &'static str {
 pub(crate) fn describe_difference(judged: &Judgement<'_>, ratio: &Estimate) -> String {
     let as_much = if is_of_time(judged) { "as long" } else { "as much" };
     let is_far = |value: f64| !(0.5..WIDE).contains(&value);
-    let (low, high) = match ratio.low.zip(ratio.high) {
+    let (low, high) = match ratio.ends() {
         None if is_far(ratio.point) => return format!("{} times {as_much}", times(ratio.point)),
         None => return signed_percent(ratio.point - 1.0, 0),
         Some((low, high)) if low > 1.0 && high / low > WIDE => {
@@ -208,7 +208,7 @@ pub(crate) fn describe_difference(judged: &Judgement<'_>, ratio: &Estimate) -> S
 
 /// A ratio with its interval, or only its lower bound where the interval is wide.
 fn bounded_times(ratio: &Estimate) -> String {
-    match ratio.low.zip(ratio.high) {
+    match ratio.ends() {
         Some((low, high)) if low > 1.0 && high / low > WIDE => format!("at least {}", times(low)),
         _ => times_within(ratio),
     }
@@ -216,7 +216,7 @@ fn bounded_times(ratio: &Estimate) -> String {
 
 /// `cannot be told from 3 trials`, where the interval is wider than a factor of 2 and includes 1.
 pub(crate) fn cannot_be_told(ratio: &Estimate) -> Option<String> {
-    let (low, high) = ratio.low.zip(ratio.high)?;
+    let (low, high) = ratio.ends()?;
     let is_wide = high / low.max(f64::MIN_POSITIVE) > WIDE && (low..=high).contains(&1.0);
     is_wide.then(|| format!("cannot be told from {} trials", ratio.n))
 }

@@ -116,7 +116,7 @@ pub(crate) fn plain_number(value: f64) -> String {
 /// A ratio with its interval, in as many digits as the interval justifies: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to
 /// 1.010)`.
 pub(crate) fn times_within(ratio: &Estimate) -> String {
-    let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
+    let Some((low, high)) = ratio.ends() else { return times(ratio.point) };
     if high - low < 1e-3 || high < 0.0995 {
         return times(ratio.point);
     }
@@ -139,7 +139,7 @@ pub(crate) fn times_within(ratio: &Estimate) -> String {
 
 /// A ratio with its interval, each formatted by [`times`].
 pub(crate) fn times_with_ends(ratio: &Estimate) -> String {
-    match ratio.low.zip(ratio.high) {
+    match ratio.ends() {
         Some((low, high)) => format!("{} ({} to {})", times(ratio.point), times(low), times(high)),
         None => times(ratio.point),
     }
@@ -148,7 +148,7 @@ pub(crate) fn times_with_ends(ratio: &Estimate) -> String {
 /// The share within which two candidates are equal, where the ratio would read `1.00` and its interval includes 1: the
 /// farther end of the interval, rounded up. `None` for any other ratio.
 pub(crate) fn alike_within(ratio: &Estimate) -> Option<String> {
-    let (low, high) = ratio.low.zip(ratio.high)?;
+    let (low, high) = ratio.ends()?;
     let shown = times_within(ratio);
     let point = shown.split(' ').next().unwrap_or_default();
     let is_one =
@@ -167,7 +167,7 @@ pub(crate) fn alike_within(ratio: &Estimate) -> Option<String> {
 /// Whether two candidates are as good as each other: the interval of their ratio includes 1, and no end of it is farther from 1
 /// than differences that matter.
 pub(crate) fn is_alike(ratio: &Estimate, tie: f64) -> bool {
-    let Some((low, high)) = ratio.low.zip(ratio.high) else { return false };
+    let Some((low, high)) = ratio.ends() else { return false };
     (low..=high).contains(&1.0) && high <= 1.0 + tie && low * (1.0 + tie) >= 1.0
 }
 

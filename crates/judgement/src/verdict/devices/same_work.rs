@@ -45,7 +45,7 @@ pub(crate) fn list_obstacles(sources: &[Slice]) -> Vec<String> {
             }
         }
         for candidate in &source.plan.candidates {
-            let same = first.plan.candidates.iter().find(|known| known.name == candidate.name);
+            let same = first.plan.find_candidate(&candidate.name);
             if same.is_some_and(|same| same != candidate) {
                 obstacles
                     .push(format!("{name} and {} mean different things by `{}`", first.key, candidate.name));
@@ -69,8 +69,7 @@ fn is_copy(one: &Slice, other: &Slice) -> bool {
 
 /// The times until durable of a run that count, as candidate, phase and bits of the number.
 fn times_of(run: &Run) -> BTreeSet<(&str, &str, u64)> {
-    let counted = run.trials.iter().filter(|trial| trial.is_counted());
-    let times = counted.flat_map(|trial| {
+    let times = run.counted_trials().flat_map(|trial| {
         trial.observations.iter().filter_map(|observation| {
             let seconds = observation.value("durable").filter(|seconds| *seconds > 0.0)?;
             Some((trial.id.candidate.as_str(), observation.phase.as_str(), seconds.to_bits()))

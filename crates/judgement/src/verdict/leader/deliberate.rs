@@ -64,7 +64,7 @@ impl Deliberation {
         let sites = site_numbers(blocks.iter().copied());
         let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).skip(self.blocks).collect();
         let Some((first, _)) = placed.first() else { return };
-        let own = run.trials.iter().filter(|trial| trial.id.block >= first.block && trial.is_counted());
+        let own = run.counted_trials().filter(|trial| trial.id.block >= first.block);
         let trials: ByBlock<'_> = own.collect();
         // A candidate withdraws if it was tried without a result, misses a requirement, or loses data that it promised
         // to keep. One that was not tried rested.

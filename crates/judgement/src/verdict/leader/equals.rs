@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::plan::{AXES, AxisLevel, AxisRole, Candidate, Plan, ProtectionFeature};
+use crate::plan::{AXES, AxisLevel, AxisRole, Plan, ProtectionFeature};
 use crate::verdict::options::added_option;
 use crate::verdict::{Contrast, ContrastOutcome};
 
@@ -108,13 +108,9 @@ fn is_shown_worse(standing: &Contrast, tie: f64) -> bool {
     standing.has_outcome(ContrastOutcome::Behind, tie) && standing.ratio.point > 1.0 + tie
 }
 
-fn find_candidate<'a>(plan: &'a Plan, name: &str) -> Option<&'a Candidate> {
-    plan.candidates.iter().find(|candidate| candidate.name == name)
-}
-
 /// How many words of options a candidate sets.
 fn count_options(plan: &Plan, name: &str) -> usize {
-    let Some(candidate) = find_candidate(plan, name) else { return usize::MAX };
+    let Some(candidate) = plan.find_candidate(name) else { return usize::MAX };
     let options = AXES.iter().filter(|axis| matches!(axis.role, AxisRole::Option));
     let count = options.map(|axis| match axis.set_level(candidate) {
         AxisLevel::Nothing => 0,
@@ -126,7 +122,7 @@ fn count_options(plan: &Plan, name: &str) -> usize {
 }
 
 fn explain_preference(plan: &Plan, taken: &str, leader: &str) -> Preference {
-    let pair = find_candidate(plan, taken).zip(find_candidate(plan, leader));
+    let pair = plan.find_candidate(taken).zip(plan.find_candidate(leader));
     Preference {
         over: leader.to_owned(),
         keeps: plan.goal.safeguards_of(taken).advantages_over(&plan.goal.safeguards_of(leader)),

@@ -164,11 +164,7 @@ impl Verdict {
     /// `tie`: the candidate in question and the one that it is compared with.
     pub fn inseparable_candidates(&self, tie: f64) -> Option<Vec<&str>> {
         let near = |pair: &&OpenPair| {
-            let ratio = self
-                .standings
-                .iter()
-                .find(|standing| standing.of == pair.candidate)
-                .map(|standing| standing.ratio.point);
+            let ratio = self.find_standing(&pair.candidate).map(|standing| standing.ratio.point);
             ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
                 && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
         };

@@ -73,9 +73,7 @@ impl Verdict {
     /// The costs in which another candidate certainly takes less than this one, or in which no other candidate does.
     /// Costs where neither is known are left out.
     pub fn cost_leads(&self, candidate: &str, tie: f64) -> Vec<(Cost, CostLead<'_>)> {
-        let Some(own) = self.tradeoffs.iter().find(|tradeoff| tradeoff.candidate == candidate) else {
-            return Vec::new();
-        };
+        let Some(own) = self.find_tradeoff(candidate) else { return Vec::new() };
         let small = 1.0 / (1.0 + tie);
         let lead = |cost: Cost| {
             let mine = own.cost(cost).filter(|mine| mine.point > 0.0)?;

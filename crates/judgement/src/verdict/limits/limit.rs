@@ -250,7 +250,6 @@ fn as_long(times: &Estimate) -> String {
 
 /// A ratio with its interval, if it has one: `1.06 (0.92 to 1.21)`.
 fn with_interval(ratio: &Estimate) -> String {
-    let interval =
-        ratio.low.zip(ratio.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    let interval = ratio.ends().map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
     format!("{:.2}{interval}", ratio.point)
 }

@@ -77,7 +77,7 @@ fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit
     let Some(first) = ranking.first() else { return Vec::new() };
     let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
     // No estimates are made from the trials of failed candidates.
-    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.is_counted()).collect();
+    let trials: ByBlock<'_> = evidence.run.counted_trials().collect();
     let ahead = failed.filter_map(|state| {
         let times = trials.compare(&state.name, &first.candidate, |trial| evidence.score(trial))?.ratio();
         let is_told = !evidence.free.hides_order(&state.name, &first.candidate);

@@ -15,9 +15,7 @@ pub(crate) fn reversed_by_models(evidence: &VerdictEvidence<'_>, ranking: &[Rank
     let mut largest: f64 = 1.0;
     let mut others = Vec::new();
     for rank in rest {
-        let Some((behind, ends)) =
-            rank.behind.and_then(|behind| Some((behind, behind.low.zip(behind.high)?)))
-        else {
+        let Some((behind, ends)) = rank.behind.and_then(|behind| Some((behind, behind.ends()?))) else {
             continue;
         };
         let terms = [term(rank.candidate.as_str(), false), term(first.candidate.as_str(), true)];

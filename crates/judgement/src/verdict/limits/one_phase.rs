@@ -38,10 +38,8 @@ pub(crate) fn mostly_one_phase(evidence: &VerdictEvidence<'_>, ranking: &[Rank])
     let matters = 1.0 + plan.protocol.tie;
     let next = rest.iter().find(|rank| rank.behind.is_some_and(|behind| behind.point > matters))?;
     let mean = |candidate: &str, phase: &str| {
-        let of = |trial: &&Trial| trial.id.candidate == candidate && trial.is_counted();
-        let values: Vec<f64> =
-            run.trials.iter().filter(of).filter_map(|trial| trial.value(phase, &objective.metric)).collect();
-        statistics::mean(&values)
+        let values = run.counted_values(candidate, phase, &objective.metric);
+        statistics::mean(&values.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
     };
     let phases: Option<Vec<ComparedPhase<'_>>> = objective
         .weights

@@ -127,7 +127,7 @@ fn autocorrelation_limit(residuals: &[Residual<'_>]) -> Option<Limit> {
 /// The contrast of each twin, the same configuration measured twice in every block, with its candidate. The true ratio
 /// is 1: a difference that the rule reports is a false alarm.
 pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<Contrast> {
-    let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.is_counted()).collect();
+    let blocks: ByBlock<'_> = run.counted_trials().collect();
     let contrast = |twin: &str| {
         let candidate = twin.strip_suffix(CONTROL_SUFFIX)?;
         let evidence = blocks.compare(twin, candidate, |trial| objective.log_score(trial))?;

@@ -40,9 +40,8 @@ fn is_of(phase: &Phase, operation: Operation) -> bool {
 
 /// The mean bytes of files that a candidate held at the end of a phase.
 fn mean_held(run: &Run, candidate: &str, phase: &str) -> Option<f64> {
-    let trials = run.trials.iter().filter(|trial| trial.id.candidate == candidate && trial.is_counted());
-    let values: Vec<f64> = trials.filter_map(|trial| trial.value(phase, "held")).collect();
-    statistics::mean(&values)
+    let values = run.counted_values(candidate, phase, "held").into_iter();
+    statistics::mean(&values.map(|(_, value)| value).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

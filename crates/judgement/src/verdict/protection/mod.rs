@@ -1,21 +1,19 @@
 //! Reaches the verdict of each protection level, and derives that of the whole run.
 
-mod cost;
 mod evaluation;
 mod losses;
 mod required;
 mod safety;
 mod trade;
 
-pub use cost::ProtectionCost;
-pub(crate) use cost::protection_costs;
 pub(crate) use evaluation::unevaluated;
 pub use evaluation::{MissingEvaluation, Unevaluated};
 pub use losses::{CandidateLosses, LossChoice, TriedFault};
 pub use required::{RequirementRelation, RequirementStanding, has_open_requirement};
 pub(crate) use required::{is_ruled_out, requirement_standings};
 pub use safety::{LossShare, SafetyPoint, price_of_safety};
-pub use trade::LevelTrade;
+pub(crate) use trade::protection_costs;
+pub use trade::{LevelTrade, ProtectionCost};
 
 use serde::Serialize;
 

@@ -151,7 +151,7 @@ pub fn then_and_now(
     let bench = FindingContext { blocks, objective: &objective, tie: plan.protocol.tie, modelled, errors };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
-        let known = plan.candidates.iter().find(|candidate| candidate.name == name);
+        let known = plan.find_candidate(name);
         known.is_some_and(has_computing) && free.applies_to(name)
     };
     let judge = |published: &Published| {

@@ -39,7 +39,7 @@ pub(crate) fn judge(
             let (own, whole) = own.range().zip(whole.range())?;
             Some((own.0 / whole.1, own.1 / whole.0)).filter(|(low, high)| low.is_finite() && high.is_finite())
         };
-        let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
+        let bounds = within.and_then(|within| within.ends()).or_else(of_ranges);
         let error = bench.error(&[own.ratio_term(false), whole.ratio_term(true)]);
         let bounds_with_error = bounds.map(|bounds| widen_interval(share, bounds, error));
         let now = bounds_with_error

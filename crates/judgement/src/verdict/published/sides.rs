@@ -164,7 +164,7 @@ impl<'a> FindingSides<'a> {
 
     fn bounds(&self) -> Option<(f64, f64)> {
         if let Some(paired) = self.paired {
-            return paired.low.zip(paired.high);
+            return paired.ends();
         }
         let (one, other) = (self.one.costs()?, self.other.costs()?);
         let bounds = (other.0 / one.1, other.1 / one.0);

@@ -99,14 +99,10 @@ pub(crate) fn of_phase(
     metric: &str,
     pairing: Pairing,
 ) -> Option<MetricChange> {
-    let kind = before
-        .trials
-        .iter()
-        .filter(|trial| trial.is_counted() && trial.id.candidate == candidate)
-        .flat_map(|trial| &trial.observations)
-        .filter(|observation| observation.phase == phase)
-        .flat_map(|observation| &observation.measurements)
-        .find(|found| found.metric == metric)?;
+    let observations = before.counted_trials_of(candidate).flat_map(|trial| &trial.observations);
+    let measurements = observations.filter(|observation| observation.phase == phase);
+    let mut measurements = measurements.flat_map(|observation| &observation.measurements);
+    let kind = measurements.find(|found| found.metric == metric)?;
     let [one, other] = [before, after].map(|run| run.counted_values(candidate, phase, metric));
     if one.iter().chain(&other).any(|(_, value)| *value <= 0.0) {
         return with_nothing(candidate, phase, kind, [&values_of(&one), &values_of(&other)]);
@@ -160,14 +156,13 @@ pub(crate) fn of_goal(
     pairing: Pairing,
 ) -> Option<MetricChange> {
     let metric = objective.metric.as_str();
-    let mut observations =
-        before.run.trials.iter().filter(|trial| trial.is_counted()).flat_map(|trial| &trial.observations);
+    let mut observations = before.run.counted_trials().flat_map(|trial| &trial.observations);
     let kind = observations
         .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Option<BlockLogs> {
-        let trials = run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
+        let trials = run.counted_trials_of(candidate);
         trials.map(|trial| Some((trial.id.block, sign * objective.log_score(trial)?))).collect()
     };
     judge_change(candidate, None, kind, [&logs(&before.run)?, &logs(&after.run)?], pairing)

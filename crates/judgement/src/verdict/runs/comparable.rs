@@ -130,10 +130,10 @@ fn dataset_differences(before: &Plan, after: &Plan) -> Vec<String> {
 /// Compares the contents of the user's folders as they were staged: `/usr`, for example, changes with every upgrade.
 fn folder_differences(before: &Run, after: &Run) -> Vec<String> {
     let last = |run: &Run, name: &str| {
-        let counting = run.trials.iter().rev().filter(|trial| trial.is_counted());
+        let counting = run.counted_trials().rev();
         counting.flat_map(Trial::datasets).find(|(known, _)| *known == name).map(|(_, held)| held.to_owned())
     };
-    let counting = before.trials.iter().find(|trial| trial.is_counted());
+    let counting = before.counted_trials().next();
     let names = counting.into_iter().flat_map(Trial::datasets).map(|(name, _)| name);
     let pairs = names.filter_map(|name| Some((name, last(before, name)?, last(after, name)?)));
     pairs

@@ -56,8 +56,7 @@ const ACCIDENTAL: [&str; 8] = [
 pub(crate) fn list_differences<'a>(before: &'a Slice, after: &'a Slice, common: &[&str]) -> Vec<Difference> {
     let mut differences = Vec::new();
     for name in common {
-        let known = |plan: &'a Plan| plan.candidates.iter().find(|candidate| candidate.name == *name);
-        if let Some((one, other)) = known(&before.plan).zip(known(&after.plan)) {
+        if let Some((one, other)) = before.plan.find_candidate(name).zip(after.plan.find_candidate(name)) {
             differences.extend(of_facts(
                 Some(name),
                 &differing_options(one, other),
@@ -128,8 +127,7 @@ fn protocol_facts(plan: &Plan) -> Facts {
 
 /// The facts about a candidate's trials that are the same in all of them.
 fn steady_facts(side: &Slice, candidate: &str) -> Facts {
-    let mut trials =
-        side.run.trials.iter().filter(|trial| trial.is_counted() && trial.id.candidate == candidate);
+    let mut trials = side.run.counted_trials_of(candidate);
     let Some(first) = trials.next() else { return Facts::new() };
     let mut facts = first.facts.clone();
     for trial in trials {

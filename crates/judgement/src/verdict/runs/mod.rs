@@ -294,10 +294,9 @@ fn have_equal_draws(before: &Slice, after: &Slice) -> bool {
         (protocol.seed, protocol.circumstances, protocol.devices)
     };
     let mut shared = 0;
-    let agree = before.run.trials.iter().filter(|trial| trial.is_counted()).all(|trial| {
-        let theirs = after.run.trials.iter().find(|other| {
-            other.is_counted() && other.id.block == trial.id.block && other.id.candidate == trial.id.candidate
-        });
+    let agree = before.run.counted_trials().all(|trial| {
+        let mut theirs = after.run.counted_trials_of(&trial.id.candidate);
+        let theirs = theirs.find(|other| other.id.block == trial.id.block);
         shared += usize::from(theirs.is_some());
         theirs.is_none_or(|other| other.learnt.drawn == trial.learnt.drawn)
     });
@@ -306,6 +305,5 @@ fn have_equal_draws(before: &Slice, after: &Slice) -> bool {
 
 /// Whether the run's trials were in simulated time.
 fn is_simulated(run: &Run) -> bool {
-    let mut trials = run.trials.iter().filter(|trial| trial.is_counted());
-    trials.any(|trial| trial.learnt.device_seconds.is_some())
+    run.counted_trials().any(|trial| trial.learnt.device_seconds.is_some())
 }

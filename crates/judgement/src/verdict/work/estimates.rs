@@ -52,7 +52,7 @@ impl PhaseEstimate {
 
     /// The ends of its interval, or of its sample if it has no interval.
     pub fn ends(&self) -> Option<(f64, f64)> {
-        self.estimate.low.zip(self.estimate.high).or((self.estimate.n > 1).then_some((self.min, self.max)))
+        self.estimate.ends().or((self.estimate.n > 1).then_some((self.min, self.max)))
     }
 }
 

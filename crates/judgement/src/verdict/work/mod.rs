@@ -1,7 +1,6 @@
 //! The cost of each phase: the goal as one number for each trial, trials side by side by block, and the table of
 //! estimates.
 
-mod amount;
 mod background;
 mod charged;
 mod cost;

@@ -1,16 +1,17 @@
 //! Runs of one plan on several devices as a table: a row for each device with its own verdict.
 
-mod data;
-mod page;
-
 use std::io;
 
+use serde::Serialize;
+
 use crate::conclusion::levels::{describe_outcome, list_recommended};
-use crate::forms;
-use crate::page::{RatioRow, RatioTable};
+use crate::forms::csv::{cell, estimate_cells};
+use crate::forms::{CsvRows, Forms};
+use crate::model::JsonObject;
+use crate::page::{Media, Opening, PageBlock, PageTable, RatioRow, RatioTable, ReportPage, Text, Tone, Top};
 use crate::topics::across::write_headline;
-use crate::wording::{count, listing, percent, times};
-use crate::{Format, ReportError};
+use crate::wording::{count, listing, one_line, percent, times};
+use crate::{Format, ReportError, forms};
 use fsverdict_judgement::statistics::FEWEST;
 use fsverdict_judgement::verdict::{
     DeviceTable, Estimate, Judgement, OnDevice, SimilarDevices, Slice, slice_by_device,
@@ -145,4 +146,110 @@ fn limits(table: &DeviceTable) -> Vec<String> {
         found.push("people who share runs are no random sample of those who have such devices".to_owned());
     }
     found
+}
+
+/// Columns of words, which are aligned to the left.
+const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
+
+fn build_page(report: &DeviceReport) -> ReportPage<'_> {
+    let mut page = ReportPage::new(build_opening(report));
+    let text = report.build_table(&[KERNEL, LAB, BLOCKS, TAKE]).to_text();
+    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(text) };
+    page.add(Media::TEXT, PageBlock::Table(table));
+    let row = report.rows().map(|(row, sentence)| {
+        Text::foreign(&row.device).plain(": ").said(sentence).plain(" (").code(&row.source).plain(")")
+    });
+    page.add(Media::TEXT, PageBlock::Bullets(row.collect(), None));
+    let cautions = || report.cautions.iter().map(|text| Text::foreign(text)).collect();
+    page.add(Media::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
+    let drawn = vec![
+        PageBlock::Lead(RATIOS.into()),
+        PageBlock::picture(move || report.build_table(&[KERNEL, TAKE]).draw("Devices by candidates")),
+    ];
+    page.add(Media::HTML, PageBlock::section("picture", "Device by device", drawn));
+    let all = vec![PageBlock::Facts(facts(report)), PageBlock::Bullets(cautions(), None)];
+    page.add(Media::HTML, PageBlock::section("devices", "The devices", all));
+    page
+}
+
+fn build_opening(report: &DeviceReport) -> Opening {
+    let is_decided = report.found.across.is_decided();
+    Opening {
+        title: report.found.title.clone(),
+        subtitle: None,
+        sentence: report.write_sentence(),
+        tone: Some(if is_decided { Tone::Good } else { Tone::Strong }),
+        top: Top {
+            kicker: count(report.found.devices, "device"),
+            class: if is_decided { "decided" } else { "undecided" },
+            ..Top::default()
+        },
+    }
+}
+
+fn facts(report: &DeviceReport) -> Vec<(Text, Text)> {
+    let fact = report.rows().map(|(row, sentence)| {
+        let place = format!(
+            "{} ({}: {}, lab {}, Linux {}, {}; {})",
+            one_line(sentence),
+            one_line(&row.source),
+            count(row.result.blocks, "block"),
+            one_line(&row.lab),
+            one_line(&row.kernel),
+            one_line(&row.processor),
+            one_line(&row.fidelity)
+        );
+        (Text::foreign(&row.device), Text::ours(place))
+    });
+    fact.collect()
+}
+
+/// Version of the JSON: raised when a field goes or changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// The columns, documented in docs/reference/output-formats.md.
+const COLUMNS: &str = "device,source,identity,kernel,lab,candidate,recommended,behind,low,high,n";
+
+impl Forms for DeviceReport {
+    fn build_page(&self) -> ReportPage<'_> {
+        build_page(self)
+    }
+
+    fn build_document(&self) -> impl Serialize + '_ {
+        let devices = self.rows().map(|(row, sentence)| describe_row(row, sentence));
+        JsonObject::new("schema", SCHEMA)
+            .with("title", &self.found.title)
+            .with("sentence", self.write_sentence())
+            .with("n", self.found.devices)
+            .with("devices", devices.collect::<Vec<_>>())
+            .with("like_these", &self.found.sites)
+            .with("cautions", &self.cautions)
+    }
+
+    fn write_csv(&self, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
+        rows.write_record(COLUMNS.split(','))?;
+        for row in &self.found.rows {
+            for (candidate, behind) in &row.result.behind {
+                let taken = row.result.verdict.recommended.as_ref() == Some(candidate);
+                let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];
+                let numbers = estimate_cells(behind).into_iter().chain([behind.n.to_string()]);
+                let all = names.into_iter().map(|name| cell(name)).chain([taken.to_string()]).chain(numbers);
+                rows.write_record(all)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn describe_row<'a>(row: &'a OnDevice, sentence: &'a str) -> impl Serialize + 'a {
+    let verdict = &row.result.verdict;
+    let candidates = row.result.behind.iter();
+    let candidates =
+        candidates.map(|(name, behind)| JsonObject::new("candidate", name).with("behind", behind));
+    let rest = JsonObject::new("outcome", verdict.outcome)
+        .with("recommended", &verdict.recommended)
+        .with("tied", &verdict.tied)
+        .with("sentence", sentence)
+        .with("candidates", candidates.collect::<Vec<_>>());
+    JsonObject::default().around(row, rest)
 }
