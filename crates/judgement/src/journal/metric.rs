@@ -195,3 +195,16 @@ pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, st
     }
     from.deserialize_str(Name)
 }
+
+/// Which direction of a metric is better: from the plan, else from the list of known metrics, else from the unit.
+pub fn better_of(name: &str, unit: Unit, stated: Option<Better>) -> Better {
+    if let Some(stated) = stated {
+        return stated;
+    }
+    match (metric(name).or_else(|| adapter_metric(name)), unit) {
+        (Some(known), _) => known.better,
+        (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
+        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
+        (None, Unit::Ratio | Unit::Count) => Better::Neither,
+    }
+}

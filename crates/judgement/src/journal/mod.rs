@@ -49,8 +49,8 @@ pub use folder_content::FolderContent;
 pub use follow::JournalFollower;
 pub use loss_age::{AgeBin, LossAges};
 pub use metric::{
-    Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, busy_kind, busy_metric, is_of_cpu,
-    metric,
+    Better, Group, METRICS, MetricInfo, Unit, adapter_metric, adds_up, better_of, busy_kind, busy_metric,
+    is_of_cpu, metric,
 };
 pub use observation::{FINEST_TIME, Histogram, Measurement, Observation, WorkCourse};
 pub use parallel::map_in_parallel;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Better, CountedComputation, Unit};
+use super::{Better, CountedComputation, Unit, better_of};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -32,10 +32,11 @@ pub struct Observation {
 impl Observation {
     /// The value of a metric, if it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
-        self.measurements
-            .iter()
-            .find(|measurement| measurement.metric == metric)
-            .map(Measurement::resolved_value)
+        self.find(metric).map(Measurement::resolved_value)
+    }
+
+    pub fn find(&self, metric: &str) -> Option<&Measurement> {
+        self.measurements.iter().find(|measurement| measurement.metric == metric)
     }
 
     /// Merges a further observation of the same phase: of the same time (the report of a modelled device comes after
@@ -89,6 +90,11 @@ impl Measurement {
             Unit::Seconds if self.value.abs() < FINEST_TIME => 0.0,
             _ => self.value,
         }
+    }
+
+    /// Which direction of its metric is better.
+    pub fn direction(&self) -> Better {
+        better_of(&self.metric, self.unit, self.better)
     }
 
     /// Creates a measurement of a metric that has a known direction by its name.

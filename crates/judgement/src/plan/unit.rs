@@ -22,6 +22,11 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Whether numbers of it are times or rates, which vary with the state of the machine; counts of bytes and requests do not.
+    pub fn is_timed(self) -> bool {
+        matches!(self, Self::Seconds | Self::BytesPerSecond | Self::PerSecond)
+    }
+
     /// The unit's symbol in the journal, JSON and CSV.
     pub fn sign(self) -> &'static str {
         match self {
@@ -45,6 +50,13 @@ pub enum Better {
     /// The metric is informative and is not ranked.
     #[serde(rename = "neither")]
     Neither,
+}
+
+impl Better {
+    /// The sign that makes a logarithm of the metric one of a cost, where smaller is better.
+    pub(crate) fn cost_sign(self) -> f64 {
+        if self == Self::Higher { -1.0 } else { 1.0 }
+    }
 }
 
 impl std::str::FromStr for Better {

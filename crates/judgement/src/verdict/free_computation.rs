@@ -162,7 +162,7 @@ impl FreeComputation {
         let candidates = plan.candidates.iter().map(|one| (one.name.clone(), computation(one))).collect();
         let goal = plan.goal.metric.as_str();
         let goal = metric(goal).or_else(|| adapter_metric(goal));
-        Self { candidates, is_goal_timed: goal.is_none_or(|known| is_timed(known.unit)) }
+        Self { candidates, is_goal_timed: goal.is_none_or(|known| known.unit.is_timed()) }
     }
 
     /// Whether the candidate's computation took no time.
@@ -188,7 +188,7 @@ impl FreeComputation {
 
     /// The same in a metric of this unit.
     pub(super) fn hides_order_in(&self, unit: Unit, one: &str, other: &str) -> bool {
-        is_timed(unit) && self.hides_timed_order(one, other)
+        unit.is_timed() && self.hides_timed_order(one, other)
     }
 
     fn hides_timed_order(&self, one: &str, other: &str) -> bool {
@@ -231,11 +231,6 @@ impl FreeComputation {
         untold.retain(|_, candidates| !candidates.is_empty());
         untold.into_iter().map(|(work, candidates)| UntoldCost { work, candidates }).collect()
     }
-}
-
-/// Whether numbers of this unit are times or rates.
-fn is_timed(unit: Unit) -> bool {
-    matches!(unit, Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
 }
 
 #[cfg(test)]

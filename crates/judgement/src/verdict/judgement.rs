@@ -189,6 +189,15 @@ impl<'a> Judgement<'a> {
         names.filter(|name| self.objective.weights.contains_key(*name)).collect()
     }
 
+    /// The phases of the goal with their weights, in the order of the work; phases that were never measured come last.
+    pub fn weighed_phases(&self) -> Vec<(&str, f64)> {
+        let place = |name: &str| self.phases.iter().position(|phase| phase.name == name);
+        let weights = self.objective.weights.iter().map(|(phase, weight)| (phase.as_str(), *weight));
+        let mut weighed: Vec<(&str, f64)> = weights.collect();
+        weighed.sort_by_key(|(phase, _)| place(phase).unwrap_or(usize::MAX));
+        weighed
+    }
+
     pub fn headline(&self) -> impl Iterator<Item = &PhaseEntry> {
         self.phases.iter().filter(|phase| self.is_headline(phase))
     }

@@ -35,7 +35,7 @@ pub use free_computation::{ComputedWork, FreeComputation, UntoldCost};
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use leader::{
     COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Preference, Rank, RunNoise, Sacrifice, Tradeoff,
-    WeightRange, WeightTurn, better_of, judge, times_worse,
+    WeightRange, WeightTurn, judge, times_worse,
 };
 pub use limits::{Limit, TooLittle, control_pairs};
 pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};

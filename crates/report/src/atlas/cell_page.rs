@@ -4,11 +4,11 @@
 use maud::{Markup, html};
 
 use super::answers::{describe_answer, mark_words};
-use super::computed_cell::{ComputedCell, PhaseTable};
+use super::computed_cell::ComputedCell;
 use super::picture::draw_bars;
 use super::shell::{link, page_with_card};
 use super::{Atlas, AtlasCell, StrangersAnswer, bundle_name, bundle_path, filesystem_page};
-use crate::wording::one_line;
+use crate::wording::{TextTable, one_line};
 use fsverdict_judgement::verdict::AnswerMark;
 
 pub(super) fn render(atlas: &Atlas, cell: &AtlasCell) -> Markup {
@@ -68,7 +68,7 @@ fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, que
             ul { @for note in &computed.notes { li { (note) "." } } }
         }
         h2 #numbers { "Numbers" }
-        (render_phases(&computed.phases))
+        @if let Some(table) = &computed.phases { (render_phases(table)) }
         @if !computed.missing.is_empty() {
             p { "Without a result: " }
             ul { @for (name, why) in &computed.missing { li { b { (one_line(name)) } ", " (one_line(why)) } } }
@@ -84,7 +84,7 @@ fn render_computed(atlas: &Atlas, cell: &AtlasCell, computed: &ComputedCell, que
     }
 }
 
-pub(super) fn render_phases(table: &PhaseTable) -> Markup {
+fn render_phases(table: &TextTable) -> Markup {
     html! {
         @if !table.rows.is_empty() {
             div.scroll { table {

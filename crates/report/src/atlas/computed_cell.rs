@@ -8,7 +8,7 @@ use crate::Report;
 use crate::run::describe_source;
 use crate::wording::candidates::{describe_status, explain_missing_result};
 use crate::wording::difference::{describe_total, is_of_time, of_what};
-use crate::wording::{capitalize, decimals, fixed, one_line};
+use crate::wording::{TextTable, capitalize, decimals, fixed, one_line};
 use fsverdict_judgement::journal::{CandidateStatus, Run, metric};
 use fsverdict_judgement::plan::{Candidate, Plan, ProtectionFeature, write};
 use fsverdict_judgement::verdict::{Answer, Estimate, RunnerUp, compare_all};
@@ -30,7 +30,8 @@ pub struct ComputedCell {
     pub is_of_time: bool,
     /// Candidates without a result, each with the reason.
     pub missing: Vec<(String, String)>,
-    pub phases: PhaseTable,
+    /// The goal's metric by candidate and phase.
+    pub(crate) phases: Option<TextTable>,
     /// The basis of the answer: labels and texts.
     pub basis: Vec<(&'static str, String)>,
     /// The effect of each option on its filesystem.
@@ -54,13 +55,6 @@ pub struct CandidateBar {
     pub total: Option<String>,
     /// The features by which it is protected more or less than usual.
     pub protection: String,
-}
-
-/// The goal's metric by candidate and phase, as text.
-#[derive(Debug, Clone, Default)]
-pub struct PhaseTable {
-    pub header: Vec<String>,
-    pub rows: Vec<Vec<String>>,
 }
 
 /// How many times as much a candidate takes with an option as without it.
@@ -102,7 +96,10 @@ impl ComputedCell {
             bars,
             is_of_time: is_of_time(judged),
             missing: missing.collect(),
-            phases: phase_table(whole),
+            phases: whole
+                .picture
+                .as_ref()
+                .map(|matrix| matrix.to_text(|cell| fixed(cell.value, decimals(cell.value, Some(0.02))))),
             basis: describe_basis(plan, run, whole),
             options: first.map_or(Vec::new(), |_| option_worths(whole)),
             plan: write(&Plan { protocol: without_budget(plan), ..plan.clone() }),
@@ -134,27 +131,6 @@ fn describe_bar(usual: &Report<'_>, plan: &Plan, one: RunnerUp) -> CandidateBar 
         protection: features.join(", "),
         name: one.name,
         times: one.times,
-    }
-}
-
-/// The goal's metric by candidate and phase.
-fn phase_table(report: &Report<'_>) -> PhaseTable {
-    let Some(matrix) = &report.picture else { return PhaseTable::default() };
-    let title = |unit: &str, phase: &str| match unit {
-        "" => one_line(phase),
-        unit => format!("{}, {unit}", one_line(phase)),
-    };
-    let header = matrix.columns.iter().map(|column| title(column.unit, &column.phase));
-    let rows = matrix.rows.iter().map(|row| {
-        let cells = row.cells.iter().map(|cell| match cell {
-            Some(cell) => fixed(cell.value, decimals(cell.value, Some(0.02))),
-            None => "–".to_owned(),
-        });
-        std::iter::once(row.candidate.clone()).chain(cells).collect()
-    });
-    PhaseTable {
-        header: std::iter::once("candidate".to_owned()).chain(header).collect(),
-        rows: rows.collect(),
     }
 }
 

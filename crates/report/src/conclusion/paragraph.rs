@@ -71,16 +71,14 @@ fn describe_comparison(judged: &Judgement<'_>) -> String {
         "durable" => "the time until the data were durable".to_owned(),
         name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
     };
-    let weights = &judged.objective.weights;
-    let even = weights.values().all(|weight| *weight == 1.0);
-    // Phases have the order of the plan; steps that it does not name come last.
-    let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
-    let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
-    weights.sort_by_key(|(phase, _)| place(phase));
-    let phases: Vec<String> = weights
-        .into_iter()
-        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (×{weight})") })
-        .collect();
+    let weighed = judged.weighed_phases();
+    let even = weighed.iter().all(|(_, weight)| *weight == 1.0);
+    let phases = weighed.into_iter();
+    let phases = phases.map(|(phase, weight)| match even {
+        true => phase.to_owned(),
+        false => format!("{phase} (×{weight})"),
+    });
+    let phases: Vec<String> = phases.collect();
     let put_together = match (judged.objective.is_total(), phases.len()) {
         (_, 0 | 1) => "",
         (true, _) => ", added up over the whole job",

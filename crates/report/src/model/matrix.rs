@@ -1,6 +1,6 @@
 //! The table of candidates × phases for one metric, which every renderer lays out in its own way.
 
-use crate::wording::{NumberScale, decimals, percent};
+use crate::wording::{NumberScale, TextTable, decimals, percent};
 use fsverdict_judgement::journal::CandidateStatus;
 use fsverdict_judgement::verdict::{ContrastOutcome, Estimate, Field, Judgement, PhaseEntry, PhaseEstimate};
 
@@ -145,6 +145,23 @@ impl Matrix {
             });
         }
         (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
+    }
+
+    /// The matrix as a table without a title, with the unit behind the name of each phase.
+    pub(crate) fn to_text(&self, cell: impl Fn(&MatrixCell) -> String) -> TextTable {
+        let titles = self.columns.iter().map(|column| match column.unit {
+            "" => column.phase.clone(),
+            unit => format!("{}, {unit}", column.phase),
+        });
+        let row = |row: &MatrixRow| {
+            let cells = row.cells.iter().map(|found| found.as_ref().map_or("–".to_owned(), &cell));
+            std::iter::once(row.candidate.clone()).chain(cells).collect()
+        };
+        TextTable {
+            title: String::new(),
+            header: std::iter::once("candidate".to_owned()).chain(titles).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
     }
 
     pub(crate) fn find_row(&self, candidate: &str) -> Option<&MatrixRow> {

@@ -99,17 +99,14 @@ fn when(report: &Report<'_>) -> String {
 fn goal(report: &Report<'_>) -> Text {
     let goal = &report.judged.plan.goal;
     let known = metric(&goal.metric);
-    let weights = &report.judged.objective.weights;
-    let even = weights.values().all(|weight| *weight == 1.0);
-    // In the order of the work; phases that were never measured come last.
-    let place =
-        |name: &str| report.judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
-    let mut weighed: Vec<(&String, &f64)> = weights.iter().filter(|(_, weight)| **weight > 0.0).collect();
-    weighed.sort_by_key(|(phase, _)| place(phase));
-    let phases: Vec<String> = weighed
-        .into_iter()
-        .map(|(phase, weight)| if even { one_line(phase) } else { format!("{} ×{weight}", one_line(phase)) })
-        .collect();
+    let weighed = report.judged.weighed_phases();
+    let even = weighed.iter().all(|(_, weight)| *weight == 1.0);
+    let phases = weighed.into_iter().filter(|(_, weight)| *weight > 0.0);
+    let phases = phases.map(|(phase, weight)| match even {
+        true => one_line(phase),
+        false => format!("{} ×{weight}", one_line(phase)),
+    });
+    let phases: Vec<String> = phases.collect();
     let title = known.map_or(goal.metric.as_str(), |known| known.title);
     let text = Text::default().meant(known.map(|known| known.meaning), title);
     match phases.len() {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{ReportTopic, address_tables};
 use crate::Report;
-use crate::model::{Detail, Index, Matrix, MatrixCell, MatrixRow};
+use crate::model::{Detail, Index, Matrix};
 use crate::page::figures::{chart, draw_bar, in_scale};
 use crate::page::{Media, PageBlock, PageTable, Text};
 use crate::topics::factors;
@@ -13,6 +13,12 @@ use crate::wording::{NumberScale, TextTable, decimals, fixed, one_line, plain_nu
 use fsverdict_judgement::journal::{Group, Unit};
 use fsverdict_judgement::verdict::{
     COSTS, ContrastOutcome, Cost, CostColumn, Judgement, Tradeoff, WeightTurn,
+};
+
+pub(super) static TOPIC: ReportTopic = ReportTopic {
+    build_tables: |report| address_tables(Media::FULL_TEXT, build_tables(&report.judged)).collect(),
+    build_section,
+    ..ReportTopic::EMPTY
 };
 
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
@@ -142,34 +148,11 @@ fn by_phase<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
 }
 
 fn phase_table(matrix: &Matrix) -> TextTable {
-    let titles = matrix.columns.iter().map(|column| match column.unit {
-        "" => column.phase.clone(),
-        unit => format!("{}, {unit}", column.phase),
-    });
-    let cell = |cell: &Option<MatrixCell>| match cell {
-        Some(cell) => {
-            format!(
-                "{}{}",
-                if cell.mark == Some(ContrastOutcome::Better) { "► " } else { "" },
-                fixed(cell.value, cell.decimals)
-            )
-        }
-        None => "–".to_owned(),
-    };
-    let row =
-        |row: &MatrixRow| std::iter::once(row.candidate.clone()).chain(row.cells.iter().map(cell)).collect();
-    TextTable {
-        title: String::new(),
-        header: std::iter::once("candidate".to_owned()).chain(titles).collect(),
-        rows: matrix.rows.iter().map(row).collect(),
-    }
+    matrix.to_text(|cell| {
+        let mark = if cell.mark == Some(ContrastOutcome::Better) { "► " } else { "" };
+        format!("{mark}{}", fixed(cell.value, cell.decimals))
+    })
 }
-
-pub(super) static TOPIC: ReportTopic = ReportTopic {
-    build_tables: |report| address_tables(Media::FULL_TEXT, build_tables(&report.judged)).collect(),
-    build_section,
-    ..ReportTopic::EMPTY
-};
 
 /// The effects of options, costs beside time, and the range of weights, as far as there are any.
 pub(crate) fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {

@@ -3,7 +3,7 @@
 //! The conductor, `resume` and the report all use it, so that a run decides the same whether it was interrupted or not,
 //! and a report never knows more than the run did.
 
-use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
+use crate::journal::{BlockState, Run};
 use crate::plan::{Plan, Until, ranked_candidates};
 use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 
@@ -139,19 +139,6 @@ fn stopping_rule(plan: &Plan, run: &Run) -> Rule {
     // trials of each.
     let early = blocks.min < maximum && plan.published.is_empty();
     Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early }
-}
-
-/// Which direction of a metric is better: from the plan, else from the list of known metrics, else from the unit.
-pub fn better_of(name: &str, unit: Unit, stated: Option<Better>) -> Better {
-    if let Some(stated) = stated {
-        return stated;
-    }
-    match (metric(name).or_else(|| adapter_metric(name)), unit) {
-        (Some(known), _) => known.better,
-        (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
-        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
-        (None, Unit::Ratio | Unit::Count) => Better::Neither,
-    }
 }
 
 #[cfg(test)]

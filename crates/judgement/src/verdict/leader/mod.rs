@@ -10,7 +10,7 @@ mod sensitivity;
 mod standing;
 mod tradeoff;
 
-pub use deliberate::{Deliberation, better_of};
+pub use deliberate::Deliberation;
 pub use equals::{Preference, Sacrifice};
 pub use field::{Field, times_worse};
 pub use noise::RunNoise;

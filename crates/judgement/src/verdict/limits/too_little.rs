@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use crate::journal::{Observation, Trial, Unit};
+use crate::journal::{Measurement, Observation, Trial, Unit};
 use crate::plan::{Better, Flow, Needs, Operation, PhaseWork, Plan};
 use crate::statistics;
-use crate::verdict::{Rank, VerdictEvidence, better_of};
+use crate::verdict::{Rank, VerdictEvidence};
 use fsverdict_text::join_names;
 
 /// The largest share of the goal that one of several phases may be.
@@ -189,11 +189,8 @@ impl GoalWork<'_> {
 
 /// The bytes that a phase moved, if it moved them faster than a device can.
 fn bytes_at_rate(found: &Observation) -> Option<f64> {
-    let is_rate = |unit, better| unit == Unit::BytesPerSecond && better == Better::Higher;
-    let rates = found
-        .measurements
-        .iter()
-        .filter(|one| is_rate(one.unit, better_of(&one.metric, one.unit, one.better)));
+    let is_rate = |one: &&Measurement| one.unit == Unit::BytesPerSecond && one.direction() == Better::Higher;
+    let rates = found.measurements.iter().filter(is_rate);
     let rate = rates.map(|one| one.value).fold(0.0, f64::max);
     Some(rate * found.value("durable")?).filter(|_| rate > FASTEST_DEVICE)
 }

@@ -89,9 +89,8 @@ fn judge_requirement(
     let values: Vec<f64> = sample.into_iter().map(|(_, value)| value).collect();
     let times = if metric == WORST { worst_ratio(&values, *bound) } else { mean_ratio(&values, *bound) };
     let unit = run.trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
-        let of_phase = observation.phase == *phase;
-        let measurement = observation.measurements.iter().find(|found| of_phase && found.metric == *metric);
-        measurement.map(|found| found.unit)
+        let own = Some(observation).filter(|observation| observation.phase == *phase);
+        own?.find(metric).map(|found| found.unit)
     });
     RequirementStanding {
         candidate: candidate.to_owned(),

@@ -18,7 +18,7 @@ use crate::statistics::Evidence;
 use crate::verdict::free_computation::has_computing;
 use crate::verdict::limits::ratio_errors::{RatioErrors, RatioTerm, unknown_factor};
 use crate::verdict::work::find;
-use crate::verdict::{ByBlock, FreeComputation, Objective, PhaseEstimate, better_of};
+use crate::verdict::{ByBlock, FreeComputation, Objective, PhaseEstimate};
 use sides::{FindingSide, FindingSides, Test, decide, pair_with_best};
 
 /// Whether a finding still holds.
@@ -189,13 +189,11 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     let metric = plan.goal.metric.as_str();
     let of = |candidate: &Candidate| {
         let trials: Vec<&Trial> = bench.blocks.trials_of(&candidate.name).collect();
-        let kind = trials
-            .iter()
-            .flat_map(|trial| &trial.observations)
-            .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
+        let mut observations = trials.iter().flat_map(|trial| &trial.observations);
+        let kind = observations.find_map(|observation| observation.find(metric))?;
         let scores = trials.iter().filter_map(|trial| bench.objective.log_score(trial));
         // A score is a cost, so a rate is inverted again to show it as the metric itself.
-        let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
+        let sign = kind.direction().cost_sign();
         let logs: Vec<f64> = scores.map(|score| sign * score).collect();
         let ends = logs
             .iter()

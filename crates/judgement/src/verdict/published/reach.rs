@@ -1,7 +1,7 @@
 //! Checks findings about one number of a candidate as a share of another of its numbers, such as the bare device's
 //! rate.
 
-use crate::journal::{Better, Trial};
+use crate::journal::Trial;
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
@@ -28,7 +28,7 @@ pub(crate) fn judge(
         let whole = find(estimates, candidate, of_phase, of_metric);
         let (Some(own), Some(whole)) = (own, whole) else { continue };
         let log = |of: &PhaseEstimate| {
-            let sign = if of.direction() == Better::Higher { -1.0 } else { 1.0 };
+            let sign = of.direction().cost_sign();
             let (metric, phase) = (of.metric.clone(), of.phase.clone());
             move |trial: &Trial| Some(sign * log_cost(&metric, &phase, trial)?)
         };

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use super::FEWEST_TO_TEST;
 use crate::journal::{Better, Measurement, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
-use crate::verdict::{ContrastOutcome, Objective, Slice, better_of};
+use crate::verdict::{ContrastOutcome, Objective, Slice};
 
 /// Degrees of freedom from which Student's t is practically the normal distribution.
 const MANY_DEGREES: f64 = 1e6;
@@ -137,7 +137,7 @@ fn with_nothing(
         phase: Some(phase.to_owned()),
         metric: kind.metric.to_string(),
         unit: kind.unit,
-        better: better_of(&kind.metric, kind.unit, kind.better),
+        better: kind.direction(),
         before: Estimate::without_interval(one, before.len()),
         after: Estimate::without_interval(other, after.len()),
         ratio,
@@ -155,12 +155,10 @@ pub(crate) fn of_goal(
     candidate: &str,
     pairing: Pairing,
 ) -> Option<MetricChange> {
-    let metric = objective.metric.as_str();
     let mut observations = before.run.counted_trials().flat_map(|trial| &trial.observations);
-    let kind = observations
-        .find_map(|observation| observation.measurements.iter().find(|found| found.metric == metric))?;
+    let kind = observations.find_map(|observation| observation.find(&objective.metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
-    let sign = if better_of(metric, kind.unit, kind.better) == Better::Higher { -1.0 } else { 1.0 };
+    let sign = kind.direction().cost_sign();
     let logs = |run: &Run| -> Option<BlockLogs> {
         let trials = run.counted_trials_of(candidate);
         trials.map(|trial| Some((trial.id.block, sign * objective.log_score(trial)?))).collect()
@@ -186,14 +184,14 @@ fn judge_change(
         (before, after, evidence)
     };
     let allowed =
-        if is_timed(kind.unit) { widen_by_run_variation(&evidence, pairing.between_runs) } else { evidence };
+        if kind.unit.is_timed() { widen_by_run_variation(&evidence, pairing.between_runs) } else { evidence };
     let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
     Some(MetricChange {
         candidate: candidate.to_owned(),
         phase: phase.map(str::to_owned),
         metric: kind.metric.to_string(),
         unit: kind.unit,
-        better: better_of(&kind.metric, kind.unit, kind.better),
+        better: kind.direction(),
         before: Evidence::from_sample(&before)?.ratio(),
         after: Evidence::from_sample(&after)?.ratio(),
         ratio: evidence.ratio(),
@@ -213,11 +211,6 @@ fn in_both_runs(before: &BlockLogs, after: &BlockLogs) -> (Vec<f64>, Vec<f64>) {
         Some((*earlier, *later))
     };
     before.iter().filter_map(pair).unzip()
-}
-
-/// Whether the unit is one of time, which varies with the state of the machine; counts of bytes and requests do not.
-fn is_timed(unit: Unit) -> bool {
-    matches!(unit, Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
 }
 
 /// Adds the variation between two runs (a standard deviation, as a share) to the standard error, and sets the degrees

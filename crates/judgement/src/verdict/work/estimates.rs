@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use super::paired::side_by_side_of;
-use crate::journal::{Better, Run, Trial, Unit};
+use crate::journal::{Better, Run, Trial, Unit, better_of};
 use crate::statistics::Estimate;
-use crate::verdict::{ByBlock, better_of};
+use crate::verdict::ByBlock;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]

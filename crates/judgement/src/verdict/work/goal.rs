@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use libm::log;
 use serde::Serialize;
 
-use crate::journal::{Better, Run, Status, Trial, TrialStanding};
+use crate::journal::{Run, Status, Trial, TrialStanding};
 use crate::plan::{Aggregation, Amount, Dataset, Phase, PhaseWork, Plan};
-use crate::verdict::better_of;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {
@@ -145,9 +144,8 @@ fn phase_cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Opti
 /// The logarithm of a metric in a phase, where smaller is better; `None` where it was not measured or is zero.
 pub(crate) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> {
     let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
-    let measurement = observation.measurements.iter().find(|measurement| measurement.metric == metric)?;
-    let better = better_of(&measurement.metric, measurement.unit, measurement.better);
-    let sign = if better == Better::Higher { -1.0 } else { 1.0 };
+    let measurement = observation.find(metric)?;
+    let sign = measurement.direction().cost_sign();
     Some(sign * log(measurement.resolved_value())).filter(|log| log.is_finite())
 }
 

@@ -13,7 +13,7 @@ use crate::model::{JsonObject, thinning};
 use crate::{Report, ReportError, Requests};
 use fsverdict_judgement::journal::{Better, CandidateStatus, Measurement, Run, Trial, WorkCourse, metric};
 use fsverdict_judgement::plan::Plan;
-use fsverdict_judgement::verdict::{LatencyCounts, better_of, latencies, latency_at};
+use fsverdict_judgement::verdict::{LatencyCounts, latencies, latency_at};
 
 /// Percentiles of the latency curves, as "one call in N took longer": roughly equal steps on the chart's axis.
 const ONE_IN: [f64; 22] = [
@@ -104,7 +104,7 @@ fn describe_metrics<'a>(trials: &[&'a Trial]) -> Vec<JsonObject<'a>> {
         }
     }
     let describe = |found: &'a Measurement| {
-        let better = match better_of(&found.metric, found.unit, found.better) {
+        let better = match found.direction() {
             Better::Lower => "lower",
             Better::Higher => "higher",
             Better::Neither => "neither",

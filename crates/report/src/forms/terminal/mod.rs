@@ -113,22 +113,12 @@ impl Sheet {
             }
             PageBlock::Fold(FoldedPart { title, blocks, .. })
             | PageBlock::Folded(FoldedPart { title, blocks, .. }) => {
-                let title = self.bare(title);
-                self.text(Tone::Strong, &title);
+                self.text(Tone::Strong, &self.bare(title));
                 blocks.iter().for_each(|block| self.block(block));
             }
-            PageBlock::Heading(text) => {
-                let text = self.bare(text);
-                self.text(Tone::Strong, &text);
-            }
-            PageBlock::Lead(text) | PageBlock::Note(text) => {
-                let text = self.bare(text);
-                self.text(Tone::Faint, &text);
-            }
-            PageBlock::Paragraph(text) => {
-                let text = self.bare(text);
-                self.plain(&text);
-            }
+            PageBlock::Heading(text) => self.text(Tone::Strong, &self.bare(text)),
+            PageBlock::Lead(text) | PageBlock::Note(text) => self.text(Tone::Faint, &self.bare(text)),
+            PageBlock::Paragraph(text) => self.plain(&self.bare(text)),
             PageBlock::Sentences(all) => all.iter().for_each(|text| self.plain(text)),
             PageBlock::Table(table) => self.write_table(table),
             PageBlock::Matrix(matrix) => self.write_matrix(matrix),
@@ -142,17 +132,13 @@ impl Sheet {
             PageBlock::Labelled(label, text) => self.write_labelled(label, LABEL, None, text),
             PageBlock::Bullets(all, tone) => {
                 let bullet = format!("{} ", self.signs.bullet);
-                for text in all {
-                    let text = self.bare(text);
-                    self.write_labelled(&bullet, 2, *tone, &text);
-                }
+                all.iter().for_each(|text| self.write_labelled(&bullet, 2, *tone, &self.bare(text)));
             }
             PageBlock::Remarks(all) => self.remarks(all),
             PageBlock::Gist { lines, .. } => lines.iter().for_each(|line| self.plain(line)),
             PageBlock::Facts(all) => {
                 for (what, text) in all {
-                    let text = format!("{}: {}", self.bare(what), self.bare(text));
-                    self.plain(&text);
+                    self.plain(&format!("{}: {}", self.bare(what), self.bare(text)));
                 }
             }
             PageBlock::Picture(_) => {}
