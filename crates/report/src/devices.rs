@@ -53,7 +53,6 @@ impl DeviceReport {
         forms::write(self, format, out)
     }
 
-    /// Each device with its sentence.
     fn rows(&self) -> impl Iterator<Item = (&OnDevice, &str)> {
         self.found.rows.iter().zip(self.sentences.iter().map(String::as_str))
     }

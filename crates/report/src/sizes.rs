@@ -175,7 +175,6 @@ impl SizeReport {
     }
 }
 
-/// A size for people.
 fn describe_size(size: &AtSize) -> String {
     match size.bytes {
         0 => format!("{} times the data", size.times),

@@ -105,7 +105,6 @@ impl ContrastOutcome {
     }
 }
 
-/// The ratios that count as a tie.
 fn tied_range(tie: f64) -> (f64, f64) {
     (1.0 / (1.0 + tie), 1.0 + tie)
 }

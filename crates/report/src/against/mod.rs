@@ -194,7 +194,6 @@ fn build_row(name: &str, found: &Shares) -> Vec<String> {
     ]
 }
 
-/// Formats nanoseconds as milliseconds.
 fn ms(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }

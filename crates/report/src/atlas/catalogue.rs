@@ -130,7 +130,6 @@ impl Catalogue {
 }
 
 impl AtlasKind {
-    /// The name of its page.
     pub(super) fn page(&self) -> String {
         format!("device-{}.html", safe_name(&self.model))
     }

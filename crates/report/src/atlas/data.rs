@@ -11,7 +11,6 @@ use crate::model::JsonObject;
 /// Version of the JSON form: raised when a field changes its meaning or goes, not when one is added.
 const SCHEMA: u32 = 1;
 
-/// The files with the numbers of an atlas.
 pub(super) fn data_files(atlas: &Atlas) -> Result<Vec<SiteFile>, ReportError> {
     let cells: Vec<JsonObject<'_>> = atlas.cells.iter().map(|cell| describe_cell(atlas, cell)).collect();
     let document = JsonObject::new("schema", SCHEMA).with("cells", cells);
@@ -59,7 +58,6 @@ fn describe_cell<'a>(atlas: &'a Atlas, cell: &'a AtlasCell) -> JsonObject<'a> {
 /// The columns of the CSV.
 const COLUMNS: &str = "work,model,kernel,day,candidate,filesystem,protection,times,low,high,blocks,mark";
 
-/// One row for each candidate of each cell.
 fn write_csv(atlas: &Atlas) -> Result<Vec<u8>, ::csv::Error> {
     let mut rows = ::csv::Writer::from_writer(Vec::new());
     rows.write_record(COLUMNS.split(','))?;

@@ -23,7 +23,6 @@ fn own_bar<'a>(cell: &'a ComputedCell, filesystem: &str) -> Option<&'a Candidate
     cell.bars.iter().find(|bar| bar.name == filesystem)
 }
 
-/// The cells in which a filesystem is first.
 fn list_led_cells<'a>(
     atlas: &'a Atlas,
     facts: &'a CataloguedFilesystem,
@@ -96,7 +95,6 @@ fn render_options(atlas: &Atlas, filesystem: &str) -> Markup {
     }
 }
 
-/// The list of all filesystems.
 pub(super) fn render_list(atlas: &Atlas) -> Markup {
     let title = "Filesystems";
     let body = html! {

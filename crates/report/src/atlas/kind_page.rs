@@ -58,7 +58,6 @@ pub(super) fn list_answers(cells: &[&AtlasCell], label: impl Fn(&AtlasCell) -> S
     }
 }
 
-/// The list of all kinds.
 pub(super) fn render_list(atlas: &Atlas) -> Markup {
     let title = "Kinds of devices";
     let body = html! {

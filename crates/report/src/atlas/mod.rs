@@ -89,7 +89,6 @@ pub struct StrangersAnswer {
 }
 
 impl AtlasWork {
-    /// The name of its page.
     fn page(&self) -> String {
         format!("for-{}.html", self.slug)
     }
@@ -108,7 +107,6 @@ fn bundle_name(slug: &str, identity: &str) -> String {
 }
 
 impl AtlasCell {
-    /// The name of its page.
     fn page(&self) -> String {
         format!("{}.html", self.slug)
     }
@@ -182,7 +180,6 @@ impl Atlas {
         Ok(files)
     }
 
-    /// The page of the matrix with this filter.
     fn filter_page(&self, at: usize) -> String {
         format!("{}.html", self.filters.get(at).map_or("index", |filter| filter.slug))
     }
@@ -212,7 +209,6 @@ impl Atlas {
         format!("Which filesystem for {about} {place}?")
     }
 
-    /// The cells that were computed, each with its content.
     fn computed(&self) -> impl Iterator<Item = (&AtlasCell, &ComputedCell)> {
         self.cells.iter().filter_map(|cell| Some((cell, &**cell.content.as_ref().ok()?)))
     }

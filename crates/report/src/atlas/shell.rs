@@ -68,7 +68,6 @@ pub(super) fn page_with_card(
     }
 }
 
-/// A link whose text is foreign.
 pub(super) fn link(address: &str, text: &str) -> Markup {
     html! { a href=(address) { (one_line(text)) } }
 }

@@ -64,7 +64,6 @@ impl<'a> ComparisonReport<'a> {
         )
     }
 
-    /// The definitions of "worse" and "better".
     fn write_legend(&self) -> String {
         let found = &self.found.whole;
         let steps = if self.found.steps.is_empty() {

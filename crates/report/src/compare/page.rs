@@ -90,7 +90,6 @@ fn build_opening(report: &ComparisonReport<'_>) -> Opening {
     }
 }
 
-/// The runs in their order, a line each.
 fn ends(report: &ComparisonReport<'_>) -> Vec<PageBlock<'static>> {
     let last = report.runs().count() - 1;
     let line = |(at, run): (usize, &Run)| {
@@ -173,7 +172,6 @@ fn build_sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     sections
 }
 
-/// The changes from each run to the next.
 fn steps<'a>(report: &ComparisonReport<'_>) -> PageBlock<'a> {
     let step = report.steps().map(|(from, to, found)| {
         let what = Text::foreign(&from.header.id).plain(" → ").said(&to.header.id);

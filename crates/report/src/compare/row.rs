@@ -80,7 +80,6 @@ pub(super) struct Trend<'a> {
 }
 
 impl<'a> Trend<'a> {
-    /// Of the number that this change is about.
     pub(super) fn of(report: &ComparisonReport<'a>, about: &'a MetricChange) -> Self {
         let same =
             |change: &&MetricChange| change.candidate == about.candidate && change.phase == about.phase;

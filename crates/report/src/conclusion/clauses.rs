@@ -82,7 +82,6 @@ fn list_uneven_free_work(judged: &Judgement<'_>) -> Vec<String> {
     uneven.collect()
 }
 
-/// The candidates that have estimates.
 pub(crate) fn list_measured<'run>(judged: &Judgement<'run>) -> Vec<&'run str> {
     let names = judged.run.candidates.iter().map(|state| state.name.as_str());
     names.filter(|name| judged.estimates.iter().any(|found| found.candidate == *name)).collect()

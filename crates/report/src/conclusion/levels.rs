@@ -14,7 +14,6 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     describe_by_goal(judged) + &losses::describe_losses(judged)
 }
 
-/// The outcome by the goal alone.
 fn describe_by_goal(judged: &Judgement<'_>) -> String {
     if judged.verdict.groups.is_empty() {
         return with_untold_costs(judged, sentence::describe_outcome(judged));

@@ -27,7 +27,6 @@ pub struct PageNote {
 }
 
 impl PageNote {
-    /// A note about the run as a whole.
     pub(crate) fn about_the_run(text: String) -> Self {
         PageNote { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
     }

@@ -109,7 +109,6 @@ fn describe_result(judged: &Judgement<'_>) -> Option<String> {
     })
 }
 
-/// The gravest limit of the verdict.
 fn describe_limit(judged: &Judgement<'_>) -> Option<String> {
     clauses::list_caveats(judged).into_iter().next().map(|limit| format!("Keep in mind: {limit}."))
 }

@@ -14,7 +14,6 @@ const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
 /// The columns after those.
 const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];
 
-/// The rows of all trials, below the header.
 pub(crate) fn write_rows(report: &Report<'_>, rows: &mut CsvRows<'_>) -> Result<(), ::csv::Error> {
     let (plan, run) = (report.judged.plan, report.judged.run);
     write_trials(plan, run, &run.trials.iter().collect::<Vec<_>>(), rows)

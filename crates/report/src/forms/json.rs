@@ -97,7 +97,6 @@ fn describe_verdict<'a>(report: &'a Report<'a>) -> impl Serialize + 'a {
     JsonObject::new("goal", goal).around(&report.judged.verdict, words)
 }
 
-/// The conclusions in one of several environments.
 fn describe_environment<'a>((column, words): (&'a AcrossColumn, &'a str)) -> impl Serialize + 'a {
     let words = JsonObject::new("words", words);
     JsonObject::new("under", &column.under).around(&column.result.verdict, words)

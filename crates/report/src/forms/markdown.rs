@@ -7,7 +7,6 @@ use crate::page::{
 use crate::wording::{TextTable, fixed, one_line, times};
 use fsverdict_judgement::verdict::ContrastOutcome;
 
-/// Renders the page as Markdown.
 pub(crate) fn written(page: &ReportPage<'_>) -> String {
     let opening = &page.opening;
     let subtitle = opening.subtitle.map_or(String::new(), |subtitle| format!(": {subtitle}"));

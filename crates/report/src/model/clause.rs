@@ -52,12 +52,10 @@ impl Clause {
         Self { kind, text, is_noted, begins_with_name: false }
     }
 
-    /// Clauses of one kind.
     pub(crate) fn list(kind: ClauseKind, texts: impl IntoIterator<Item = String>) -> Vec<Self> {
         texts.into_iter().map(|text| Self::new(kind, text)).collect()
     }
 
-    /// The limits of a verdict.
     pub(crate) fn list_limits(judged: &Judgement<'_>) -> Vec<Self> {
         let clause = |limit: &Limit| match limit {
             Limit::TooLittle(_) => Self::new(ClauseKind::TooLittle, limit.to_string()),

@@ -223,7 +223,6 @@ impl<'a> ReportPage<'a> {
         self.blocks.push((shown, block));
     }
 
-    /// The blocks that this medium shows.
     pub(crate) fn blocks(&self, medium: Media) -> impl Iterator<Item = &PageBlock<'a>> {
         self.blocks.iter().filter(move |(shown, _)| shown.has(medium)).map(|(_, block)| block)
     }

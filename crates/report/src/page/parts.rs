@@ -30,7 +30,6 @@ pub(crate) fn in_use_instead(to_use: &ToUse) -> FoldedPart<'static> {
     FoldedPart { id: None, title: title.into(), ..in_use(to_use, false) }
 }
 
-/// The cautions, under this label.
 pub(crate) fn build_remarks(label: &'static str, notes: &[PageNote]) -> PageBlock<'static> {
     let remark = |note: &PageNote| Remark { label, text: note.line(), tone: None, is_cut: true };
     PageBlock::Remarks(notes.iter().map(remark).collect())

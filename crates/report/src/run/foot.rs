@@ -129,7 +129,6 @@ fn too_few(judged: &Judgement<'_>) -> Option<u32> {
     (lacks > 0 && open && compared && judged.run.finished.is_some()).then_some(lacks)
 }
 
-/// The commands to type next, each with its purpose.
 fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let (judged, folder) = (&report.judged, quoted(&folder.display().to_string()));

@@ -30,12 +30,10 @@ impl SideBySide {
         Self { found, sentences }
     }
 
-    /// Each column with its sentence.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (&AcrossColumn, &str)> {
         self.found.columns.iter().zip(self.sentences.iter().map(String::as_str))
     }
 
-    /// Where the order changes, and each verdict.
     pub(crate) fn write_sentence(&self) -> String {
         let each = self.columns().map(|(column, sentence)| format!("{}: {sentence}", column.title));
         let (each, change) = (each.collect::<Vec<_>>().join(" "), describe_changes(&self.found));

@@ -32,7 +32,6 @@ fn write_sentences<'a>(judged: &'a Judgement<'_>) -> impl Iterator<Item = String
     candidates.filter_map(|phases| describe_candidate(judged, phases))
 }
 
-/// The sentence on a candidate, from all its phases.
 fn describe_candidate(judged: &Judgement<'_>, phases: &[Background]) -> Option<String> {
     let Background { candidate, against, behind, .. } = phases.first()?;
     let work: Vec<&BackgroundWork> = phases.iter().flat_map(|phase| &phase.work).collect();
@@ -89,7 +88,6 @@ fn build_table(judged: &Judgement<'_>) -> Option<TextTable> {
     TextTable::filled(title, &header, judged.verdict.background.iter().map(row))
 }
 
-/// The section; `None` where the background work was small or not reported.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let table = build_table(&report.judged)?;
     let mut blocks: Vec<PageBlock<'a>> = PageBlock::leads(write_sentences(&report.judged)).collect();

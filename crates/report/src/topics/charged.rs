@@ -127,7 +127,6 @@ fn build_table(place: &str, computation: &ChargedComputation) -> TextTable {
     TextTable::new(title, &header, computation.phases.iter().map(row).collect())
 }
 
-/// The section; nothing where computation had no price.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let tables = build_tables(report);
     tables.first()?;

@@ -55,7 +55,6 @@ fn list_columns<'a>(report: &'a Report<'_>) -> Vec<CostsColumn<'a>> {
     costs.iter().map(column).collect()
 }
 
-/// Time against each cost.
 fn tradeoffs<'a>(report: &'a Report<'_>) -> [PageBlock<'a>; 2] {
     let lead = Text::ours("Left and low is best. Full: the ").strong("Pareto set").plain(
         ", of which each is the best for somebody. Hollow: another is shown to be as good in \
@@ -215,7 +214,6 @@ fn build_cost_table(judged: &Judgement<'_>) -> Option<TextTable> {
     Some(TextTable { title: title.to_owned(), header, rows: tradeoffs.iter().map(row).collect() })
 }
 
-/// Between which weights the leader leads.
 fn build_weight_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let ranges = &judged.verdict.sensitivity;
     let leader = &judged.verdict.ranking.first()?.candidate;

@@ -120,7 +120,6 @@ const HEIGHT: f64 = 160.0;
 /// The margin around the marks.
 const MARGIN: f64 = 12.0;
 
-/// The section; `None` where nothing depends on the device.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let dependences = &report.judged.verdict.depends;
     if dependences.is_empty() {

@@ -40,7 +40,6 @@ fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     sentences
 }
 
-/// The sentence on the rivals of one leader.
 fn describe_rivals(judged: &Judgement<'_>, leader: &str, all: &[&DevicePrediction]) -> Option<String> {
     let known: Vec<&&DevicePrediction> = all.iter().filter(|rival| rival.low.is_some()).collect();
     if known.is_empty() {
@@ -153,7 +152,6 @@ const WIDTH: f64 = 640.0;
 const ROW: f64 = 22.0;
 const NAMES: f64 = 170.0;
 
-/// The section; `None` where nothing is predicted.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let table = PageBlock::plain_table(build_table(&report.judged)?);
     let lead = "Each block was tried on another device of the class. A mark is a device: how many times as much the \

@@ -141,7 +141,6 @@ pub(super) static PAIRS: ReportTopic = ReportTopic { build_section, ..ReportTopi
 pub(super) static TOPIC: ReportTopic =
     ReportTopic { build_section: build_factor_section, ..ReportTopic::EMPTY };
 
-/// The section; `None` where no two candidates differ in just one option.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let rows = &report.judged.effects;
     if rows.is_empty() || !report.has_results() {

@@ -24,7 +24,6 @@ pub(super) static STEPS: ReportTopic = ReportTopic { build_section: build_steps,
 
 pub(super) static DRIFT: ReportTopic = ReportTopic { build_section: build_drift, ..ReportTopic::EMPTY };
 
-/// The phases of the plan, and other steps that the goal weighs.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     if !report.has_results() {
         return None;

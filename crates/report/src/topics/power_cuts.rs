@@ -171,7 +171,6 @@ fn build_age_table(judged: &Judgement<'_>) -> Option<TextTable> {
     TextTable::filled(title, &header, ages(judged).map(row))
 }
 
-/// From which age to which.
 fn describe_age(at: usize) -> String {
     match LossAges::seconds(at) {
         (0.0, Some(to)) => format!("less than {}", format_age(to)),
@@ -180,7 +179,6 @@ fn describe_age(at: usize) -> String {
     }
 }
 
-/// Whole milliseconds or seconds.
 fn format_age(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.0} s") }
 }
@@ -192,7 +190,6 @@ fn format_share(bin: AgeBin) -> String {
     format!("{} of {}", percent_of_cases(bin.lost, bin.looked), bin.looked)
 }
 
-/// The section; `None` where no power was cut.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let tables = build_tables(&report.judged);
     let mut blocks: Vec<PageBlock<'a>> = PageBlock::leads(write_sentences(&report.judged)).collect();

@@ -70,7 +70,6 @@ const MAP: f64 = 192.0;
 const STRIP: f64 = 40.0;
 const GAP: f64 = 10.0;
 
-/// The section; `None` where no device was modelled.
 fn build_section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     if report.requests.is_empty() || !report.has_results() {
         return None;

@@ -157,7 +157,6 @@ fn write_sentences(judged: &Judgement<'_>) -> Vec<String> {
     sentences
 }
 
-/// The section; `None` where no blocks were corrupted.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let all = report.judged.run.rotten.as_slice();
     if all.is_empty() {

@@ -64,7 +64,6 @@ struct LossColumn {
     of: fn(&SafetyPoint) -> Option<LossShare>,
 }
 
-/// Those kinds that anybody has.
 fn list_columns(points: &[SafetyPoint]) -> Vec<LossColumn> {
     let all = [
         LossColumn { title: "lost after a cut, %", of: |point| point.cuts },
@@ -85,7 +84,6 @@ const HEIGHT: f64 = 240.0;
 const MARGIN: f64 = 18.0;
 const NAMES: f64 = 110.0;
 
-/// The section; nothing where nothing was looked at, or one candidate alone.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let points = &report.safety;
     let table = build_table(points)?;

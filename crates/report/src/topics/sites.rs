@@ -116,7 +116,6 @@ struct Places<'a> {
     devices: BTreeMap<&'a str, String>,
 }
 
-/// The section; `None` where the run has no more than one site.
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let sites = report.judged.sites.as_ref()?;
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();

@@ -21,7 +21,6 @@ fn list_findings(judged: &Judgement<'_>) -> Vec<Finding> {
     judged.findings.iter().map(build_finding).collect()
 }
 
-/// The basis of all findings, in a sentence.
 fn describe_basis(judged: &Judgement<'_>) -> String {
     let data = judged.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
     format!("Now: {}{data}", judged.run.header.fidelity)
@@ -147,7 +146,6 @@ pub(crate) fn build_folded_findings<'a>(report: &Report<'_>) -> Vec<(Media, Page
     ]
 }
 
-/// The section; `None` where the plan repeats no study.
 fn build_section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     if !report.has_results() {
         return None;
@@ -164,7 +162,6 @@ fn build_section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     (!blocks.is_empty()).then(|| PageBlock::section("then", "Then and now", blocks))
 }
 
-/// The tables of a plan that repeats a study.
 fn build_tables(judged: &Judgement<'_>) -> Vec<TextTable> {
     [build_legacy_table(judged), build_raw_share_table(judged)].into_iter().flatten().collect()
 }
@@ -199,7 +196,6 @@ fn build_header<Name: ToString>(columns: &[Name]) -> Vec<String> {
     std::iter::once("candidate".to_owned()).chain(columns).collect()
 }
 
-/// Rates as shares of the bare device's.
 fn build_raw_share_table(judged: &Judgement<'_>) -> Option<TextTable> {
     let shares = &judged.raw_shares;
     let columns = once_each(shares.iter().map(|found| (found.phase.as_str(), found.metric.as_str())));

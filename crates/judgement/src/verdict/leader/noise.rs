@@ -73,7 +73,6 @@ pub(crate) fn estimate_noise(
     })
 }
 
-/// The sum of squared deviations from the mean.
 fn squared_deviations(values: &[f64]) -> f64 {
     let middle = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|value| (value - middle) * (value - middle)).sum()

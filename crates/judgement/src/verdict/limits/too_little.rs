@@ -195,7 +195,6 @@ fn bytes_at_rate(found: &Observation) -> Option<f64> {
     Some(rate * found.value("durable")?).filter(|_| rate > FASTEST_DEVICE)
 }
 
-/// Whether a phase reads files of the filesystem.
 fn reads_files(plan: &Plan, phase: &str) -> bool {
     let reads = |operation: Operation| operation.flow() == Flow::Reads && operation.needs() == Needs::Mounted;
     plan.phases.iter().any(|own| {

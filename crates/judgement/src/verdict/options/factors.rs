@@ -110,7 +110,6 @@ fn mean_seconds(evidence: &VerdictEvidence<'_>, candidate: &str) -> Option<Added
     Some(AddedSeconds { durable: mean(&["durable"])?, cpu: mean(&["cpu", "cpu_kernel"])? })
 }
 
-/// The contrast of the seconds that the candidates took.
 fn contrast_seconds(weights: &[f64], taken: &[AddedSeconds]) -> AddedSeconds {
     let sum = |seconds: fn(&AddedSeconds) -> f64| {
         weights.iter().zip(taken).map(|(weight, one)| weight * seconds(one)).sum()

@@ -37,7 +37,6 @@ impl FindingSide<'_> {
         point(self.found) / self.of.map_or(1.0, point)
     }
 
-    /// The smallest and the largest cost.
     fn costs(&self) -> Option<(f64, f64)> {
         let (least, most) = self.found.costs()?;
         let (low, high) = self.of.map_or(Some((1.0, 1.0)), PhaseEstimate::costs)?;
@@ -231,7 +230,6 @@ impl PhaseEstimate {
         }
     }
 
-    /// The smallest and the largest cost.
     fn costs(&self) -> Option<(f64, f64)> {
         let (least, most) = self.range()?;
         Some(if self.direction() == Better::Higher { (1.0 / most, 1.0 / least) } else { (least, most) })

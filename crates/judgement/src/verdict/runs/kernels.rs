@@ -232,7 +232,6 @@ fn test_phases(changes: &mut [&mut KernelChange]) {
     }
 }
 
-/// Judges all changes together.
 fn judge(changes: &mut [&mut KernelChange], tie: f64) {
     let tests: Vec<ContrastTest> = changes.iter().map(|change| change.to_test()).collect();
     for (change, judged) in changes.iter_mut().zip(judge_family(&tests, tie)) {

@@ -203,7 +203,6 @@ fn work_points(course: &WorkCourse) -> Vec<(f64, f64)> {
     course.rates.iter().enumerate().map(place).collect()
 }
 
-/// Rounds a point to the precision of the drawing.
 fn rounded(at: f64, value: f64) -> (f64, f64) {
     let fine = |value: f64, parts: f64| libm::round(value * parts) / parts;
     (fine(at, 1e4), if value > 100.0 { fine(value, 1.0) } else { fine(value, 100.0) })

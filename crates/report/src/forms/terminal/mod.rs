@@ -26,7 +26,6 @@ const LONGEST_BRIEF_REASON: usize = 280;
 /// Width of the words on findings.
 const FINDING: usize = 21;
 
-/// The page as text.
 pub(crate) fn written(page: &ReportPage<'_>, look: TerminalLook) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut sheet = Sheet { lines: Vec::new(), look, signs };

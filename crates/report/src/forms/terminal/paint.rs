@@ -55,7 +55,6 @@ pub(crate) fn finished(page: &str, look: TerminalLook) -> String {
     out
 }
 
-/// The text in ASCII.
 pub(super) fn to_ascii(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
     for character in text.chars() {
