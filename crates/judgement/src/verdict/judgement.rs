@@ -6,8 +6,8 @@ use super::protection::protection_costs;
 use super::{
     ByBlock, CandidateEntry, Combined, Contrast, CostColumn, FreeComputation, GroupVerdict, Harness,
     LevelTrade, LossChoice, Objective, OptionEffect, PhaseEstimate, Rank, RawShare, RequirementRelation,
-    SiteRatios, ThenAndNow, Verdict, combine_as_study, control_pairs, cost_columns, estimate_all, judge,
-    option_effects, price_of_safety, raw_shares, slice_by_protection, then_and_now,
+    SiteRatios, ThenAndNow, Verdict, VerdictEvidence, combine_as_study, control_pairs, cost_columns,
+    estimate_all, judge, option_effects, price_of_safety, raw_shares, slice_by_protection, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, is_twin, ranked_candidates};
@@ -86,14 +86,15 @@ impl<'a> Judgement<'a> {
         let blocks = ByBlock::of_run(run, trials.iter().copied());
         let objective = Objective::from_run(plan, run);
         let free = FreeComputation::from_run(plan, run);
-        let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
+        let evidence = VerdictEvidence { plan, run, objective: &objective, trials: &blocks, free: &free };
+        let mut verdict = judge(&evidence, &rivals);
         let ratio = |one: &str, other: &str| {
             let is_told = !free.hides_difference(one, other);
             is_told.then(|| blocks.ratio(one, other, |trial| objective.log_score(trial)))?
         };
         let groups = slice_by_protection(plan, run);
         if !groups.is_empty() {
-            let costs = protection_costs(plan, &objective, &blocks, &free);
+            let costs = protection_costs(&evidence);
             let groups: Vec<GroupVerdict> = groups.iter().map(GroupVerdict::from_slice).collect();
             let trades = LevelTrade::from_levels(&groups, plan.protocol.tie, ratio);
             verdict.split_by_group(groups, costs, trades);
@@ -123,9 +124,9 @@ impl<'a> Judgement<'a> {
             run,
             basis,
             twins: control_pairs(&objective, run),
-            sites: SiteRatios::from_run(run, &objective, &blocks, &told_ranking(&verdict, &free)),
-            costs: cost_columns(&objective.phases(), &blocks, &ok, &free),
-            effects: option_effects(plan, &blocks, &headline, &free),
+            sites: SiteRatios::from_run(&evidence, &told_ranking(&verdict, &free)),
+            costs: cost_columns(&evidence, &ok),
+            effects: option_effects(&evidence, &headline),
             findings: if estimates.is_empty() {
                 Vec::new()
             } else {

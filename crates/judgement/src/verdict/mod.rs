@@ -35,10 +35,10 @@ pub use free_computation::{ComputedWork, FreeComputation, UntoldCost};
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 pub use leader::{
     COSTS, Cost, CostLead, Deliberation, Field, OpenPair, Preference, Rank, RunNoise, Sacrifice, Tradeoff,
-    WeightRange, WeightTurn, judge, times_worse,
+    WeightRange, WeightTurn, times_worse,
 };
 pub use limits::{Limit, TooLittle, control_pairs};
-pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect, option_effects};
+pub use options::{AddedSeconds, FactorEffect, Interaction, OptionEffect};
 pub use protection::{
     CandidateLosses, GroupVerdict, LevelTrade, LossChoice, LossShare, MissingEvaluation, ProtectionCost,
     RequirementRelation, RequirementStanding, SafetyPoint, TriedFault, Unevaluated, has_open_requirement,
@@ -58,10 +58,13 @@ pub use slice::{
 };
 pub use work::{
     Background, ByBlock, ChargedCandidate, ChargedComputation, ChargedPhase, CostColumn, Harness,
-    LatencyCounts, LeadOrigin, LeftOutPhase, Objective, PhaseEstimate, RawShare, cost_columns, estimate_all,
-    latencies, latency_at, raw_shares,
+    LatencyCounts, LeadOrigin, LeftOutPhase, Objective, PhaseEstimate, RawShare, estimate_all, latencies,
+    latency_at, raw_shares,
 };
 
 pub use crate::statistics::Estimate;
 
 use evidence::VerdictEvidence;
+use leader::judge;
+use options::option_effects;
+use work::cost_columns;

@@ -11,7 +11,6 @@ mod paragraph;
 mod plain_words;
 pub(crate) mod sentence;
 mod trade;
-mod unevaluated;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The outcome of a run in one sentence, as one would write it in a mail.
 
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
-use crate::conclusion::{clauses, equals, noise, unevaluated};
+use crate::conclusion::{clauses, equals, losses, noise};
 use crate::model::ClauseKind;
 use crate::topics::{free_computation, required};
 use crate::wording::{alike_within, difference, is_alike, percent};
@@ -27,7 +27,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
         return ruled_out.trim_end().to_owned();
     }
     let without = ruled_out + &before(ClauseKind::Premise);
-    if let Some(withheld) = unevaluated::write_sentence(judged) {
+    if let Some(withheld) = losses::explain_no_recommendation(judged) {
         return format!("{without}{withheld}");
     }
     let undecidable = free_computation::list_undecidable(judged);
@@ -36,7 +36,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
         return format!(
             "{without}{}{unshown}{}",
             explain_no_verdict(judged),
-            unevaluated::describe_coverage(judged)
+            losses::describe_coverage(judged)
         );
     }
     if let Some(alone) = required::alone(judged) {

@@ -5,10 +5,10 @@ use std::iter::repeat_n;
 
 use serde::Serialize;
 
-use crate::journal::{BlockState, Run};
+use crate::journal::BlockState;
 use crate::plan::group_by_key;
 use crate::statistics::{Estimate, Evidence, adjust_by_holm, fisher_tail, mean};
-use crate::verdict::{ByBlock, Objective, Rank};
+use crate::verdict::{Rank, VerdictEvidence};
 
 /// Significance level for differences between sites: the probability of site differences at least this large from the
 /// noise within sites alone, corrected for the number of rivals (Holm).
@@ -37,19 +37,14 @@ pub struct AtSites {
 
 impl SiteRatios {
     /// Compares the sites of a run; `None` where it has fewer than two, and where there are no rivals.
-    pub fn from_run(
-        run: &Run,
-        objective: &Objective,
-        trials: &ByBlock<'_>,
-        ranking: &[Rank],
-    ) -> Option<Self> {
+    pub(crate) fn from_run(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Self> {
         let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
-        let places = group_by_key(run.counted_blocks().map(place).collect::<Option<Vec<_>>>()?);
+        let places = group_by_key(evidence.run.counted_blocks().map(place).collect::<Option<Vec<_>>>()?);
         let [leader, rivals @ ..] = ranking else { return None };
         if places.len() < 2 || rivals.is_empty() {
             return None;
         }
-        let score = |block: u32, name: &str| objective.log_score(trials.find_trial(block, name)?);
+        let score = |block: u32, name: &str| evidence.score(evidence.trials.find_trial(block, name)?);
         let differences = |name: &str, blocks: &[u32]| -> Vec<f64> {
             let within = |block: &u32| Some(score(*block, name)? - score(*block, &leader.candidate)?);
             blocks.iter().filter_map(within).collect()

@@ -30,11 +30,10 @@ use super::options::factor_effects;
 use super::protection::{requirement_standings, unevaluated};
 use super::work::{charged_computation, find_background};
 use super::{
-    ByBlock, Contrast, ContrastOutcome, FreeComputation, Objective, Outcome, RequirementRelation,
-    RequirementStanding, Verdict, VerdictEvidence,
+    Contrast, ContrastOutcome, Outcome, RequirementRelation, RequirementStanding, Verdict, VerdictEvidence,
 };
 use crate::journal::Run;
-use crate::plan::{Plan, once_each};
+use crate::plan::once_each;
 use crate::statistics;
 use crate::statistics::{BlockOutcome, FEWEST};
 
@@ -52,15 +51,9 @@ fn lacks_requirement(required: &[RequirementStanding], name: &str) -> bool {
     own.any(|standing| standing.relation != RequirementRelation::Kept)
 }
 
-/// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits. `trials` are the
-/// trials that the numbers come from.
-pub fn judge(
-    plan: &Plan,
-    run: &Run,
-    objective: &Objective,
-    trials: &ByBlock<'_>,
-    measured: &[&str],
-) -> Verdict {
+/// Judges the measured candidates: applies the stopping rule's conclusion and collects its limits.
+pub(crate) fn judge(evidence: &VerdictEvidence<'_>, measured: &[&str]) -> Verdict {
+    let VerdictEvidence { plan, run, objective, free, .. } = *evidence;
     let required = requirement_standings(plan, run, measured);
     let missed = required.iter().filter(|standing| standing.relation == RequirementRelation::Missed);
     let ruled_out = once_each(missed.map(|standing| standing.candidate.clone()));
@@ -68,7 +61,6 @@ pub fn judge(
         measured.iter().copied().filter(|name| !ruled_out.iter().any(|out| out == name)).collect();
     let measured = fitting.as_slice();
     let deliberation = Deliberation::from_run(plan, run);
-    let free = FreeComputation::from_run(plan, run);
     let refused = run.was_too_disturbed();
     let look = deliberation.last_look();
     let shown = look.as_ref().filter(|_| !refused);
@@ -87,7 +79,6 @@ pub fn judge(
     let alone = sole_fitting(&required, measured, run).filter(|_| !refused && !ruled_out.is_empty());
     let mut leader = leader.filter(|name| measured.contains(&name.as_str())).or_else(|| alone.clone());
     let mut unsettled = shown.map_or(Vec::new(), list_unsettled);
-    let evidence = VerdictEvidence { plan, run, objective, trials, free: &free };
     let mut outcome = match deliberation.outcome() {
         // Runs of older versions continued past the point where a run ends today, so their last look may recommend no
         // candidate.
@@ -127,11 +118,8 @@ pub fn judge(
         fitting.map(|standing| standing.of.clone()).collect()
     };
     let (tied, behind) = (with(&[ContrastOutcome::Tied]), with(&[ContrastOutcome::Behind]));
-    let ranking = if refused {
-        Vec::new()
-    } else {
-        rank_candidates(leader.as_deref(), &standings, measured, &evidence)
-    };
+    let ranking =
+        if refused { Vec::new() } else { rank_candidates(leader.as_deref(), &standings, measured, evidence) };
     let unevaluated = match leader.as_deref().filter(|_| outcome != Outcome::Undecided) {
         Some(leader) => {
             let close = with(&[ContrastOutcome::Tied, ContrastOutcome::Undecided]);
@@ -150,22 +138,22 @@ pub fn judge(
         let known = recommended.iter().chain(&tied).chain(&behind);
         known.into_iter().any(|known| known == name)
     };
-    let depends = find_dependences(&evidence, &told);
-    let predictions = predict_rivals(&evidence, &told, &depends);
+    let depends = find_dependences(evidence, &told);
+    let predictions = predict_rivals(evidence, &told, &depends);
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: estimate_noise(&evidence, &told),
-        factors: factor_effects(&evidence, measured),
-        tradeoffs: list_tradeoffs(&evidence, &ranking),
-        sensitivity: weight_ranges(&evidence, &told, &tied),
-        device_strata: device_strata(&evidence, &told, &depends),
+        noise: estimate_noise(evidence, &told),
+        factors: factor_effects(evidence, measured),
+        tradeoffs: list_tradeoffs(evidence, &ranking),
+        sensitivity: weight_ranges(evidence, &told, &tied),
+        device_strata: device_strata(evidence, &told, &depends),
         depends,
-        background: find_background(&evidence, &ranking),
-        charged: charged_computation(&evidence, &told),
+        background: find_background(evidence, &ranking),
+        charged: charged_computation(evidence, &told),
         device_spreads: device_spreads(&predictions),
         predictions,
-        limits: list_limits(&evidence, &told),
+        limits: list_limits(evidence, &told),
         untold: free.list_untold(plan, run, measured),
         required,
         ruled_out,

@@ -5,10 +5,10 @@ mod factors;
 pub(crate) use factors::factor_effects;
 pub use factors::{AddedSeconds, FactorEffect, Interaction};
 
+use super::VerdictEvidence;
 use super::work::log_cost;
-use super::{ByBlock, FreeComputation};
 use crate::journal::Trial;
-use crate::plan::{AXES, Axis, AxisRole, Candidate, Plan};
+use crate::plan::{AXES, Axis, AxisRole, Candidate};
 use crate::statistics::Estimate;
 
 /// A candidate, and another one that has one option more.
@@ -24,22 +24,18 @@ pub struct OptionEffect {
 
 /// Every pair of the plan's candidates that differ in one option, with its effect in these phases; without options whose
 /// effect is computation that took no time.
-pub fn option_effects(
-    plan: &Plan,
-    blocks: &ByBlock<'_>,
-    phases: &[&str],
-    free: &FreeComputation,
-) -> Vec<OptionEffect> {
-    let metric = plan.goal.metric.as_str();
-    let pairs = plan.candidates.iter().flat_map(|changed| {
-        plan.candidates.iter().filter_map(move |base| Some((base, changed, added_option(base, changed)?)))
+pub(crate) fn option_effects(evidence: &VerdictEvidence<'_>, phases: &[&str]) -> Vec<OptionEffect> {
+    let candidates = &evidence.plan.candidates;
+    let metric = evidence.plan.goal.metric.as_str();
+    let pairs = candidates.iter().flat_map(|changed| {
+        candidates.iter().filter_map(move |base| Some((base, changed, added_option(base, changed)?)))
     });
     pairs
-        .filter(|(base, changed, _)| !free.hides_difference(&base.name, &changed.name))
+        .filter(|(base, changed, _)| !evidence.free.hides_difference(&base.name, &changed.name))
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
                 let log = |trial: &Trial| log_cost(metric, phase, trial);
-                blocks.ratio(&changed.name, &base.name, log)
+                evidence.trials.ratio(&changed.name, &base.name, log)
             };
             OptionEffect {
                 base: base.name.clone(),

@@ -4,10 +4,10 @@
 use serde::Serialize;
 
 use super::GroupVerdict;
-use crate::plan::{Candidate, Plan, Protection, ProtectionFeature, Safeguards, ranked_candidates};
+use crate::plan::{Candidate, Protection, ProtectionFeature, Safeguards, ranked_candidates};
 use crate::statistics::Estimate;
 use crate::verdict::options::is_single_change;
-use crate::verdict::{ByBlock, ContrastOutcome, FreeComputation, Objective};
+use crate::verdict::{ContrastOutcome, VerdictEvidence};
 
 /// A candidate of each of two protection levels, and the gain and cost of the better protected one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,32 +122,26 @@ impl ProtectionCost {
 
 /// The cost for every pair that differs in one feature and in nothing else. Where each level has one candidate, and no
 /// pair is the same otherwise, the cost is that of the whole candidates. A cost that leaves out computation is none.
-pub(crate) fn protection_costs(
-    plan: &Plan,
-    objective: &Objective,
-    blocks: &ByBlock<'_>,
-    free: &FreeComputation,
-) -> Vec<ProtectionCost> {
-    let candidates: Vec<&Candidate> = ranked_candidates(plan).collect();
-    let levels = plan.protection_groups().len();
-    let pairs = differing_pairs(plan, &candidates, objective, blocks, is_single_change);
+pub(crate) fn protection_costs(evidence: &VerdictEvidence<'_>) -> Vec<ProtectionCost> {
+    let candidates: Vec<&Candidate> = ranked_candidates(evidence.plan).collect();
+    let levels = evidence.plan.protection_groups().len();
+    let pairs = differing_pairs(evidence, &candidates, is_single_change);
     let mut costs = match pairs.is_empty() && levels == candidates.len() {
-        true => differing_pairs(plan, &candidates, objective, blocks, |_, _| true),
+        true => differing_pairs(evidence, &candidates, |_, _| true),
         false => pairs,
     };
-    costs.retain(|cost| !free.hides_difference(&cost.protected, &cost.other));
+    costs.retain(|cost| !evidence.free.hides_difference(&cost.protected, &cost.other));
     costs
 }
 
 fn differing_pairs(
-    plan: &Plan,
+    evidence: &VerdictEvidence<'_>,
     candidates: &[&Candidate],
-    objective: &Objective,
-    blocks: &ByBlock<'_>,
     fits: impl Fn(&Candidate, &Candidate) -> bool,
 ) -> Vec<ProtectionCost> {
+    let goal = &evidence.plan.goal;
     let pair = |one: &Candidate, other: &Candidate| {
-        let (level, beside) = (plan.goal.protection_of(&one.name), plan.goal.protection_of(&other.name));
+        let (level, beside) = (goal.protection_of(&one.name), goal.protection_of(&other.name));
         let feature = level.only_difference(&beside)?;
         // The one with a stronger feature, or without a weaker one.
         if level.has(feature) == feature.is_weaker() || one.under != other.under || !fits(one, other) {
@@ -158,7 +152,7 @@ fn differing_pairs(
             protected: one.name.clone(),
             other: other.name.clone(),
             same_otherwise: is_single_change(one, other),
-            ratio: blocks.ratio(&one.name, &other.name, |trial| objective.log_score(trial))?,
+            ratio: evidence.trials.ratio(&one.name, &other.name, |trial| evidence.score(trial))?,
         })
     };
     let both = candidates.iter().flat_map(|one| candidates.iter().map(move |other| (*one, *other)));

@@ -7,7 +7,7 @@ use super::find;
 use super::paired::side_by_side;
 use crate::journal::{Group, METRICS, MetricInfo, Trial, Unit, adapter_metric};
 use crate::plan::{Flow, Needs, Operation, Phase, PhaseWork, Plan};
-use crate::verdict::{ByBlock, FreeComputation, PhaseEstimate};
+use crate::verdict::{PhaseEstimate, VerdictEvidence};
 
 /// One cost of every candidate, side by side.
 #[derive(Debug, Clone)]
@@ -17,21 +17,17 @@ pub struct CostColumn {
     pub values: Vec<Option<f64>>,
 }
 
-/// Every cost that some candidate has, over these phases, without CPU times where computation was free; the first
+/// Every cost that some candidate has, over the phases of the goal, without CPU times where computation was free; the first
 /// candidate is the reference for the others.
-pub fn cost_columns(
-    phases: &[&str],
-    blocks: &ByBlock<'_>,
-    candidates: &[&str],
-    free: &FreeComputation,
-) -> Vec<CostColumn> {
+pub(crate) fn cost_columns(evidence: &VerdictEvidence<'_>, candidates: &[&str]) -> Vec<CostColumn> {
+    let phases = evidence.objective.phases();
     let metrics = METRICS.iter().filter(|metric| metric.group == Group::Cost);
     let column = |metric: &'static MetricInfo| {
         let cost = |trial: &Trial| {
-            let is_hidden = free.hides_metric(&trial.id.candidate, metric.name);
-            cost_of_trial(phases, trial, metric.name).filter(|_| !is_hidden)
+            let is_hidden = evidence.free.hides_metric(&trial.id.candidate, metric.name);
+            cost_of_trial(&phases, trial, metric.name).filter(|_| !is_hidden)
         };
-        let found = side_by_side(blocks, candidates.first().copied(), candidates, cost);
+        let found = side_by_side(evidence.trials, candidates.first().copied(), candidates, cost);
         let values = found.into_iter().map(|estimate| estimate.map(|estimate| estimate.point));
         CostColumn { metric, values: values.collect() }
     };
