@@ -2,9 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::LeftOut;
+use serde::Serialize;
+
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Plan, is_twin, once_each};
+
+/// A candidate that was not compared, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub candidate: String,
+    pub reason: String,
+}
+
+impl LeftOut {
+    pub(super) fn new(candidate: &str, reason: impl Into<String>) -> Self {
+        Self { candidate: candidate.to_owned(), reason: reason.into() }
+    }
+}
 
 /// Which candidates are compared, and which are left out.
 pub(crate) struct MatchedCandidates<'a> {

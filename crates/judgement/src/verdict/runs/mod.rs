@@ -32,6 +32,7 @@ use crate::verdict::{ALPHA, ContrastOutcome, Objective, Slice};
 use fsverdict_text::Hinted;
 
 use change::{Pairing, of_goal, of_phase};
+pub use matched::LeftOut;
 use matched::{MatchedCandidates, costs_shown, headline_phases};
 
 /// The fewest trials of each run that a test needs.
@@ -79,19 +80,6 @@ pub struct RunComparison {
     pub differences: Vec<Difference>,
     /// Limits of the comparison, one sentence each.
     pub cautions: Vec<String>,
-}
-
-/// A candidate that was not compared, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    pub candidate: String,
-    pub reason: String,
-}
-
-impl LeftOut {
-    fn new(candidate: &str, reason: impl Into<String>) -> Self {
-        Self { candidate: candidate.to_owned(), reason: reason.into() }
-    }
 }
 
 impl RunComparison {

@@ -108,7 +108,7 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
     // Identifies a trial by its address, which is faster than by its name.
     let places: HashMap<*const Trial, usize> =
         trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(*trial), at)).collect();
-    let grid = blocks.places_by_block(&candidates, |trial| places.get(&std::ptr::from_ref(trial)).copied());
+    let grid = blocks.rows_by_block(&candidates, |trial| places.get(&std::ptr::from_ref(trial)).copied());
     let sites = blocks.sites();
     let mut estimates: Vec<(usize, PhaseEstimate)> = Vec::new();
     for (phase_at, (phase, metrics)) in kinds.into_iter().enumerate() {

@@ -108,26 +108,14 @@ impl ByBlock<'_> {
         self.blocks.values().filter_map(move |block| Some((*block.get(candidate)?, *block.get(other)?)))
     }
 
-    /// A number of these candidates: one row per block, one column per candidate.
-    pub(crate) fn rows_by_block(
+    /// Something of the trials of these candidates: one row per block, one column per candidate.
+    pub(crate) fn rows_by_block<T>(
         &self,
         candidates: &[&str],
-        number: impl Fn(&Trial) -> Option<f64>,
-    ) -> Vec<Vec<Option<f64>>> {
-        let row = |block: &HashMap<&str, &Trial>| {
-            candidates.iter().map(|name| number(block.get(name)?).filter(|found| found.is_finite())).collect()
-        };
-        self.blocks.values().map(row).collect()
-    }
-
-    /// The values of `place` for the trials of these candidates: one row per block, one column per candidate.
-    pub(crate) fn places_by_block(
-        &self,
-        candidates: &[&str],
-        place: impl Fn(&Trial) -> Option<usize>,
-    ) -> Vec<Vec<Option<usize>>> {
+        value: impl Fn(&Trial) -> Option<T>,
+    ) -> Vec<Vec<Option<T>>> {
         let row =
-            |block: &HashMap<&str, &Trial>| candidates.iter().map(|name| place(block.get(name)?)).collect();
+            |block: &HashMap<&str, &Trial>| candidates.iter().map(|name| value(block.get(name)?)).collect();
         self.blocks.values().map(row).collect()
     }
 
@@ -163,7 +151,7 @@ pub(crate) fn side_by_side(
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
-    let rows = blocks.rows_by_block(candidates, number);
+    let rows = blocks.rows_by_block(candidates, |trial| number(trial).filter(|found| found.is_finite()));
     let estimates = side_by_side_of(&rows, &blocks.sites(), reference, candidates).into_iter();
     estimates.map(|one| one.map(|(estimate, _)| estimate)).collect()
 }
