@@ -42,7 +42,10 @@ pub(crate) fn build_document<'a>(report: &'a Report<'a>) -> JsonObject<'a> {
         .with("candidates", in_plan_order(report).map(describe_candidate).collect::<Vec<_>>())
         .with("estimates", &judged.estimates)
         .with("verdict", describe_verdict(report))
-        .with("strata", columns.map(describe_environment).collect::<Vec<_>>())
+        .with(
+            "strata",
+            columns.map(|(column, words)| describe_environment(column, words)).collect::<Vec<_>>(),
+        )
         .with("kernels", kernels)
         .with("findings", &judged.findings)
         .with("legacy", &judged.combined)
@@ -97,7 +100,7 @@ fn describe_verdict<'a>(report: &'a Report<'a>) -> impl Serialize + 'a {
     JsonObject::new("goal", goal).around(&report.judged.verdict, words)
 }
 
-fn describe_environment<'a>((column, words): (&'a AcrossColumn, &'a str)) -> impl Serialize + 'a {
+fn describe_environment<'a>(column: &'a AcrossColumn, words: &'a str) -> impl Serialize + 'a {
     let words = JsonObject::new("words", words);
     JsonObject::new("under", &column.under).around(&column.result.verdict, words)
 }

@@ -1,12 +1,12 @@
 //! The data of a report: the judgement of a run, and further facts about it.
 
 mod clause;
-mod index;
-mod matrix;
+pub(crate) mod index;
+pub(crate) mod matrix;
 mod object;
 mod report;
 pub(crate) mod thinning;
-mod to_use;
+pub(crate) mod to_use;
 
 pub(crate) use clause::{Clause, ClauseKind};
 pub(crate) use index::Index;
@@ -16,5 +16,4 @@ pub(crate) use matrix::{
 pub(crate) use object::JsonObject;
 pub(crate) use report::Detail;
 pub use report::Report;
-pub(crate) use to_use::LEAD;
 pub use to_use::{ToUse, shell_word};

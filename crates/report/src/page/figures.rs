@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::model::Index;
+use crate::model::index::Index;
 use crate::wording::{NumberScale, TextTable, decimals, fixed, one_line, times};
 use fsverdict_judgement::journal::Unit;
 use fsverdict_judgement::verdict::{Estimate, PhaseEstimate};

@@ -11,7 +11,8 @@ mod text;
 
 use maud::Markup;
 
-use crate::model::{Index, Matrix};
+use crate::model::index::Index;
+use crate::model::matrix::Matrix;
 use crate::wording::TextTable;
 use fsverdict_judgement::verdict::FindingStatus;
 

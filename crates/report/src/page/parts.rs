@@ -1,7 +1,7 @@
 //! Page parts that are used in several places or on several pages.
 
 use crate::PageNote;
-use crate::model::{LEAD, ToUse};
+use crate::model::to_use::{LEAD, ToUse};
 use crate::page::{FoldedPart, PageBlock, Remark, Text};
 use crate::wording::{count, one_line};
 
