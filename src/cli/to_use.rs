@@ -36,7 +36,7 @@ const BY_IMPORT: &str =
     "`zpool import` with the pool's name mounts it on another machine; `zpool export` before it is unplugged";
 const BY_DESKTOP: &str = "Nothing is entered into fstab: a desktop mounts it when it is plugged in; elsewhere the line of `mount` does";
 /// The use of the printed lines for tables, and the steps that make a filesystem the root of a system.
-const AS_ROOT: &str = "For the root of a system: install or copy it to FOLDER, give its /etc the printed lines, and make its initramfs and boot loader anew from a chroot (Debian: `update-initramfs -u`, `update-grub`)";
+const AS_ROOT: &str = "For the root of a system: DEVICE is a partition (NAME-partN) beside that of the firmware (EFI); install or copy the system to FOLDER, give its /etc the printed lines, and make its initramfs and boot loader anew from a chroot (Debian: `update-initramfs -u`, `update-grub`)";
 const OWNED_BY_ROOT: &str = "FOLDER belongs to root: `chown USER: FOLDER` after the mount";
 const OWNER: [&str; 2] = ["uid=1000", "gid=1000"];
 const OWNED: &str = "`uid=` and `gid=`: everything on it belongs to that user and group (`id` prints yours), and otherwise to root, who alone could write";

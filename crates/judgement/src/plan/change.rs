@@ -35,6 +35,14 @@ pub struct Overrides {
     pub grown: Option<f64>,
 }
 
+impl Overrides {
+    /// Whether `--set` changes this key of the plan, or one below it.
+    fn sets(&self, key: &str) -> bool {
+        let mut keys = self.set.iter().filter_map(|setting| setting.split(['=', '.']).next());
+        keys.any(|set| set.trim() == key)
+    }
+}
+
 /// Applies every `KEY=VALUE` to the tree, and reports those that cannot be applied.
 pub(super) fn apply_settings(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
     for setting in settings {
@@ -227,6 +235,7 @@ pub(super) fn apply(
         texts.add_option("--device", &given.join(" --device "))
     });
     drop_what_the_lab_lacks(plan, overrides);
+    drop_changed_job(plan, overrides);
     plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
     plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
@@ -245,19 +254,24 @@ pub(super) fn apply(
 /// computation takes as long as this machine's processor needs, and the memory of a guest where there is none. A setting
 /// that the command line names itself stays, and is refused.
 fn drop_what_the_lab_lacks(plan: &mut Plan, overrides: &Overrides) {
-    let sets = |key: &str| {
-        let mut keys = overrides.set.iter().filter_map(|setting| setting.split(['=', '.']).next());
-        keys.any(|set| set.trim() == key)
-    };
     let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
-    if !is_moved && !["device", "lab", "clock"].into_iter().any(sets) {
+    if !is_moved && !["device", "lab", "clock"].into_iter().any(|key| overrides.sets(key)) {
         return;
     }
-    if !plan.may_simulate() && !sets("cpu") {
+    if !plan.may_simulate() && !overrides.sets("cpu") {
         plan.cpu = None;
     }
-    if plan.lab.lab_offer().kernel == KernelOwner::Machine && !sets("memory") {
+    if plan.lab.lab_offer().kernel == KernelOwner::Machine && !overrides.sets("memory") {
         plan.memory = None;
+    }
+}
+
+/// Removes the name of the job where the command line makes another one of it.
+fn drop_changed_job(plan: &mut Plan, overrides: &Overrides) {
+    if ["goal", "phase"].into_iter().any(|key| overrides.sets(key))
+        && let Some(work) = &mut plan.work
+    {
+        work.job = None;
     }
 }
 

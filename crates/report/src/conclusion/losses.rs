@@ -66,7 +66,7 @@ fn compare_losses(choice: &LossChoice) -> String {
     let share = |losses: &CandidateLosses| {
         let lost = losses.lost;
         match lost.lost {
-            0 => format!("none of {}", lost.of),
+            0 => format!("none of {} (up to {})", lost.of, percent(lost.high)),
             _ => format!(
                 "{} of {} ({} to {})",
                 percent(lost.share()),

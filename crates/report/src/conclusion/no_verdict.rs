@@ -57,6 +57,11 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
                     difference::compare_with_leader(judged, &rank.candidate, &behind)
                 })
             };
+            let is_behind = |rank: &Rank| judged.verdict.behind.contains(&rank.candidate);
+            let placed = |rank: &Rank| {
+                let behind = if is_behind(rank) { ", which is behind" } else { "" };
+                format!("{} {}{behind}", rank.candidate, shown(rank))
+            };
             let near = judged.plan.protocol.tie;
             let close: Vec<&Rank> = rest.iter().copied().filter(|rank| ratio(rank) <= 1.0 + near).collect();
             // The point estimates are close, which may be chance; candidates are within a tie only where the whole
@@ -88,19 +93,21 @@ pub(crate) fn explain_no_verdict(judged: &Judgement<'_>) -> String {
                     format!("Undecided{after}: {} lead so far, {how}", listing(&names, 4))
                 }
             };
-            match &rest[close.len()..] {
-                [] => {}
-                [next] => text.push_str(&format!("; {} {}", next.candidate, shown(next))),
-                [next, .., last] => text.push_str(&format!(
-                    "; {} {}, and {} {}",
-                    next.candidate,
-                    shown(next),
-                    last.candidate,
-                    shown(last)
-                )),
-            }
-            if !judged.verdict.behind.is_empty() {
-                text.push_str(&format!("; {} behind", names_are(&judged.verdict.behind)));
+            let named = match &rest[close.len()..] {
+                [] => Vec::new(),
+                [next] => {
+                    text.push_str(&format!("; {}", placed(next)));
+                    vec![&next.candidate]
+                }
+                [next, .., last] => {
+                    text.push_str(&format!("; {}, and {}", placed(next), placed(last)));
+                    vec![&next.candidate, &last.candidate]
+                }
+            };
+            let behind = judged.verdict.behind.iter().filter(|name| !named.contains(name));
+            let behind: Vec<&String> = behind.collect();
+            if !behind.is_empty() {
+                text.push_str(&format!("; {} behind", names_are(&behind)));
             }
             match describe_settling_trials(judged) {
                 Some(what) => format!("{text}; {what}."),

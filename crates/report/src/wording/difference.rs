@@ -95,11 +95,20 @@ pub(crate) fn describe_open(judged: &Judgement<'_>, subject: &str, how: &str, ra
     format!("whether {subject} is {how} by more than {tie} is open: {measured}")
 }
 
-/// The phases that the leader's total covers, such as `for the whole job (write, read and remove)`.
+/// The most characters of a job that a sentence names.
+const LONGEST_JOB: usize = 60;
+
+/// The phases that the leader's total covers, such as `for a week at a laptop (boot, upgrade and search)`, or `for the whole job
+/// (write, read and remove)` where the plan names none, or scales its data.
 pub(crate) fn of_what(judged: &Judgement<'_>) -> String {
     match judged.goal_phases().as_slice() {
         [only] => format!("for {only}"),
-        some => format!("for the whole job ({})", listing(some, 4)),
+        some => {
+            let work = judged.plan.work.as_ref().filter(|_| judged.plan.scale.is_none());
+            let job = work.and_then(|work| work.job.as_deref());
+            let job = job.filter(|job| job.chars().count() <= LONGEST_JOB).unwrap_or("the whole job");
+            format!("for {job} ({})", listing(some, 4))
+        }
     }
 }
 
@@ -234,7 +243,28 @@ pub(crate) fn name_cost(cost: Cost) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::invert_if_ahead;
+    use crate::Format;
+    use crate::examples::{one, run_of};
+    use crate::fixtures::{PLAIN, page_of};
+    use fsverdict_judgement::plan::WorkSource;
     use fsverdict_judgement::verdict::Estimate;
+
+    #[test]
+    fn the_first_sentence_names_the_job_unless_its_data_are_scaled_or_its_name_is_long() {
+        let first = |job: &str, scale: Option<f64>| {
+            let mut story = run_of(&[one("ext4", 4.0, 1.0, 0.01), one("xfs", 8.0, 2.0, 0.01)], 5);
+            let job = Some(job.to_owned());
+            story.plan.work = Some(WorkSource { source: "assumed".to_owned(), job, ..WorkSource::default() });
+            story.plan.scale = scale;
+            story.finish_for("recommended after 5 blocks");
+            page_of(&story, None, Format::Terminal(PLAIN)).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let named = first("a week at a laptop", None);
+        assert!(named.contains(" for a week at a laptop (write and read)"), "{named}");
+        for unnamed in [first("a week at a laptop", Some(0.3)), first(&"week ".repeat(20), None)] {
+            assert!(unnamed.contains(" for the whole job (write and read)"), "{unnamed}");
+        }
+    }
 
     #[test]
     fn a_candidate_that_is_ahead_is_better_and_not_worse_by_less_than_one() {

@@ -79,7 +79,9 @@ pub(super) static INTEGRITY: Layer = Layer {
             let mode = from_place(site).mode.table_option();
             format!("echo \"{} {} -{mode}\" >>/etc/integritytab", site.name, site.device())
         }),
-        note: None,
+        note: Some(
+            "`format` writes all of the device, which takes hours on a large disk; a damaged sector is reported when it is read, and repaired by nothing but RAID above",
+        ),
     },
     ..Layer::PLAIN
 };

@@ -71,7 +71,7 @@ pub(super) const LUKS: Layer = Layer {
             format!("echo \"{} {below} none luks,nofail{header}\" >>/etc/crypttab", site.name)
         }),
         note: Some(
-            "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them",
+            "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them. Without its header nothing can be read: keep a copy elsewhere (`cryptsetup luksHeaderBackup`)",
         ),
     },
     ..Layer::PLAIN
