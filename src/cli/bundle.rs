@@ -42,7 +42,7 @@ fn own_names() -> (Vec<String>, String) {
     (users, std::env::var("HOME").unwrap_or_default())
 }
 
-/// A run as a bundle that names no machine and nobody.
+/// Packs a run without the names of machines and people.
 pub(super) fn pack_for_strangers(folder: &RunFolder, plan: &Plan) -> Result<Vec<u8>, CliError> {
     let (users, home) = own_names();
     let hiding = Hiding { also: &[], users: &users, home: &home, failed_output: false };

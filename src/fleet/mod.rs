@@ -27,7 +27,7 @@ mod user_state;
 mod whole_runs;
 
 pub use block::{BlockEnd, BlockOrder, conduct_block, create_shared_run, shared_run};
-pub use bundle::{BundleError, Bundled, Hiding, bundle_name, bundle_run, open_bundle, pack_run};
+pub use bundle::{BundleError, Bundled, Hiding, bundle_name, bundle_run, open_bundle, pack_run, read_bundle};
 pub use conduct::conduct_fleet;
 pub use error::{FleetError, IgnoredFile};
 pub use inventory::{Fleet, SiteEntry, SiteTransport};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::fleet::{Fleet, SharedRun, SiteEntry, carry_out_whole_runs, open_bundle};
+use crate::fleet::{Fleet, SharedRun, SiteEntry, carry_out_whole_runs, read_bundle};
 use crate::runner::{self, FaultNews, ResumeRequest, RunView, SiteNews};
 use crate::study::{Observer, PreparedTrials, RunFolder, Silent};
 use fsverdict_folders::{FolderHandle, read_regular};
@@ -34,8 +34,25 @@ pub(super) enum CellState {
 pub(super) struct EndedCell {
     pub(super) plan: Plan,
     pub(super) run: Run,
+    /// Where its run was read from.
+    pub(super) source: EndedRun,
+}
+
+/// The source of a run that has ended.
+pub(super) enum EndedRun {
+    /// The bytes of its bundle in the site.
+    Published(Vec<u8>),
+    Folder(RunFolder),
+}
+
+impl EndedCell {
     /// The run as a bundle.
-    pub(super) bundle: Vec<u8>,
+    pub(super) fn pack(&self) -> Result<Vec<u8>, CliError> {
+        match &self.source {
+            EndedRun::Published(bundle) => Ok(bundle.clone()),
+            EndedRun::Folder(folder) => pack_for_strangers(folder, &self.plan),
+        }
+    }
 }
 
 /// The most bytes of a bundle in a site.
@@ -60,10 +77,7 @@ pub(super) fn read_cell(cell: &PlannedCell) -> Result<CellState, CliError> {
     let run = read_run(&folder, &plan)?;
     Ok(match (&run.finished, run.ending) {
         (Some(_), Some(Ending::Budget)) => CellState::TimeUp(plan),
-        (Some(_), _) => {
-            let bundle = pack_for_strangers(&folder, &plan)?;
-            CellState::Ended(Box::new(EndedCell { plan, run, bundle }))
-        }
+        (Some(_), _) => CellState::Ended(Box::new(EndedCell { plan, run, source: EndedRun::Folder(folder) })),
         (None, _) => CellState::Interrupted(folder, plan),
     })
 }
@@ -77,7 +91,7 @@ fn is_plan_of(cell: &PlannedCell, plan: &Plan) -> bool {
 fn read_published(cell: &PlannedCell) -> Option<EndedCell> {
     let bundle = read_regular(&cell.published, LONGEST_BUNDLE).ok()?;
     let shown = quoted(&cell.published.to_string_lossy());
-    let (plan, run) = match open_bundle(&cell.published) {
+    let (plan, run) = match read_bundle(&cell.published, &bundle) {
         Ok(read) => read,
         Err(error) => {
             print_line(&format!("left out {shown}: {}", error.reason().what));
@@ -88,7 +102,7 @@ fn read_published(cell: &PlannedCell) -> Option<EndedCell> {
         print_line(&format!("left out {shown}: it is not the whole run of this cell"));
         return None;
     }
-    Some(EndedCell { plan, run, bundle })
+    Some(EndedCell { plan, run, source: EndedRun::Published(bundle) })
 }
 
 /// Shows nothing of a cell's trials, and asks nothing. It writes no page while a run goes on, which would cost more than many

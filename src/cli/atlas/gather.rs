@@ -94,7 +94,7 @@ pub(super) fn gather_atlas(planned: &PlannedAtlas, catalogue: Catalogue) -> Resu
                 Err(format!("its run did not end in {time}"))
             }
             CellState::Ended(ended) => {
-                bundle = Some(ended.bundle);
+                bundle = Some(ended.pack()?);
                 Ok(Box::new(compute_content(&ended.plan, &ended.run)))
             }
         };

@@ -1,11 +1,11 @@
 //! Writes and reads the bundle's file: a compressed tar archive with a plan and a journal in one folder, which tar(1)
 //! unpacks into the folder of a run. Reading it writes no files and follows no path that the archive contains.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
@@ -57,13 +57,28 @@ pub(super) fn pack(name: &str, plan: &Plan, records: &[Record]) -> Result<Vec<u8
 }
 
 pub fn open_bundle(path: &Path) -> Result<(Plan, Run), BundleError> {
+    let io = |error: std::io::Error| BundleError::NotAPack {
+        path: path.to_owned(),
+        reason: Reason::plain(error.to_string()),
+    };
+    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    read_archive(path, BufReader::new(file), size)
+}
+
+/// Reads a bundle from its bytes; errors name this path.
+pub fn read_bundle(path: &Path, bytes: &[u8]) -> Result<(Plan, Run), BundleError> {
+    read_archive(path, bytes, bytes.len() as u64)
+}
+
+/// Reads a bundle of this many bytes; errors name this path.
+fn read_archive(path: &Path, bytes: impl BufRead, size: u64) -> Result<(Plan, Run), BundleError> {
     let not = |reason: Reason| BundleError::NotAPack { path: path.to_owned(), reason };
     let wrong = |reason: String| not(Reason::plain(reason));
     let io = |error: std::io::Error| wrong(error.to_string());
-    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(io)?;
-    let longest_journal = longest_journal(file.metadata().map_err(io)?.len());
+    let longest_journal = longest_journal(size);
     let longest = LONGEST_PLAN + longest_journal + (1 << 20);
-    let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)).take(longest));
+    let mut archive = Archive::new(GzDecoder::new(bytes).take(longest));
     // Raw entries: otherwise names that are longer than a header would be read into memory without a limit.
     let mut entries = archive.entries().map_err(io)?.raw(true);
     let mut next = |name: &str, longest: u64| {

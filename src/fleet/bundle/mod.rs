@@ -24,7 +24,7 @@ use hide_names::{hide_names, leave_out, register_names};
 use name_patterns::is_public;
 use names::NameReplacer;
 
-pub use archive::open_bundle;
+pub use archive::{open_bundle, read_bundle};
 pub use error::BundleError;
 
 /// A summary of a bundle for the user before sharing it.

@@ -32,10 +32,10 @@ pub struct Observation {
 impl Observation {
     /// The value of a metric, if it was measured.
     pub fn value(&self, metric: &str) -> Option<f64> {
-        self.find(metric).map(Measurement::resolved_value)
+        self.find_measurement(metric).map(Measurement::resolved_value)
     }
 
-    pub fn find(&self, metric: &str) -> Option<&Measurement> {
+    pub fn find_measurement(&self, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|measurement| measurement.metric == metric)
     }
 

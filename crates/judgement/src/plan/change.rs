@@ -37,7 +37,7 @@ pub struct Overrides {
 
 impl Overrides {
     /// Whether `--set` changes this key of the plan, or one below it.
-    fn sets(&self, key: &str) -> bool {
+    fn changes_key(&self, key: &str) -> bool {
         let mut keys = self.set.iter().filter_map(|setting| setting.split(['=', '.']).next());
         keys.any(|set| set.trim() == key)
     }
@@ -255,20 +255,20 @@ pub(super) fn apply(
 /// that the command line names itself stays, and is refused.
 fn drop_what_the_lab_lacks(plan: &mut Plan, overrides: &Overrides) {
     let is_moved = overrides.lab.is_some() || !overrides.device.is_empty();
-    if !is_moved && !["device", "lab", "clock"].into_iter().any(|key| overrides.sets(key)) {
+    if !is_moved && !["device", "lab", "clock"].into_iter().any(|key| overrides.changes_key(key)) {
         return;
     }
-    if !plan.may_simulate() && !overrides.sets("cpu") {
+    if !plan.may_simulate() && !overrides.changes_key("cpu") {
         plan.cpu = None;
     }
-    if plan.lab.lab_offer().kernel == KernelOwner::Machine && !overrides.sets("memory") {
+    if plan.lab.lab_offer().kernel == KernelOwner::Machine && !overrides.changes_key("memory") {
         plan.memory = None;
     }
 }
 
 /// Removes the name of the job where the command line makes another one of it.
 fn drop_changed_job(plan: &mut Plan, overrides: &Overrides) {
-    if ["goal", "phase"].into_iter().any(|key| overrides.sets(key))
+    if ["goal", "phase"].into_iter().any(|key| overrides.changes_key(key))
         && let Some(work) = &mut plan.work
     {
         work.job = None;

@@ -90,7 +90,7 @@ fn judge_requirement(
     let times = if metric == WORST { worst_ratio(&values, *bound) } else { mean_ratio(&values, *bound) };
     let unit = run.trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
         let own = Some(observation).filter(|observation| observation.phase == *phase);
-        own?.find(metric).map(|found| found.unit)
+        own?.find_measurement(metric).map(|found| found.unit)
     });
     RequirementStanding {
         candidate: candidate.to_owned(),

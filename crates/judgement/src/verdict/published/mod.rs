@@ -190,7 +190,7 @@ fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     let of = |candidate: &Candidate| {
         let trials: Vec<&Trial> = bench.blocks.trials_of(&candidate.name).collect();
         let mut observations = trials.iter().flat_map(|trial| &trial.observations);
-        let kind = observations.find_map(|observation| observation.find(metric))?;
+        let kind = observations.find_map(|observation| observation.find_measurement(metric))?;
         let scores = trials.iter().filter_map(|trial| bench.objective.log_score(trial));
         // A score is a cost, so a rate is inverted again to show it as the metric itself.
         let sign = kind.direction().cost_sign();

@@ -156,7 +156,7 @@ pub(crate) fn of_goal(
     pairing: Pairing,
 ) -> Option<MetricChange> {
     let mut observations = before.run.counted_trials().flat_map(|trial| &trial.observations);
-    let kind = observations.find_map(|observation| observation.find(&objective.metric))?;
+    let kind = observations.find_map(|observation| observation.find_measurement(&objective.metric))?;
     // A score is a cost, so a rate is inverted again to show it as the metric itself.
     let sign = kind.direction().cost_sign();
     let logs = |run: &Run| -> Option<BlockLogs> {

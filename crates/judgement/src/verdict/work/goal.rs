@@ -144,7 +144,7 @@ fn phase_cost(metric: &str, by: Aggregation, phase: &str, trial: &Trial) -> Opti
 /// The logarithm of a metric in a phase, where smaller is better; `None` where it was not measured or is zero.
 pub(crate) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> {
     let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
-    let measurement = observation.find(metric)?;
+    let measurement = observation.find_measurement(metric)?;
     let sign = measurement.direction().cost_sign();
     Some(sign * log(measurement.resolved_value())).filter(|log| log.is_finite())
 }
