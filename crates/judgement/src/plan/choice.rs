@@ -1,4 +1,4 @@
-//! Choices a user makes by a word, in a plan or on the command line: device, blocks.
+//! Choices that a user makes by a word with parts, in a plan or on the command line: device, blocks.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,33 +7,8 @@ use std::str::FromStr;
 use fsverdict_text::Reason;
 
 use super::limits;
-use super::{
-    ArrayState, Blocks, ClockChoice, DeviceSource, DevicesChoice, Legacy, NuisancesChoice, Pace,
-    StagingChoice, Until,
-};
-use fsverdict_text::{Bytes, choose_by_name};
-
-/// A row: the type, how the message about an unknown word begins, and its words.
-macro_rules! chosen_by_word {
-    ($($choice:ident $wrong:literal { $($word:literal $value:ident),* })*) => {
-        $(impl FromStr for $choice {
-            type Err = Reason;
-
-            fn from_str(word: &str) -> Result<Self, Reason> {
-                choose_by_name(word, &[$(($word, Self::$value)),*], $wrong)
-            }
-        })*
-    };
-}
-
-chosen_by_word! {
-    StagingChoice "datasets cannot be staged in" { "auto" Auto, "memory" Memory, "disk" Disk }
-    ClockChoice "there is no clock" { "auto" Auto, "simulated" Simulated, "real" Real }
-    Until "a run cannot go on until" { "recommended" Recommended, "ranked" Ranked }
-    NuisancesChoice "circumstances cannot be" { "drawn" Drawn, "fixed" Fixed }
-    DevicesChoice "devices cannot be" { "class" Class, "one" One }
-    Legacy "there is no legacy estimator" { "best-of" BestOf, "trimmed-mean" TrimmedMean, "mean" Mean }
-}
+use super::{Blocks, DeviceSource, Pace};
+use fsverdict_text::Bytes;
 
 /// `image:4GiB`, or the absolute path of a block device.
 impl FromStr for DeviceSource {
@@ -68,38 +43,16 @@ impl FromStr for DeviceSource {
     }
 }
 
-impl ArrayState {
-    /// Its word in a plan.
-    pub const fn word(self) -> &'static str {
-        match self {
-            ArrayState::Degraded => "degraded",
-            ArrayState::Rebuilding => "rebuilding",
-            ArrayState::Scrubbing => "scrubbing",
-        }
-    }
-}
-
 impl FromStr for Pace {
     type Err = Reason;
 
     fn from_str(word: &str) -> Result<Self, Reason> {
-        match word {
-            "unpaced" => Ok(Pace::Unpaced),
-            "recorded" => Ok(Pace::Recorded),
-            other => Err(Reason::new(
-                format!("there is no pace `{}`", other.escape_debug()),
+        Self::from_word(word).ok_or_else(|| {
+            Reason::new(
+                format!("there is no pace `{}`", word.escape_debug()),
                 "`recorded` keeps the pauses between calls, `unpaced` makes each call as soon as the one before has returned",
-            )),
-        }
-    }
-}
-
-impl FromStr for ArrayState {
-    type Err = Reason;
-
-    fn from_str(word: &str) -> Result<Self, Reason> {
-        let all = [ArrayState::Degraded, ArrayState::Rebuilding, ArrayState::Scrubbing];
-        choose_by_name(word, &all.map(|state| (state.word(), state)), "there is no state")
+            )
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Candidate;
+use super::choice_words::choice_words;
 use super::model::is_default;
 use fsverdict_text::{Bytes, Reason, bounded_list};
 
@@ -34,17 +35,18 @@ pub struct PlannedDevice {
     pub staging: StagingChoice,
 }
 
-/// Where datasets are stored that commands, or copies of a real folder, need as files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StagingChoice {
-    /// In memory if at least half of it stays free, otherwise on disk.
-    #[default]
-    Auto,
-    /// In memory, so that trials wait for no other disk.
-    Memory,
-    /// On a scratch disk beside the image.
-    Disk,
+choice_words! {
+    /// Where datasets are stored that commands, or copies of a real folder, need as files.
+    #[derive(Default)]
+    pub enum StagingChoice, unknown "datasets cannot be staged in" {
+        /// In memory if at least half of it stays free, otherwise on disk.
+        #[default]
+        Auto = "auto",
+        /// In memory, so that trials wait for no other disk.
+        Memory = "memory",
+        /// On a scratch disk beside the image.
+        Disk = "disk",
+    }
 }
 
 /// A scratch image that is created for the run, or one of the user's block devices.

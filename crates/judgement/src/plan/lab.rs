@@ -2,25 +2,8 @@
 //! crate implements them.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use fsverdict_text::Reason;
-
-use fsverdict_text::choose_by_name;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LabChoice {
-    /// The first of native, uml that may and can run every candidate.
-    Auto,
-    /// This machine's kernel, as root.
-    Native,
-    /// A Linux kernel as an ordinary process (User-Mode Linux).
-    Uml,
-    Vm,
-}
+use super::choice_words::choice_words;
 
 /// The owner of the kernel on which trials run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,80 +18,49 @@ pub(super) enum KernelOwner {
 
 /// The requests that a plan may make of a lab.
 pub(super) struct Offer {
-    lab: LabChoice,
-    word: &'static str,
     pub(super) kernel: KernelOwner,
     pub(super) has_models: bool,
     /// Why its clock cannot be a modelled device's, where that has to be said of the lab itself.
     pub(super) against_simulation: Option<&'static str>,
 }
 
-const OFFERS: &[Offer] = &[
-    Offer {
-        lab: LabChoice::Auto,
-        word: "auto",
-        kernel: KernelOwner::Open,
-        has_models: true,
-        against_simulation: None,
-    },
-    Offer {
-        lab: LabChoice::Native,
-        word: "native",
-        kernel: KernelOwner::Machine,
-        has_models: false,
-        against_simulation: None,
-    },
-    Offer {
-        lab: LabChoice::Uml,
-        word: "uml",
-        kernel: KernelOwner::Guest,
-        has_models: true,
-        against_simulation: None,
-    },
-    Offer {
-        lab: LabChoice::Vm,
-        word: "vm",
-        kernel: KernelOwner::Guest,
-        has_models: true,
-        against_simulation: Some("a virtual machine's clock is this machine's"),
-    },
-];
+const fn offer(kernel: KernelOwner, has_models: bool, against_simulation: Option<&'static str>) -> Offer {
+    Offer { kernel, has_models, against_simulation }
+}
+
+choice_words! {
+    pub enum LabChoice -> Offer, unknown "there is no lab" {
+        /// The first of native, uml that may and can run every candidate.
+        Auto = "auto" => offer(KernelOwner::Open, true, None),
+        /// This machine's kernel, as root.
+        Native = "native" => offer(KernelOwner::Machine, false, None),
+        /// A Linux kernel as an ordinary process (User-Mode Linux).
+        Uml = "uml" => offer(KernelOwner::Guest, true, None),
+        Vm = "vm" => offer(KernelOwner::Guest, true, Some("a virtual machine's clock is this machine's")),
+    }
+}
 
 impl LabChoice {
     /// Every lab, `auto` first.
     pub fn all() -> impl Iterator<Item = LabChoice> {
-        OFFERS.iter().map(|offer| offer.lab)
+        Self::ALL.into_iter()
     }
 
-    /// The keyword in a plan and on the command line.
-    pub fn word(self) -> &'static str {
-        self.lab_offer().word
-    }
-
-    pub(super) fn lab_offer(self) -> &'static Offer {
-        OFFERS.iter().find(|offer| offer.lab == self).unwrap_or(&OFFERS[0])
+    pub(super) const fn lab_offer(self) -> Offer {
+        self.row()
     }
 
     /// The labs with a guest's kernel, for a hint: each word within `around`.
     pub(super) fn guest_labs(around: [&str; 2]) -> String {
         let [before, after] = around;
-        let guests = OFFERS.iter().filter(|offer| offer.kernel == KernelOwner::Guest);
-        guests.map(|offer| format!("{before}{}{after}", offer.word)).collect::<Vec<_>>().join(" or ")
+        let guests = Self::all().filter(|lab| lab.lab_offer().kernel == KernelOwner::Guest);
+        guests.map(|lab| format!("{before}{}{after}", lab.word())).collect::<Vec<_>>().join(" or ")
     }
 }
 
 impl fmt::Display for LabChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.word())
-    }
-}
-
-impl FromStr for LabChoice {
-    type Err = Reason;
-
-    fn from_str(word: &str) -> Result<Self, Reason> {
-        let words: Vec<_> = LabChoice::all().map(|lab| (lab.word(), lab)).collect();
-        choose_by_name(word, &words, "there is no lab")
     }
 }
 

@@ -9,6 +9,7 @@ mod candidate;
 mod candidate_name;
 mod change;
 mod choice;
+mod choice_words;
 mod command_variables;
 mod control;
 mod device;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::choice_words::choice_words;
 use super::limits;
 use super::tree_form::TreeForm;
 use super::work_source::WorkSource;
@@ -87,43 +88,29 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The clock for trials on a modelled device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClockChoice {
-    /// Simulated if the device is modelled and the kernel supports it, otherwise real.
-    #[default]
-    Auto,
-    /// The guest's virtual clock: the device takes as long as its model says; computation takes no time, or as long as
-    /// `cpu` says.
-    Simulated,
-    /// This machine's clock.
-    Real,
-}
-
-/// How the numbers of the phases are combined into one number for a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Aggregation {
-    /// The sum over the phases of frequency × number: the time of the whole job, in seconds.
-    Total,
-    /// The weighted geometric mean of the phases' ratios: a score without a unit. Plans of versions that offered no
-    /// choice mean this.
-    #[default]
-    Ratios,
-}
-
-impl Aggregation {
-    /// The keyword in a plan.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Total => "total",
-            Self::Ratios => "ratios",
-        }
+choice_words! {
+    /// The clock for trials on a modelled device.
+    #[derive(Default)]
+    pub enum ClockChoice, unknown "there is no clock" {
+        /// Simulated if the device is modelled and the kernel supports it, otherwise real.
+        #[default]
+        Auto = "auto",
+        /// The guest's virtual clock: the device takes as long as its model says; computation takes no time, or as long as
+        /// `cpu` says.
+        Simulated = "simulated",
+        /// This machine's clock.
+        Real = "real",
     }
 
-    fn is_ratios(&self) -> bool {
-        *self == Self::Ratios
+    /// How the numbers of the phases are combined into one number for a trial.
+    #[derive(Default)]
+    pub enum Aggregation {
+        /// The sum over the phases of frequency × number: the time of the whole job, in seconds.
+        Total = "total",
+        /// The weighted geometric mean of the phases' ratios: a score without a unit. Plans of versions that offered no
+        /// choice mean this.
+        #[default]
+        Ratios = "ratios",
     }
 }
 
@@ -132,7 +119,7 @@ impl Aggregation {
 pub struct Goal {
     /// Name of the metric, e.g. `durable`.
     pub metric: String,
-    #[serde(default, skip_serializing_if = "Aggregation::is_ratios")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub by: Aggregation,
     /// By phase: how often it occurs each time the job is done (for a total), or its weight (for ratios). Phases that
     /// are not named do not count. If empty in a plan, each work phase has weight 1.

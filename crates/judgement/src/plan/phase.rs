@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::choice_words::choice_words;
 use super::limits;
 use super::model::is_default;
 use super::{Operation, OwnMetric, Syncs};
@@ -172,27 +173,26 @@ pub enum Remake {
     After(String),
 }
 
-/// When the replay of a trace issues each call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pace {
-    /// As soon as the previous call has returned.
-    #[default]
-    Unpaced,
-    /// After the pause that the recorded program made.
-    Recorded,
-}
+choice_words! {
+    /// When the replay of a trace issues each call.
+    #[derive(Default)]
+    pub enum Pace {
+        /// As soon as the previous call has returned.
+        #[default]
+        Unpaced = "unpaced",
+        /// After the pause that the recorded program made.
+        Recorded = "recorded",
+    }
 
-/// The state of an array of devices with mirrored data or parity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ArrayState {
-    /// One device is missing.
-    Degraded,
-    /// The array is rebuilt onto an empty device that replaces the missing one.
-    Rebuilding,
-    /// All data on the devices are read and compared.
-    Scrubbing,
+    /// The state of an array of devices with mirrored data or parity.
+    pub enum ArrayState, unknown "there is no state" {
+        /// One device is missing.
+        Degraded = "degraded",
+        /// The array is rebuilt onto an empty device that replaces the missing one.
+        Rebuilding = "rebuilding",
+        /// All data on the devices are read and compared.
+        Scrubbing = "scrubbing",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,135 +10,94 @@ use fsverdict_text::value::filled_text;
 use fsverdict_text::{Node, Reason};
 use serde::{Deserialize, Serialize};
 
+use super::choice_words::choice_words;
 use super::{Candidate, Goal, Plan};
 
-/// One way in which the protection of a candidate differs from that of a journalling or copy-on-write filesystem with
-/// default options on a bare device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProtectionFeature {
-    /// The device contains no readable data.
-    Encrypted,
-    /// The data survive the loss of one device.
-    Redundant,
-    /// One device has two copies of the data.
-    DuplicatedData,
-    /// A layer checks the checksum of each sector when it is read.
-    CheckedSectors,
-    /// A layer refuses data that were changed since they were sealed.
-    SealedData,
-    /// The content of files goes through the journal, too.
-    JournalledData,
-    /// Every write is on the device when the call returns.
-    SynchronousWrites,
-    /// There is neither a journal nor copy-on-write, or a layer below undoes their effect.
-    NotCrashSafe,
-    /// The device is not told to flush its cache, so that a power cut loses data that were synced.
-    NoFlushes,
-    /// Metadata may reach the device before the data that they describe.
-    UnorderedWrites,
-    /// Calls that make data durable return before they are (ZFS, `sync=disabled`).
-    IgnoredSync,
-    /// The filesystem checks the checksum of data when they are read.
-    DataChecksums,
-    /// The filesystem checks the checksum of metadata when they are read.
-    MetadataChecksums,
-    /// One device has two copies of the metadata.
-    MetadataCopies,
-    /// A file that was renamed over another has its content after a power cut.
-    RenamedContent,
-    /// An fsync of a file makes its names durable, too.
-    SyncedNames,
-}
-
-/// The words for a feature.
-struct FeatureWords {
+/// What is known of a feature.
+struct FeatureRow {
+    is_weaker: bool,
+    is_of_level: bool,
     present: &'static str,
     absent: &'static str,
     /// The feature that the better protected of two candidates has.
     noun: &'static str,
 }
 
-impl ProtectionFeature {
-    pub const ALL: [Self; 16] = [
-        Self::Encrypted,
-        Self::Redundant,
-        Self::DuplicatedData,
-        Self::CheckedSectors,
-        Self::SealedData,
-        Self::JournalledData,
-        Self::SynchronousWrites,
-        Self::NotCrashSafe,
-        Self::NoFlushes,
-        Self::UnorderedWrites,
-        Self::IgnoredSync,
-        Self::DataChecksums,
-        Self::MetadataChecksums,
-        Self::MetadataCopies,
-        Self::RenamedContent,
-        Self::SyncedNames,
-    ];
+/// A feature that protects more than usual.
+const fn level(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+    FeatureRow { is_weaker: false, is_of_level: true, present, absent, noun }
+}
 
+/// A feature that protects less than usual.
+const fn weaker(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+    FeatureRow { is_weaker: true, ..level(present, absent, noun) }
+}
+
+/// A property that filesystems have or lack by nature.
+const fn inherent(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+    FeatureRow { is_of_level: false, ..level(present, absent, noun) }
+}
+
+choice_words! {
+    /// One way in which the protection of a candidate differs from that of a journalling or copy-on-write filesystem with
+    /// default options on a bare device.
+    #[derive(PartialOrd, Ord)]
+    pub enum ProtectionFeature -> FeatureRow {
+        /// The device contains no readable data.
+        Encrypted = "encrypted" => level("encrypted", "unencrypted", "encryption"),
+        /// The data survive the loss of one device.
+        Redundant = "redundant" => level("redundant", "not redundant", "redundancy"),
+        /// One device has two copies of the data.
+        DuplicatedData = "duplicated_data" => level("two copies of data", "one copy of data", "a second copy of the data"),
+        /// A layer checks the checksum of each sector when it is read.
+        CheckedSectors = "checked_sectors" => level("checksums of sectors", "no checksums of sectors", "checksums of sectors"),
+        /// A layer refuses data that were changed since they were sealed.
+        SealedData = "sealed_data" => level("sealed", "not sealed", "sealing"),
+        /// The content of files goes through the journal, too.
+        JournalledData = "journalled_data" => level("data in the journal", "data outside the journal", "data in the journal"),
+        /// Every write is on the device when the call returns.
+        SynchronousWrites = "synchronous_writes" => level("synchronous writes", "cached writes", "writing synchronously"),
+        /// There is neither a journal nor copy-on-write, or a layer below undoes their effect.
+        NotCrashSafe = "not_crash_safe" => weaker("not crash-safe", "crash-safe", "crash safety"),
+        /// The device is not told to flush its cache, so that a power cut loses data that were synced.
+        NoFlushes = "no_flushes" => weaker("without flushes", "with flushes", "flushing the device's cache"),
+        /// Metadata may reach the device before the data that they describe.
+        UnorderedWrites = "unordered_writes" => weaker("unordered writes", "ordered writes", "writing data before their metadata"),
+        /// Calls that make data durable return before they are (ZFS, `sync=disabled`).
+        IgnoredSync = "ignored_sync" => weaker("fsync ignored", "fsync obeyed", "obeying fsync"),
+        /// The filesystem checks the checksum of data when they are read.
+        DataChecksums = "data_checksums" => inherent("checksums of data", "no checksums of data", "checksums of data"),
+        /// The filesystem checks the checksum of metadata when they are read.
+        MetadataChecksums = "metadata_checksums" => inherent("checksums of metadata", "no checksums of metadata", "checksums of metadata"),
+        /// One device has two copies of the metadata.
+        MetadataCopies = "metadata_copies" => inherent("two copies of metadata", "one copy of metadata", "a second copy of the metadata"),
+        /// A file that was renamed over another has its content after a power cut.
+        RenamedContent = "renamed_content" => inherent("renamed files whole", "renamed files may be empty", "the content of renamed files"),
+        /// An fsync of a file makes its names durable, too.
+        SyncedNames = "synced_names" => inherent("names synced", "names not synced", "names that fsync makes durable"),
+    }
+}
+
+impl ProtectionFeature {
     /// Whether a candidate with it is protected less than one without it.
     pub const fn is_weaker(self) -> bool {
-        matches!(self, Self::NotCrashSafe | Self::NoFlushes | Self::UnorderedWrites | Self::IgnoredSync)
+        self.row().is_weaker
     }
 
     /// Whether candidates that differ in it belong to different levels. The others are properties that filesystems have
     /// or lack by nature, and decide only between equals (`goal.safeguards`).
     pub const fn is_of_level(self) -> bool {
-        !matches!(
-            self,
-            Self::DataChecksums
-                | Self::MetadataChecksums
-                | Self::MetadataCopies
-                | Self::RenamedContent
-                | Self::SyncedNames
-        )
-    }
-
-    const fn feature_words(self) -> FeatureWords {
-        let (present, absent, noun) = match self {
-            Self::Encrypted => ("encrypted", "unencrypted", "encryption"),
-            Self::Redundant => ("redundant", "not redundant", "redundancy"),
-            Self::DuplicatedData => ("two copies of data", "one copy of data", "a second copy of the data"),
-            Self::CheckedSectors => {
-                ("checksums of sectors", "no checksums of sectors", "checksums of sectors")
-            }
-            Self::SealedData => ("sealed", "not sealed", "sealing"),
-            Self::JournalledData => {
-                ("data in the journal", "data outside the journal", "data in the journal")
-            }
-            Self::SynchronousWrites => ("synchronous writes", "cached writes", "writing synchronously"),
-            Self::NotCrashSafe => ("not crash-safe", "crash-safe", "crash safety"),
-            Self::NoFlushes => ("without flushes", "with flushes", "flushing the device's cache"),
-            Self::UnorderedWrites => {
-                ("unordered writes", "ordered writes", "writing data before their metadata")
-            }
-            Self::IgnoredSync => ("fsync ignored", "fsync obeyed", "obeying fsync"),
-            Self::DataChecksums => ("checksums of data", "no checksums of data", "checksums of data"),
-            Self::MetadataChecksums => {
-                ("checksums of metadata", "no checksums of metadata", "checksums of metadata")
-            }
-            Self::MetadataCopies => {
-                ("two copies of metadata", "one copy of metadata", "a second copy of the metadata")
-            }
-            Self::RenamedContent => {
-                ("renamed files whole", "renamed files may be empty", "the content of renamed files")
-            }
-            Self::SyncedNames => ("names synced", "names not synced", "names that fsync makes durable"),
-        };
-        FeatureWords { present, absent, noun }
+        self.row().is_of_level
     }
 
     /// A candidate that has the feature, in a word or two, such as `encrypted`.
     pub const fn adjective(self) -> &'static str {
-        self.feature_words().present
+        self.row().present
     }
 
     /// The feature that a candidate with more protection has, such as `encryption`.
     pub const fn noun(self) -> &'static str {
-        self.feature_words().noun
+        self.row().noun
     }
 }
 
@@ -181,25 +140,11 @@ impl Protection {
 /// The most features by which levels differ for which a title says of each whether it is there.
 const MOST_NAMED: usize = 2;
 
-/// How a plan wants its candidates ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grouping {
-    /// Those of each protection level by themselves.
-    Protection,
-    /// All against each other.
-    One,
-}
-
-impl Grouping {
-    const PROTECTION: &'static str = "protection";
-    pub(super) const ONE: &'static str = "one";
-}
-
-/// `goal.groups`.
-pub(super) fn parse_grouping(node: &Node) -> Result<Grouping, Reason> {
+/// `goal.groups`: whether it ranks all candidates against each other.
+pub(super) fn read_grouping(node: &Node) -> Result<bool, Reason> {
     match filled_text(node)?.as_str() {
-        Grouping::PROTECTION => Ok(Grouping::Protection),
-        Grouping::ONE => Ok(Grouping::One),
+        "protection" => Ok(false),
+        "one" => Ok(true),
         other => Err(Reason::new(
             format!("there is no grouping `{other}`"),
             "\"protection\" ranks candidates of the same protection, \"one\" ranks all against each other",
@@ -257,8 +202,8 @@ impl Plan {
             every.into_iter().filter(|feature| levels.iter().any(|level| !level.has(*feature))).collect();
         let group = |protection: Protection| {
             let words = |feature: &ProtectionFeature| match protection.has(*feature) {
-                true => feature.feature_words().present,
-                false => feature.feature_words().absent,
+                true => feature.row().present,
+                false => feature.row().absent,
             };
             // Of many features, those that a level lacks would hide the ones that it has.
             let is_named =

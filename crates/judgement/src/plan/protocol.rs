@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::choice_words::choice_words;
 use super::control::Twice;
 use super::keys::{Key, PlanValue, key, key_names, read_keys};
 use super::model::is_default;
@@ -46,47 +47,44 @@ pub struct Protocol {
     pub devices: DevicesChoice,
 }
 
-/// Nuisance factors of a trial in simulated time: memory, device size, start time, file names.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NuisancesChoice {
-    /// Varied a little in every block, around the plan's values.
-    #[default]
-    Drawn,
-    /// The plan's values in every block.
-    Fixed,
-}
+choice_words! {
+    /// Nuisance factors of a trial in simulated time: memory, device size, start time, file names.
+    #[derive(Default)]
+    pub enum NuisancesChoice, unknown "circumstances cannot be" {
+        /// Varied a little in every block, around the plan's values.
+        #[default]
+        Drawn = "drawn",
+        /// The plan's values in every block.
+        Fixed = "fixed",
+    }
 
-/// The devices that a model with ranges of numbers represents in simulated time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DevicesChoice {
-    /// The class: each block uses another device of it, if circumstances are drawn at all.
-    #[default]
-    Class,
-    /// One typical device.
-    One,
-}
+    /// The devices that a model with ranges of numbers represents in simulated time.
+    #[derive(Default)]
+    pub enum DevicesChoice, unknown "devices cannot be" {
+        /// The class: each block uses another device of it, if circumstances are drawn at all.
+        #[default]
+        Class = "class",
+        /// One typical device.
+        One = "one",
+    }
 
-/// The state of knowledge at which a run ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Until {
-    /// A candidate that no other beats by more than δ.
-    #[default]
-    Recommended,
-    /// In addition, for each other candidate, whether it is behind the recommended one or tied with it.
-    Ranked,
-}
+    /// The state of knowledge at which a run ends.
+    #[derive(Default)]
+    pub enum Until, unknown "a run cannot go on until" {
+        /// A candidate that no other beats by more than δ.
+        #[default]
+        Recommended = "recommended",
+        /// In addition, for each other candidate, whether it is behind the recommended one or tied with it.
+        Ranked = "ranked",
+    }
 
-/// A way in which studies combine the results of several runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Legacy {
-    BestOf,
-    /// The mean without the best and the worst run.
-    TrimmedMean,
-    Mean,
+    /// A way in which studies combine the results of several runs.
+    pub enum Legacy, unknown "there is no legacy estimator" {
+        BestOf = "best-of",
+        /// The mean without the best and the worst run.
+        TrimmedMean = "trimmed-mean",
+        Mean = "mean",
+    }
 }
 
 /// A fixed number of blocks (`min == max`) or an adaptive range.

@@ -6,7 +6,7 @@ use fsverdict_text::Reason;
 use fsverdict_text::value::{filled_text, number, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TomlValue, suggest};
 
-use super::protection::{Grouping, parse_grouping};
+use super::protection::read_grouping;
 use super::read_phase::Phases;
 use super::require::{RequireContext, read_requirements, short_name};
 use super::{Aggregation, Goal, OwnMetric, Phase, PhaseWork, Requirements, Vocabulary};
@@ -52,7 +52,7 @@ pub(super) fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabul
         };
         goal.require = read_requirements(&entry.node, &context);
     }
-    goal.one_ranking = section.get("groups", parse_grouping) == Some(Grouping::One);
+    goal.one_ranking = section.get("groups", read_grouping).unwrap_or_default();
     let by = section.get_placed("by", parse_aggregation);
     goal.by = read_aggregation(&section, by, &goal.metric, vocabulary, top.problems)?;
     for key in ["frequency", "weights"] {
@@ -75,14 +75,13 @@ pub(super) fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabul
 
 /// `goal.by`, or `goal` as a word.
 fn parse_aggregation(node: &Node) -> Result<Aggregation, Reason> {
-    match text(node)?.as_str() {
-        "total" => Ok(Aggregation::Total),
-        "ratios" => Ok(Aggregation::Ratios),
-        other => Err(Reason::new(
-            format!("there is no goal by `{other}`"),
+    let word = text(node)?;
+    Aggregation::from_word(&word).ok_or_else(|| {
+        Reason::new(
+            format!("there is no goal by `{word}`"),
             "\"total\" adds up frequency × time over the phases, \"ratios\" is the mean of the phases' ratios",
-        )),
-    }
+        )
+    })
 }
 
 /// How the phases are put together: as the plan says, as the key of its numbers implies, or else as a total where the metric adds up.

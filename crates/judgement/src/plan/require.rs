@@ -8,6 +8,7 @@ use fsverdict_text::{Node, Problems, Reason, TextSpan, TomlTable, TomlValue, bou
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::choice_words::choice_words;
 use super::limits;
 use super::unit::{Unit, unit_written, units_of};
 use super::{Phase, PhaseWork, Vocabulary};
@@ -65,55 +66,25 @@ pub enum Bound {
     AtLeast,
 }
 
-/// A property of a candidate other than speed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RequiredProperty {
-    /// The device contains no readable data: LUKS is among the layers.
-    Encryption,
-    /// Corrupted data are detected when they are read.
-    DataChecksums,
-    /// The filesystem is consistent after a power cut, because it has a journal or writes nothing in place.
-    CrashSafe,
-    Permissions,
-    Snapshots,
-    Clones,
-    /// Windows can read and write the filesystem.
-    Windows,
-    Macos,
+choice_words! {
+    /// A property of a candidate other than speed.
+    pub enum RequiredProperty {
+        /// The device contains no readable data: LUKS is among the layers.
+        Encryption = "encryption",
+        /// Corrupted data are detected when they are read.
+        DataChecksums = "data_checksums",
+        /// The filesystem is consistent after a power cut, because it has a journal or writes nothing in place.
+        CrashSafe = "crash_safe",
+        Permissions = "permissions",
+        Snapshots = "snapshots",
+        Clones = "clones",
+        /// Windows can read and write the filesystem.
+        Windows = "windows",
+        Macos = "macos",
+    }
 }
 
 impl RequiredProperty {
-    const ALL: [Self; 8] = [
-        Self::Encryption,
-        Self::DataChecksums,
-        Self::CrashSafe,
-        Self::Permissions,
-        Self::Snapshots,
-        Self::Clones,
-        Self::Windows,
-        Self::Macos,
-    ];
-
-    /// The keyword in a plan.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Encryption => "encryption",
-            Self::DataChecksums => "data_checksums",
-            Self::CrashSafe => "crash_safe",
-            Self::Permissions => "permissions",
-            Self::Snapshots => "snapshots",
-            Self::Clones => "clones",
-            Self::Windows => "windows",
-            Self::Macos => "macos",
-        }
-    }
-
-    /// The property with this keyword.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|property| property.word() == word)
-    }
-
     /// The keywords of all properties.
     pub fn words() -> Vec<&'static str> {
         Self::ALL.iter().map(|property| property.word()).collect()

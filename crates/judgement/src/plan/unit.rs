@@ -2,23 +2,29 @@
 //! from a program's output.
 
 use fsverdict_text::{Reason, suggest};
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Unit {
-    #[serde(rename = "s")]
-    Seconds,
-    #[serde(rename = "B")]
-    Bytes,
-    #[serde(rename = "B/s")]
-    BytesPerSecond,
-    #[serde(rename = "1/s")]
-    PerSecond,
-    /// A ratio, or a share between 0 and 1.
-    #[serde(rename = "1")]
-    Ratio,
-    #[serde(rename = "count")]
-    Count,
+use super::choice_words::choice_words;
+
+choice_words! {
+    /// A unit, by its symbol in the journal, JSON and CSV.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Unit {
+        Seconds = "s",
+        Bytes = "B",
+        BytesPerSecond = "B/s",
+        PerSecond = "1/s",
+        /// A ratio, or a share between 0 and 1.
+        Ratio = "1",
+        Count = "count",
+    }
+
+    /// The direction in which a metric is better.
+    pub enum Better {
+        Lower = "less",
+        Higher = "more",
+        /// The metric is informative and is not ranked.
+        Neither = "neither",
+    }
 }
 
 impl Unit {
@@ -26,30 +32,6 @@ impl Unit {
     pub fn is_timed(self) -> bool {
         matches!(self, Self::Seconds | Self::BytesPerSecond | Self::PerSecond)
     }
-
-    /// The unit's symbol in the journal, JSON and CSV.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Bytes => "B",
-            Self::BytesPerSecond => "B/s",
-            Self::PerSecond => "1/s",
-            Self::Ratio => "1",
-            Self::Count => "count",
-        }
-    }
-}
-
-/// The direction in which a metric is better. In plans and journals: `less`, `more`, `neither`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Better {
-    #[serde(rename = "less")]
-    Lower,
-    #[serde(rename = "more")]
-    Higher,
-    /// The metric is informative and is not ranked.
-    #[serde(rename = "neither")]
-    Neither,
 }
 
 impl Better {
@@ -63,15 +45,12 @@ impl std::str::FromStr for Better {
     type Err = Reason;
 
     fn from_str(word: &str) -> Result<Self, Reason> {
-        match word {
-            "less" => Ok(Self::Lower),
-            "more" => Ok(Self::Higher),
-            "neither" => Ok(Self::Neither),
-            _ => Err(Reason::new(
+        Self::from_word(word).ok_or_else(|| {
+            Reason::new(
                 format!("it is `less`, `more` or `neither`, not `{word}`"),
                 "which way the number is better: `neither` only informs",
-            )),
-        }
+            )
+        })
     }
 }
 

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::choice_words::choice_words;
 use super::keys::{Key, PlanValue, key, key_names, read_keys};
+use super::model::is_default;
 use fsverdict_text::value::{filled_text, filled_texts};
 use fsverdict_text::{Node, Reason, Section, TomlValue, bounded_list};
 
@@ -20,18 +22,7 @@ pub(super) const WORK: &[Key<WorkSource>] = &[
     },
     key!("source", "string", source, filled_text, needed "source = \"SQLite 3.40, recorded with strace\""),
     key!("job", "string", job, filled_text),
-    key!(
-        "role",
-        "string",
-        role,
-        read_role,
-        write
-            | work
-            | match work.role {
-                FilesystemRole::Data => Value::Null,
-                other => json!(other),
-            }
-    ),
+    key!("role", "string", role, read_role, unless FilesystemRole::Data),
 ];
 
 /// The origin of a plan's work.
@@ -45,84 +36,47 @@ pub struct WorkSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The filesystem's role on the reader's system, which decides how it is set up for good.
-    #[serde(default, skip_serializing_if = "FilesystemRole::is_data")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub role: FilesystemRole,
 }
 
-/// The role of a filesystem on the system that uses it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FilesystemRole {
-    /// A folder with data, mounted at each boot.
-    #[default]
-    Data,
-    /// The root of the system.
-    Root,
-    /// A stick or card that is carried from machine to machine.
-    Removable,
-}
+/// The words of reports, before the source.
+type SourceWords = &'static str;
 
-impl FilesystemRole {
-    const ALL: [FilesystemRole; 3] = [Self::Data, Self::Root, Self::Removable];
-
-    const fn is_data(&self) -> bool {
-        matches!(self, Self::Data)
+choice_words! {
+    /// The role of a filesystem on the system that uses it.
+    #[derive(Default)]
+    pub enum FilesystemRole {
+        /// A folder with data, mounted at each boot.
+        #[default]
+        Data = "data",
+        /// The root of the system.
+        Root = "root",
+        /// A stick or card that is carried from machine to machine.
+        Removable = "removable",
     }
 
-    /// The word of plans.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Root => "root",
-            Self::Removable => "removable",
-        }
+    /// How the work is known.
+    pub enum SourceKind -> SourceWords {
+        /// A program's calls or requests were recorded, and are repeated or counted.
+        Recorded = "recorded" => "recorded from programs",
+        /// The program itself runs.
+        Program = "program" => "the programs themselves",
+        /// A program's source code says how often it syncs, how large its files are, or what it renames.
+        Code = "code" => "read in the programs' code",
+        /// A published study has the numbers.
+        Study = "study" => "from published studies",
+        /// A standard defines the work, such as TPC-B.
+        Standard = "standard" => "by a standard",
+        /// An assumption.
+        Assumed = "assumed" => "assumed in part",
     }
-}
-
-/// How the work is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceKind {
-    /// A program's calls or requests were recorded, and are repeated or counted.
-    Recorded,
-    /// The program itself runs.
-    Program,
-    /// A program's source code says how often it syncs, how large its files are, or what it renames.
-    Code,
-    /// A published study has the numbers.
-    Study,
-    /// A standard defines the work, such as TPC-B.
-    Standard,
-    /// An assumption.
-    Assumed,
 }
 
 impl SourceKind {
-    const ALL: [SourceKind; 6] =
-        [Self::Recorded, Self::Program, Self::Code, Self::Study, Self::Standard, Self::Assumed];
-
-    /// The word of plans.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Program => "program",
-            Self::Code => "code",
-            Self::Study => "study",
-            Self::Standard => "standard",
-            Self::Assumed => "assumed",
-        }
-    }
-
     /// The words of reports, before the source.
     pub const fn describe(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded from programs",
-            Self::Program => "the programs themselves",
-            Self::Code => "read in the programs' code",
-            Self::Study => "from published studies",
-            Self::Standard => "by a standard",
-            Self::Assumed => "assumed in part",
-        }
+        self.row()
     }
 }
 
@@ -132,7 +86,7 @@ fn read_kinds(node: &Node) -> Result<Vec<SourceKind>, Reason> {
         _ => vec![filled_text(node)?],
     };
     let known = |word: &String| {
-        SourceKind::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(|| {
+        SourceKind::from_word(word).ok_or_else(|| {
             let words = SourceKind::ALL.map(SourceKind::word).join(", ");
             Reason::new(format!("`{word}` is no kind of source"), format!("one of {words}"))
         })
@@ -149,7 +103,7 @@ fn read_kinds(node: &Node) -> Result<Vec<SourceKind>, Reason> {
 
 fn read_role(node: &Node) -> Result<FilesystemRole, Reason> {
     let word = filled_text(node)?;
-    FilesystemRole::ALL.into_iter().find(|role| role.word() == word).ok_or_else(|| {
+    FilesystemRole::from_word(&word).ok_or_else(|| {
         let words = FilesystemRole::ALL.map(FilesystemRole::word).join(", ");
         Reason::new(format!("`{word}` is no role of a filesystem"), format!("one of {words}"))
     })

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::faults::FAULTS;
 use super::keys::{PlanLines, PlanValue, is_nothing};
-use super::protection::Grouping;
 use super::protocol::{PROTOCOL, ProtocolSection};
 use super::read_phase::PHASE;
 use super::read_service::SERVICE;
@@ -41,7 +40,7 @@ pub fn write(plan: &Plan) -> String {
     lines.put(weighing, &plan.goal.weights);
     lines.put("require", plan.goal.require.to_plan_form());
     if plan.goal.one_ranking {
-        lines.put("groups", Grouping::ONE);
+        lines.put("groups", "one");
     }
     for (name, dataset) in &plan.datasets {
         lines.section(&format!("[dataset.{name}]"));

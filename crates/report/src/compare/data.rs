@@ -38,7 +38,7 @@ impl Forms for ComparisonReport<'_> {
         for (from, to, found) in std::iter::once(whole).chain(self.steps()) {
             for change in found.judged.iter().chain(&found.costs) {
                 let names = [&from.header.id, &to.header.id, &change.candidate];
-                let what = [change.subject(), &change.metric, change.unit.sign()];
+                let what = [change.subject(), &change.metric, change.unit.word()];
                 let mut row: Vec<String> = names.map(|name| cell(name)).to_vec();
                 row.extend(what.map(cell));
                 for side in [&change.before, &change.after] {

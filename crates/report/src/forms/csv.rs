@@ -49,7 +49,7 @@ pub(crate) fn write_trials(
                     &cache,
                     &repetition,
                     &cell(&found.metric),
-                    found.unit.sign(),
+                    found.unit.word(),
                     &value,
                     status(trial),
                 ];

@@ -54,7 +54,7 @@ fn write_metrics(report: &Report<'_>) -> String {
                 ("candidate", &one.candidate),
                 ("phase", &one.phase),
                 ("metric", &one.metric),
-                ("unit", one.unit.sign()),
+                ("unit", one.unit.word()),
             ];
             Some((describe_labels(&labels), value(one)?))
         })
@@ -119,7 +119,7 @@ fn write_results(report: &Report<'_>) -> Markup {
             (open("Result"))
             (element("Identifier", "")) (element("ProfileVersion", "")) (element("Title", &header.title)) (element("AppVersion", ""))
             (element("Arguments", &phase.name)) (element("Description", &format!("Phase: {}", phase.name)))
-            (element("Scale", if unit == Unit::Seconds { "Seconds" } else { unit.sign() }))
+            (element("Scale", if unit == Unit::Seconds { "Seconds" } else { unit.word() }))
             (element("Proportion", if known.is_some_and(|known| known.better == Better::Higher) { "HIB" } else { "LIB" }))
             (element("DisplayFormat", "BAR_GRAPH"))
             (open("Data"))

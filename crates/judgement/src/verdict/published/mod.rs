@@ -286,7 +286,7 @@ fn judge_one<'a>(
 pub fn same_quantity(published: &Published, unit: Unit) -> bool {
     match unit {
         Unit::Seconds => matches!(published.unit.as_str(), "s" | "min" | "h"),
-        other => published.unit == other.sign(),
+        other => published.unit == other.word(),
     }
 }
 

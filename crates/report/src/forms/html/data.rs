@@ -111,7 +111,7 @@ fn describe_metrics<'a>(trials: &[&'a Trial]) -> Vec<JsonObject<'a>> {
         };
         JsonObject::new("name", &found.metric)
             .with("cell", csv::cell(&found.metric))
-            .with("unit", found.unit.sign())
+            .with("unit", found.unit.word())
             .with("better", better)
             .with("meaning", metric(&found.metric).map_or("", |known| known.meaning))
     };
@@ -187,7 +187,7 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
                 rate: within(asked.map(both).unwrap_or_default()),
                 queue: within(asked.map(|requests| requests.depth.clone()).unwrap_or_default()),
                 work: observation.course.as_ref().map(work_points).unwrap_or_default(),
-                work_unit: observation.course.as_ref().map_or("", |course| course.unit.sign()),
+                work_unit: observation.course.as_ref().map_or("", |course| course.unit.word()),
             };
             if [&part.unwritten, &part.rate, &part.queue, &part.work].iter().any(|course| course.len() > 1) {
                 parts.push(part);
