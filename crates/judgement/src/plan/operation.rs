@@ -5,53 +5,10 @@ mod rows;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
+use super::choice_words::choice_words;
 use super::{Dataset, Precondition};
+pub use rows::Operation;
 use rows::TABLE;
-
-/// A built-in operation. In JSON it appears as its name, for example `tree.write`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "&'static str", try_from = "String")]
-#[expect(missing_docs, reason = "the table below says what each does")]
-pub enum Operation {
-    TreeWrite,
-    TreeRead,
-    TreeOverwrite,
-    TreeRemove,
-    StreamWrite,
-    StreamRead,
-    StreamRewrite,
-    AppendFsync,
-    RandomRead,
-    RandomWrite,
-    RenameReplace,
-    DirectoryFill,
-    DirectoryList,
-    DirectoryEmpty,
-    DirectorySave,
-    DirectoryReplace,
-    RotationCreate,
-    RotationNext,
-    RotationClone,
-    RotationDrop,
-    CopyReflink,
-    SnapshotCreate,
-    SnapshotDelete,
-    SnapshotRollback,
-    SnapshotSend,
-    SnapshotReceive,
-    SpaceFill,
-    SpaceFree,
-    AgePull,
-    AgeChurn,
-    TraceReplay,
-    DeviceWrite,
-    DeviceRead,
-    DeviceReplay,
-    Sequences,
-    Fsck,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
@@ -72,16 +29,21 @@ pub enum Flow {
     Neither,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationKind {
-    Tree,
-    /// One directory of small files.
-    Flat,
-    File,
-    /// One of the user's real directories.
-    Folder,
-    /// Files, and the system calls that are replayed on them.
-    Trace,
+/// A description of a kind of dataset, and the key of a plan that makes one.
+type KindWords = &'static str;
+
+choice_words! {
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum OperationKind -> KindWords {
+        Tree = "tree" => "a tree (profile … or path)",
+        /// One directory of small files.
+        Flat = "flat" => "one directory of small files (flat)",
+        File = "file" => "one big file (file)",
+        /// One of the user's real directories.
+        Folder = "folder" => "a real directory (path)",
+        /// Files, and the system calls that are replayed on them.
+        Trace = "trace" => "a trace of calls (calls)",
+    }
 }
 
 /// An ability that only some filesystems have.
@@ -161,27 +123,41 @@ pub enum Amount {
     Calls,
 }
 
-/// Every property of an operation that is known before a run. No property has a default, so that the compiler asks for
-/// each when a row is added.
-struct OperationRow {
-    operation: Operation,
+/// Declares the properties of an operation, each with the function that returns it.
+macro_rules! operation_columns {
+    ($($(#[$documentation:meta])* $column:ident: $kind:ty,)*) => {
+        /// Every property of an operation that is known before a run.
+        struct OperationRow {
+            operation: Operation,
+            /// The keys of `[[phase]]` that it takes although other operations do not.
+            keys: &'static [&'static str],
+            $($column: $kind,)*
+        }
+
+        impl Operation {
+            $($(#[$documentation])* pub fn $column(self) -> $kind {
+                self.operation_row().$column
+            })*
+        }
+    };
+}
+
+operation_columns! {
     name: &'static str,
+    summary: &'static str,
     needs: Needs,
     flow: Flow,
-    /// The kinds of datasets that it accepts; empty if it works on the whole filesystem.
-    datasets: &'static [OperationKind],
-    /// The keys of `[[phase]]` that it takes although other operations do not.
-    keys: &'static [&'static str],
-    /// The default chunk size in bytes.
-    piece: u64,
+    /// The kinds of datasets that the operation accepts; empty if it works on the whole filesystem.
+    dataset_kinds: &'static [OperationKind],
+    /// The default chunk size in bytes: the record size of etcd's log, or a page.
+    usual_piece: u64,
     syncs: Syncs,
-    /// The state that an earlier phase must have left.
+    /// The state that an earlier phase must have left; `None` if the operation makes its own data.
     precondition: Option<Precondition>,
     effect: OperationEffect,
     amount: Amount,
-    /// The ability that it needs and that only some filesystems have.
+    /// The ability that the operation needs and that only some filesystems have.
     ability: Option<FilesystemAbility>,
-    summary: &'static str,
 }
 
 impl Operation {
@@ -191,27 +167,6 @@ impl Operation {
 
     fn operation_row(self) -> &'static OperationRow {
         &TABLE[self as usize]
-    }
-
-    pub fn name(self) -> &'static str {
-        self.operation_row().name
-    }
-
-    pub fn summary(self) -> &'static str {
-        self.operation_row().summary
-    }
-
-    pub fn needs(self) -> Needs {
-        self.operation_row().needs
-    }
-
-    pub fn flow(self) -> Flow {
-        self.operation_row().flow
-    }
-
-    /// The kinds of datasets that the operation accepts; empty if it works on the whole filesystem.
-    pub fn dataset_kinds(self) -> &'static [OperationKind] {
-        self.operation_row().datasets
     }
 
     /// Whether the operation takes this key of `[[phase]]`, which not all operations take.
@@ -227,33 +182,6 @@ impl Operation {
     /// Whether the files that the operation works on are written again, untimed, before it is repeated.
     pub fn needs_fresh_files(self) -> bool {
         self.effect() == OperationEffect::Replays
-    }
-
-    /// The default chunk size in bytes: the record size of etcd's log, or a page.
-    pub fn usual_piece(self) -> u64 {
-        self.operation_row().piece
-    }
-
-    pub fn syncs(self) -> Syncs {
-        self.operation_row().syncs
-    }
-
-    /// The state that an earlier phase must have left; `None` if the operation makes its own data.
-    pub fn precondition(self) -> Option<Precondition> {
-        self.operation_row().precondition
-    }
-
-    pub fn effect(self) -> OperationEffect {
-        self.operation_row().effect
-    }
-
-    pub fn amount(self) -> Amount {
-        self.operation_row().amount
-    }
-
-    /// The ability that the operation needs and that only some filesystems have.
-    pub fn ability(self) -> Option<FilesystemAbility> {
-        self.operation_row().ability
     }
 
     /// Whether the operation prepares or checks a filesystem, so that its time counts only if the goal names it.
@@ -297,25 +225,9 @@ impl Dataset {
 }
 
 impl OperationKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tree => "tree",
-            Self::Flat => "flat",
-            Self::File => "file",
-            Self::Folder => "folder",
-            Self::Trace => "trace",
-        }
-    }
-
     /// A description of the kind, and the key of a plan that makes one.
     pub(super) fn describe_kind(self) -> &'static str {
-        match self {
-            Self::Tree => "a tree (profile … or path)",
-            Self::Flat => "one directory of small files (flat)",
-            Self::File => "one big file (file)",
-            Self::Folder => "a real directory (path)",
-            Self::Trace => "a trace of calls (calls)",
-        }
+        self.row()
     }
 }
 
@@ -333,7 +245,7 @@ mod tests {
             assert_eq!(Operation::try_from(row.name.to_owned()), Ok(row.operation));
             assert!(row.summary.len() > 20, "{}", row.name);
             let is_whole = row.needs == Needs::Unmounted || row.operation == Operation::Sequences;
-            assert_eq!(row.datasets.is_empty(), is_whole, "{}", row.name);
+            assert_eq!(row.dataset_kinds.is_empty(), is_whole, "{}", row.name);
             assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
             assert!(row.keys.iter().all(|key| key_names(PHASE).contains(key)), "{}", row.name);
             let has_count = matches!(row.syncs, Syncs::Calls(_) | Syncs::Files(_));

@@ -82,11 +82,11 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn wrong_kind(&self, kind: OperationKind) -> WorkError {
-        let takes: Vec<&str> = self.operation.dataset_kinds().iter().map(|kind| kind.name()).collect();
+        let takes: Vec<&str> = self.operation.dataset_kinds().iter().map(|kind| kind.word()).collect();
         WorkError::WrongKind {
             operation: self.operation.name(),
             dataset: self.dataset.name.clone(),
-            kind: kind.name(),
+            kind: kind.word(),
             takes: takes.join(" or "),
         }
     }
