@@ -6,8 +6,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
+use super::stored_table::stored_table;
 use super::{Layers, limits};
 use fsverdict_text::{Bytes, bounded_list};
 
@@ -19,54 +18,41 @@ pub const FREE_CPU: &str = "free";
 /// The processor model of a plan in simulated time that names none: it ships with the program and was measured.
 pub const DEFAULT_CPU: &str = "epyc-vm";
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// Short, unique within the plan, without white space.
-    pub name: String,
-    pub filesystem: String,
-    /// The folder in which the candidate works, if `filesystem` is [`DIRECTORY`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Words added to the filesystem's fair default mkfs options.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::OPTIONS }>"
-    )]
-    pub mkfs: Vec<String>,
-    /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::OPTIONS }>"
-    )]
-    pub mount: Vec<String>,
-    /// The layers between the device and the filesystem.
-    #[serde(flatten)]
-    pub layers: Layers,
-    /// I/O scheduler of the device; if absent, the device's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// The circumstances of the candidate's trials that differ from the plan's.
-    #[serde(default, skip_serializing_if = "Environment::is_plain")]
-    pub under: Environment,
+stored_table! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Candidate {
+        /// Short, unique within the plan, without white space.
+        name: String,
+        filesystem: String,
+        /// The folder in which the candidate works, if `filesystem` is [`DIRECTORY`].
+        path?: PathBuf,
+        /// Words added to the filesystem's fair default mkfs options.
+        mkfs in "bounded_list::<_, _, { limits::OPTIONS }>": Vec<String>,
+        /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
+        mount in "bounded_list::<_, _, { limits::OPTIONS }>": Vec<String>,
+        /// The layers between the device and the filesystem.
+        #[serde(flatten)]
+        layers: Layers,
+        /// I/O scheduler of the device; if absent, the device's own.
+        scheduler?: String,
+        /// The circumstances of the candidate's trials that differ from the plan's.
+        under!: Environment,
+    }
 }
 
-/// The circumstances of a candidate's trials that differ from the plan's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Environment {
-    /// The device's model; if absent, the plan's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The guest's kernel, a path or a name in the cache; if absent, the plan's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<PathBuf>,
-    /// The guest's memory in addition to its datasets; if absent, the plan's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-    /// The processor model, or [`FREE_CPU`]; if absent, the plan's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<String>,
+stored_table! {
+    /// The circumstances of a candidate's trials that differ from the plan's.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Environment {
+        /// The device's model; if absent, the plan's.
+        model?: String,
+        /// The guest's kernel, a path or a name in the cache; if absent, the plan's.
+        kernel?: PathBuf,
+        /// The guest's memory in addition to its datasets; if absent, the plan's.
+        memory?: Bytes,
+        /// The processor model, or [`FREE_CPU`]; if absent, the plan's.
+        cpu?: String,
+    }
 }
 
 impl Candidate {

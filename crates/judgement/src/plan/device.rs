@@ -7,32 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::Candidate;
 use super::choice_words::choice_words;
-use super::model::is_default;
+use super::stored_table::stored_table;
 use fsverdict_text::{Bytes, Reason, bounded_list};
 
 /// The maximum number of devices of a candidate: guests' drivers support few more, and no known use needs more.
 pub(super) const MOST_DEVICES: usize = 8;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedDevice {
-    /// A scratch image or a block device; the first device if there are several.
-    pub source: DeviceSource,
-    /// The second and all later devices.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { MOST_DEVICES - 1 }>"
-    )]
-    pub further: Vec<DeviceSource>,
-    /// One of the modelled devices, if it fails during a trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fails: Option<DeviceFailure>,
-    /// The folder for scratch images; if absent, the user's cache or `/var/tmp`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<PathBuf>,
-    /// Where datasets that are needed as files are stored.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub staging: StagingChoice,
+stored_table! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct PlannedDevice {
+        /// A scratch image or a block device; the first device if there are several.
+        source: DeviceSource,
+        /// The second and all later devices.
+        further in "bounded_list::<_, _, { MOST_DEVICES - 1 }>": Vec<DeviceSource>,
+        /// One of the modelled devices, if it fails during a trial.
+        fails?: DeviceFailure,
+        /// The folder for scratch images; if absent, the user's cache or `/var/tmp`.
+        folder?: PathBuf,
+        /// Where datasets that are needed as files are stored.
+        staging!: StagingChoice,
+    }
 }
 
 choice_words! {
@@ -50,13 +44,14 @@ choice_words! {
 }
 
 /// A scratch image that is created for the run, or one of the user's block devices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceSource {
     /// A sparse file of this size, which fsverdict creates and removes.
     Image(Bytes),
     Path(PathBuf),
     /// No device: each candidate works in one of the user's folders.
+    #[default]
     Folders,
     /// A modelled device that a guest uses.
     Model {
@@ -84,13 +79,7 @@ impl DeviceSource {
 impl PlannedDevice {
     /// A single device with default settings.
     pub fn from_source(source: DeviceSource) -> Self {
-        PlannedDevice {
-            source,
-            further: Vec::new(),
-            fails: None,
-            folder: None,
-            staging: StagingChoice::default(),
-        }
+        PlannedDevice { source, ..PlannedDevice::default() }
     }
 
     /// Every device in order.

@@ -1,66 +1,37 @@
 //! `[faults]`: faults that are injected into each candidate's device in addition to the trials, to find data loss.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use super::keys::{Key, PlanValue, key, key_names, read_keys};
+use super::keys::{key_names, read_keys};
+use super::stored_table::stored_table;
 use super::{Candidate, Needs, NuisancesChoice, OperationEffect, PhaseWork, Plan};
 use fsverdict_text::value::{boolean, count};
 use fsverdict_text::{Node, Reason, Section};
-
-pub(super) const FAULTS: &[Key<Faults>] = &[
-    key!("power_cuts", "whole number", power_cuts, read_cuts, unless 0),
-    key!("rot", "whole number", rot, read_cuts, unless 0),
-    key!("trials", "1 to 1000", trials, read_trials, unless 1),
-    key!("refuses_writes", "true or false", refuses_writes, boolean),
-    key!("keeps_all", "true or false", keeps_all, boolean),
-    key!("ignores_flushes", "true or false", ignores_flushes, boolean),
-    key!("accept_loss", "true or false", accept_loss, boolean),
-];
-const NO_FAULTS: Faults = Faults {
-    power_cuts: 0,
-    trials: 1,
-    rot: 0,
-    refuses_writes: false,
-    keeps_all: false,
-    ignores_flushes: false,
-    accept_loss: false,
-};
 
 /// The maximum number of states: a hundred thousand already take hours.
 pub(super) const MOST: u64 = 1_000_000;
 /// The maximum number of trials: each is recorded with all its writes.
 pub(super) const MOST_TRIALS: u64 = 1000;
 
-/// The faults that are injected into a device, and their number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Faults {
-    /// The number of crash states of the device to examine after simulated power cuts.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub power_cuts: u32,
-    /// The number of trials among which the states are divided, each on another device of the class.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub trials: u32,
-    /// The number of corrupted blocks to examine, one at a time.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rot: u32,
-    /// Whether every block under test refuses writes, and no other kind of corruption is tested.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub refuses_writes: bool,
-    /// Whether the device keeps all data: a control in which no loss can occur.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keeps_all: bool,
-    /// Whether the device ignores flushes and reports success: a control in which losses must be found.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ignores_flushes: bool,
-    /// Whether a candidate may be recommended although it loses promised data.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub accept_loss: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
+stored_table! {
+    /// The faults that are injected into a device, and their number.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Faults, keys FAULTS {
+        /// The number of crash states of the device to examine after simulated power cuts.
+        power_cuts!: u32 => ("whole number", read_cuts, unless 0),
+        key("rot", "whole number", rot, read_cuts, unless 0),
+        /// The number of trials among which the states are divided, each on another device of the class.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        trials: u32 => ("1 to 1000", read_trials, unless 1),
+        /// The number of corrupted blocks to examine, one at a time.
+        rot!: u32,
+        /// Whether every block under test refuses writes, and no other kind of corruption is tested.
+        refuses_writes!: bool => ("true or false", boolean),
+        /// Whether the device keeps all data: a control in which no loss can occur.
+        keeps_all!: bool => ("true or false", boolean),
+        /// Whether the device ignores flushes and reports success: a control in which losses must be found.
+        ignores_flushes!: bool => ("true or false", boolean),
+        /// Whether a candidate may be recommended although it loses promised data.
+        accept_loss!: bool => ("true or false", boolean),
+    }
 }
 
 const fn one() -> u32 {
@@ -75,7 +46,7 @@ const fn is_one(number: &u32) -> bool {
 /// Reads the section.
 pub(super) fn read_faults(top: &Section<'_>) -> Option<Faults> {
     let section = top.inner_table("faults", "[faults]", &key_names(FAULTS))?;
-    let faults = read_keys(FAULTS, &section, NO_FAULTS)?;
+    let faults = read_keys(FAULTS, &section, Faults { trials: 1, ..Faults::default() })?;
     if faults.power_cuts == 0 && faults.rot == 0 {
         if !section.has_key("power_cuts") {
             section.need("power_cuts", "power_cuts = 500, or rot = 200", read_cuts);

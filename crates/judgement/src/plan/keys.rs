@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    ArrayState, Blocks, ClockChoice, Disturbance, LabChoice, Legacy, OwnMetric, Remake, Until, Verify,
+    ArrayState, Blocks, ClockChoice, Disturbance, LabChoice, Legacy, OwnMetric, Remake, SourceKind, Until,
+    Verify,
 };
 use fsverdict_text::{Bytes, Section, duration_text};
 
@@ -29,44 +30,43 @@ pub(super) struct Key<T> {
 ///   key, and where its value is wrong, the field keeps its default.
 /// - `key!("pace", "…", pace, read_pace, unless Pace::Unpaced)`: it is not written with this value.
 /// - `key!("start", "string", start, filled_text, needed "start = …")`: it is required; an example for the hint.
-/// - `key!("verify", "table", write |phase| …)`: the reader of the table reads it, since that depends on more than the
+/// - `key!("computing", "time", computing, read_computing, write |phase| …)`: it is written in a form of its own.
+/// - `key!("verify", "table", verify, elsewhere)`: the reader of the table reads it, since that depends on more than the
 ///   value.
+/// - `key!("command", "string", write |phase| …)`: the same, of what is no field.
 macro_rules! key {
-    ($name:literal, $kind:literal, write $write:expr) => {
-        Key { name: $name, kind: $kind, read: |_, _| Some(()), write: $write }
+    ($name:expr, $kind:literal, write $write:expr) => {
+        crate::plan::keys::key!($name, $kind, read |_, _| Some(()), write $write)
     };
-    ($name:literal, $kind:literal, $($field:ident).+, $read:expr) => {
-        key!($name, $kind, $($field).+, $read, write |table| PlanValue::to_plan(&table.$($field).+))
+    ($name:expr, $kind:literal, read $read:expr, write $write:expr) => {
+        crate::plan::keys::Key { name: $name, kind: $kind, read: $read, write: $write }
     };
-    ($name:literal, $kind:literal, $($field:ident).+, $read:expr, unless $default:expr) => {
-        key!($name, $kind, $($field).+, $read, write |table| match table.$($field).+ {
-            default if default == $default => Value::Null,
-            other => json!(other),
+    ($name:expr, $kind:literal, $($field:ident).+, elsewhere) => {
+        crate::plan::keys::key!($name, $kind, write |table| crate::plan::keys::PlanValue::to_plan(&table.$($field).+))
+    };
+    ($name:expr, $kind:literal, $($field:ident).+, $read:expr) => {
+        crate::plan::keys::key!($name, $kind, $($field).+, $read,
+            write |table| crate::plan::keys::PlanValue::to_plan(&table.$($field).+))
+    };
+    ($name:expr, $kind:literal, $($field:ident).+, $read:expr, unless $default:expr) => {
+        crate::plan::keys::key!($name, $kind, $($field).+, $read, write |table| match table.$($field).+ {
+            default if default == $default => serde_json::Value::Null,
+            other => serde_json::json!(other),
         })
     };
-    ($name:literal, $kind:literal, $($field:ident).+, $read:expr, write $write:expr) => {
-        Key {
-            name: $name,
-            kind: $kind,
-            read: |table, section| {
-                if let Some(value) = section.get($name, $read) {
-                    table.$($field).+ = value.into();
-                }
-                Some(())
-            },
-            write: $write,
-        }
+    ($name:expr, $kind:literal, $($field:ident).+, $read:expr, write $write:expr) => {
+        crate::plan::keys::key!($name, $kind, read |table, section| {
+            if let Some(value) = section.get($name, $read) {
+                table.$($field).+ = value.into();
+            }
+            Some(())
+        }, write $write)
     };
-    ($name:literal, $kind:literal, $field:ident, $read:expr, needed $example:literal) => {
-        Key {
-            name: $name,
-            kind: $kind,
-            read: |table, section| {
-                table.$field = section.need($name, $example, $read)?;
-                Some(())
-            },
-            write: |table| PlanValue::to_plan(&table.$field),
-        }
+    ($name:expr, $kind:literal, $field:ident, $read:expr, needed $example:literal) => {
+        crate::plan::keys::key!($name, $kind, read |table, section| {
+            table.$field = section.need($name, $example, $read)?;
+            Some(())
+        }, write |table| crate::plan::keys::PlanValue::to_plan(&table.$field))
     };
 }
 pub(super) use key;
@@ -122,8 +122,8 @@ macro_rules! written_as_json {
 }
 
 written_as_json! {
-    u32 u64 usize f64 String PathBuf Vec<u64> Vec<String> BTreeMap<String, OwnMetric>
-    ArrayState Blocks ClockChoice Disturbance LabChoice Legacy Remake Until Verify
+    u32 u64 usize f64 String PathBuf Vec<u64> Vec<String> Vec<PathBuf> BTreeMap<String, OwnMetric>
+    Vec<SourceKind> ArrayState Blocks ClockChoice Disturbance LabChoice Legacy Remake Until Verify
 }
 
 impl PlanValue for bool {

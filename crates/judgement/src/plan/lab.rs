@@ -29,8 +29,10 @@ const fn offer(kernel: KernelOwner, has_models: bool, against_simulation: Option
 }
 
 choice_words! {
+    #[derive(Default)]
     pub enum LabChoice -> Offer, unknown "there is no lab" {
         /// The first of native, uml that may and can run every candidate.
+        #[default]
         Auto = "auto" => offer(KernelOwner::Open, true, None),
         /// This machine's kernel, as root.
         Native = "native" => offer(KernelOwner::Machine, false, None),

@@ -47,6 +47,7 @@ mod require;
 mod safeguards;
 mod scale;
 mod space;
+mod stored_table;
 mod tree_form;
 mod unit;
 mod value;
@@ -66,7 +67,8 @@ pub use layers::{Layers, split_layer};
 pub use limits::REPETITIONS as MOST_REPETITIONS;
 pub(crate) use limits::{ENTERED as MOST_ENTERED, NAME as LONGEST_NAME};
 pub use lists::{group_by_key, once_each};
-pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, TreeShape, Vocabulary};
+pub(crate) use model::is_default;
+pub use model::{Aggregation, ClockChoice, Dataset, Goal, Plan, Vocabulary};
 pub use number_pattern::NumberPattern;
 pub use operation::{
     Amount, FilesystemAbility, Flow, Needs, Operation, OperationEffect, OperationKind, Syncs,
@@ -86,7 +88,8 @@ pub use require::{Bound, RequiredProperty, Requirement, Requirements};
 pub use safeguards::Safeguards;
 pub use scale::scale;
 pub use space::{bytes_written, folder_room, image_room, least_space};
-pub use tree_form::TreeForm;
+pub(crate) use stored_table::stored_table;
+pub use tree_form::{TreeForm, TreeShape};
 pub use unit::{Better, Unit};
 pub use work_source::{FilesystemRole, SourceKind, WorkSource};
 pub use write::write;

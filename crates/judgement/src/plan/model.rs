@@ -7,84 +7,84 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::choice_words::choice_words;
+use super::environment::read_memory;
 use super::limits;
-use super::tree_form::TreeForm;
+use super::stored_table::stored_table;
+use super::tree_form::TreeShape;
+use super::value::{read_kernel, read_word};
 use super::work_source::WorkSource;
 use super::{
-    Candidate, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published, Requirements,
-    Safeguards, Service, Unit,
+    Candidate, FREE_CPU, Faults, LabChoice, Phase, PlannedDevice, Protection, Protocol, Published,
+    Requirements, Safeguards, Service, Unit,
 };
 use fsverdict_calls::CallTrace;
+use fsverdict_text::value::{filled_text, paths};
 use fsverdict_text::{Bytes, Reason, bounded_list, bounded_map};
 
-/// A resolved plan: everything a run needs to know, but not how the run is carried out.
-///
-/// Deserialization always validates it: see `plan/recorded.rs`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
-pub struct Plan {
-    /// The question that the run is to answer, in one line.
-    pub title: String,
-    pub lab: LabChoice,
-    /// The kernel for `uml` or `vm`; if absent, the lab's own default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<PathBuf>,
-    /// The memory of a guest in addition to its datasets; if absent, the lab's own default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-    /// The clock for trials on a modelled device.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub clock: ClockChoice,
-    /// The processor model that prices computation in simulated time; if absent, computation takes no simulated time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<String>,
-    /// Paths that trials can read although the lab hides them by default.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::READS }>"
-    )]
-    pub reads: Vec<PathBuf>,
-    pub device: PlannedDevice,
-    /// The number and order of blocks, and when to stop.
-    pub protocol: Protocol,
-    /// Faults that are injected into devices in addition to the trials.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub faults: Option<Faults>,
-    /// The origin of the work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<WorkSource>,
-    pub goal: Goal,
-    #[serde(default, deserialize_with = "bounded_map::<_, _, { limits::DATASETS }>")]
-    pub datasets: BTreeMap<String, Dataset>,
-    /// The configurations under test, with unique names.
-    #[serde(deserialize_with = "bounded_list::<_, _, { limits::ENTERED }>")]
-    pub candidates: Vec<Candidate>,
-    /// The workload: timed steps in order.
-    #[serde(deserialize_with = "bounded_list::<_, _, { limits::PHASES }>")]
-    pub phases: Vec<Phase>,
-    /// Work that runs at the same time as phases.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::SERVICES }>"
-    )]
-    pub services: Vec<Service>,
-    /// Published findings of a study that this plan repeats.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::PUBLISHED }>"
-    )]
-    pub published: Vec<Published>,
-    /// The scale factor of the data, if the command line sets one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<f64>,
+stored_table! {
+    /// A resolved plan: everything a run needs to know, but not how the run is carried out.
+    ///
+    /// Deserialization always validates it: see `plan/recorded.rs`.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    #[serde(remote = "Self")]
+    pub struct Plan, keys TOP {
+        /// The question that the run is to answer, in one line.
+        title: String => ("string", filled_text, needed "title = \"Backup to a USB disk\""),
+        lab: LabChoice => ("`\"auto\"` `\"native\"` `\"uml\"` `\"vm\"`", read_word::<LabChoice>),
+        /// The kernel for `uml` or `vm`; if absent, the lab's own default.
+        kernel?: PathBuf => ("path, or name", read_kernel),
+        /// The memory of a guest in addition to its datasets; if absent, the lab's own default.
+        memory?: Bytes => ("size", read_memory),
+        /// The clock for trials on a modelled device.
+        clock!: ClockChoice => ("word", read_word::<ClockChoice>),
+        /// The processor model that prices computation in simulated time; if absent, computation takes no simulated time.
+        cpu?: String,
+        key("cpu", "name or path", write |plan: &Plan| {
+            json!(plan.cpu.as_deref().or(plan.may_simulate().then_some(FREE_CPU)))
+        }),
+        /// Paths that trials can read although the lab hides them by default.
+        reads in "bounded_list::<_, _, { limits::READS }>": Vec<PathBuf> => ("list of paths", paths),
+        device: PlannedDevice,
+        /// The number and order of blocks, and when to stop.
+        protocol: Protocol,
+        /// Faults that are injected into devices in addition to the trials.
+        faults?: Faults,
+        /// The origin of the work.
+        work?: WorkSource,
+        goal: Goal,
+        #[serde(default, deserialize_with = "bounded_map::<_, _, { limits::DATASETS }>")]
+        datasets: BTreeMap<String, Dataset>,
+        /// The configurations under test, with unique names.
+        #[serde(deserialize_with = "bounded_list::<_, _, { limits::ENTERED }>")]
+        candidates: Vec<Candidate>,
+        /// The workload: timed steps in order.
+        #[serde(deserialize_with = "bounded_list::<_, _, { limits::PHASES }>")]
+        phases: Vec<Phase>,
+        /// Work that runs at the same time as phases.
+        services in "bounded_list::<_, _, { limits::SERVICES }>": Vec<Service>,
+        /// Published findings of a study that this plan repeats.
+        published in "bounded_list::<_, _, { limits::PUBLISHED }>": Vec<Published>,
+        /// The scale factor of the data, if the command line sets one.
+        scale?: f64,
+        key("device", "table", write |_| Value::Null),
+        key("protocol", "table", write |_| Value::Null),
+        key("faults", "table", write |_| Value::Null),
+        key("work", "table", write |_| Value::Null),
+        key("goal", "table", write |_| Value::Null),
+        key("dataset", "tables", write |_| Value::Null),
+        key("candidate", "list of tables", write |_| Value::Null),
+        key("matrix", "table", write |_| Value::Null),
+        key("phase", "list of tables", write |_| Value::Null),
+        key("service", "list of tables", write |_| Value::Null),
+        key("published", "list of tables", write |_| Value::Null),
+        key("ask", "table", write |_| Value::Null),
+    }
 }
 
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -114,40 +114,29 @@ choice_words! {
     }
 }
 
-/// The subject of the verdict: a metric, how the phases' numbers are combined, and the weight of each phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Goal {
-    /// Name of the metric, e.g. `durable`.
-    pub metric: String,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub by: Aggregation,
-    /// By phase: how often it occurs each time the job is done (for a total), or its weight (for ratios). Phases that
-    /// are not named do not count. If empty in a plan, each work phase has weight 1.
-    #[serde(deserialize_with = "bounded_map::<_, _, { limits::PHASES }>")]
-    pub weights: BTreeMap<String, f64>,
-    /// Conditions that the recommended candidate must meet.
-    #[serde(default, skip_serializing_if = "Requirements::is_empty")]
-    pub require: Requirements,
-    /// Whether all candidates are ranked against each other, even if their protection differs.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub one_ranking: bool,
-    /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
-    /// where all candidates have the same level, where the plan asks for one ranking, and in plans of versions that
-    /// made no groups.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
-    )]
-    pub protection: BTreeMap<String, Protection>,
-    /// The protection of each candidate's data: of those that are equal by the goal, the better protected is
-    /// recommended. Empty where no option changes any of it, and in plans of versions that did not store it.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
-    )]
-    pub safeguards: BTreeMap<String, Safeguards>,
+stored_table! {
+    /// The subject of the verdict: a metric, how the phases' numbers are combined, and the weight of each phase.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Goal {
+        /// Name of the metric, e.g. `durable`.
+        metric: String,
+        by!: Aggregation,
+        /// By phase: how often it occurs each time the job is done (for a total), or its weight (for ratios). Phases that
+        /// are not named do not count. If empty in a plan, each work phase has weight 1.
+        #[serde(deserialize_with = "bounded_map::<_, _, { limits::PHASES }>")]
+        weights: BTreeMap<String, f64>,
+        /// Conditions that the recommended candidate must meet.
+        require!: Requirements,
+        /// Whether all candidates are ranked against each other, even if their protection differs.
+        one_ranking!: bool,
+        /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
+        /// where all candidates have the same level, where the plan asks for one ranking, and in plans of versions that
+        /// made no groups.
+        protection in "bounded_map::<_, _, { limits::ENTERED }>": BTreeMap<String, Protection>,
+        /// The protection of each candidate's data: of those that are equal by the goal, the better protected is
+        /// recommended. Empty where no option changes any of it, and in plans of versions that did not store it.
+        safeguards in "bounded_map::<_, _, { limits::ENTERED }>": BTreeMap<String, Safeguards>,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -176,44 +165,6 @@ pub enum Dataset {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Bytes>,
     },
-}
-
-/// The shape of a generated tree (METHOD: Impressions, Agrawal et al., FAST'09).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TreeShape {
-    /// Name of the profile that gives the size distribution.
-    pub profile: String,
-    pub files: u64,
-    /// Directories in total, the root included.
-    pub directories: u64,
-    /// Bytes in all files together.
-    pub size: Bytes,
-    /// The share of bytes that a compressor can remove, 0 to 1; if absent, the profile's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compressible: Option<f64>,
-    /// The share of files that are byte-for-byte copies of another file, 0 to 1; if absent, the profile's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplicates: Option<f64>,
-    /// The share of files that are further hard links to another file, 0 to 1; if absent, the profile's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hard_links: Option<f64>,
-    /// File sizes in bytes at equally spaced quantiles, the smallest first; if empty, the profile's own.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::SHAPE }>"
-    )]
-    pub sizes: Vec<u64>,
-    #[serde(default, skip_serializing_if = "TreeForm::is_empty")]
-    pub form: TreeForm,
-}
-
-impl TreeShape {
-    /// The share of files that are further hard links, from the form's link counts or else from `hard_links`; if
-    /// absent, the profile's own.
-    pub fn linked(&self) -> Option<f64> {
-        self.form.hard_links().or(self.hard_links)
-    }
 }
 
 /// The names that a plan may use, collected from the registries that define them.

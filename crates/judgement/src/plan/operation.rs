@@ -234,7 +234,7 @@ impl OperationKind {
 #[cfg(test)]
 mod tests {
     use super::super::keys::key_names;
-    use super::super::read_phase::PHASE;
+    use super::super::phase::PHASE;
     use super::rows::TABLE;
     use super::{Flow, Needs, Operation, Syncs};
 

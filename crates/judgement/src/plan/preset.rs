@@ -2,7 +2,8 @@
 //! plans. `[ask]` says how a preset is listed and matched to a question; it does not affect the run, and the plan that is
 //! read omits it.
 
-use super::keys::{Key, PlanValue, key, key_names, read_keys};
+use super::keys::{key_names, read_keys};
+use super::stored_table::stored_table;
 use fsverdict_text::value::{boolean, filled_text, filled_texts, share};
 use fsverdict_text::{Node, Problems, Section, Texts, TomlValue, read_tree};
 
@@ -87,52 +88,38 @@ impl Preset {
     }
 }
 
-pub(super) const ASK: &[Key<AskedBy>] = &[
-    key!("group", "string", group, filled_text, needed "group = \"at home\""),
-    key!("summary", "string", summary, filled_text, needed "summary = \"what it finds out, in a line\""),
-    key!("shown", "string", shown, filled_text),
-    key!("unasked", "boolean", unasked, boolean),
-    key!("words", "list of strings", words, filled_texts),
-    key!("near", "list of strings", near, filled_texts),
-    key!("joins", "list of strings", joins, filled_texts),
-    key!("device", "model", device, filled_text),
-    key!("scale", "share", scale, share),
-    key!("latency", "phase", latency, filled_text),
-    key!("files", "boolean", files, boolean),
-    key!("encrypted_on_request", "boolean", encrypted_on_request, boolean),
-    key!("weakened", "names of candidates", weakened, filled_texts),
-];
-
-/// The words that select a plan, and its descriptions in lists.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct AskedBy {
-    /// Plans of the same group are listed together.
-    pub group: String,
-    /// The question that the plan answers, in one line.
-    pub summary: String,
-    /// The workload in a few words, as `fsverdict ask` offers it.
-    pub shown: Option<String>,
-    /// Whether questions never select the plan, not even by its name: it compares something other than filesystems.
-    pub unasked: bool,
-    /// Words for the workload, in addition to the plan's name.
-    pub words: Vec<String>,
-    /// Words for workloads that no plan covers, for which this plan is the closest.
-    pub near: Vec<String>,
-    /// Pairs of plans, or of a plan and a filesystem, `ONE + OTHER`: this plan replaces them if a question names both.
-    pub joins: Vec<String>,
-    /// The device model for questions that name no device; if absent, the plan's own.
-    pub device: Option<String>,
-    /// The scale factor of the data for questions, if all data would take too long; if absent, all data.
-    pub scale: Option<f64>,
-    /// The phase to which a latency bound applies if the question names no phase.
-    pub latency: Option<String>,
-    /// Whether the workload copies and reads files of the user, so that a folder may take their place.
-    pub files: bool,
-    /// Whether a question that does not mention encryption is asked without the encrypted candidates.
-    pub encrypted_on_request: bool,
-    /// Candidates with a protection taken away, which show its worth: no question is asked of them unless it
-    /// compares candidates with and without something.
-    pub weakened: Vec<String>,
+stored_table! {
+    /// The words that select a plan, and its descriptions in lists.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct AskedBy, keys ASK {
+        /// Plans of the same group are listed together.
+        group: String => ("string", filled_text, needed "group = \"at home\""),
+        /// The question that the plan answers, in one line.
+        summary: String => ("string", filled_text, needed "summary = \"what it finds out, in a line\""),
+        /// The workload in a few words, as `fsverdict ask` offers it.
+        shown?: String => ("string", filled_text),
+        /// Whether questions never select the plan, not even by its name: it compares something other than filesystems.
+        unasked: bool => ("boolean", boolean),
+        /// Words for the workload, in addition to the plan's name.
+        words: Vec<String> => ("list of strings", filled_texts),
+        /// Words for workloads that no plan covers, for which this plan is the closest.
+        near: Vec<String> => ("list of strings", filled_texts),
+        /// Pairs of plans, or of a plan and a filesystem, `ONE + OTHER`: this plan replaces them if a question names both.
+        joins: Vec<String> => ("list of strings", filled_texts),
+        /// The device model for questions that name no device; if absent, the plan's own.
+        device?: String => ("model", filled_text),
+        /// The scale factor of the data for questions, if all data would take too long; if absent, all data.
+        scale?: f64 => ("share", share),
+        /// The phase to which a latency bound applies if the question names no phase.
+        latency?: String => ("phase", filled_text),
+        /// Whether the workload copies and reads files of the user, so that a folder may take their place.
+        files: bool => ("boolean", boolean),
+        /// Whether a question that does not mention encryption is asked without the encrypted candidates.
+        encrypted_on_request: bool => ("boolean", boolean),
+        /// Candidates with a protection taken away, which show its worth: no question is asked of them unless it
+        /// compares candidates with and without something.
+        weakened: Vec<String> => ("names of candidates", filled_texts),
+    }
 }
 
 /// Reads the section, if the plan has one.

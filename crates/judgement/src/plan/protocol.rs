@@ -7,44 +7,39 @@ use serde_json::{Value, json};
 
 use super::choice_words::choice_words;
 use super::control::Twice;
-use super::keys::{Key, PlanValue, key, key_names, read_keys};
-use super::model::is_default;
+use super::keys::{Key, key, key_names, read_keys};
+use super::stored_table::stored_table;
 use super::value::read_word;
 use super::{CONTROL_SUFFIX, Plan};
 use fsverdict_text::value::{any_number, count, number, share, time, whole};
 use fsverdict_text::{Node, Placed, Problems, Reason, Section, TextSpan, TomlValue};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Protocol {
-    pub blocks: Blocks,
-    /// The seed of generated data, and of all random draws in simulated time.
-    pub seed: u64,
-    /// The seed of the random order; if absent, the run draws it and records it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<u64>,
-    /// The state of knowledge at which the run ends.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub until: Until,
-    /// δ, as a fraction: relative differences smaller than this do not matter to this user.
-    pub tie: f64,
-    /// A trial that takes longer than this is stopped and counts as failed.
-    pub timeout: Duration,
-    /// The run starts no new block after this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Duration>,
-    /// The rules by which a block does not count; `None`: every block counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disturbed: Option<Disturbance>,
-    /// How the study that the plan repeats combined its runs. Reports show this number beside the medians; the verdict
-    /// never uses it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub legacy: Option<Legacy>,
-    /// Whether, in simulated time, the circumstances vary between blocks to represent similar machines, or stay fixed.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub circumstances: NuisancesChoice,
-    /// Whether a model that describes a class of devices represents the whole class or one device.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub devices: DevicesChoice,
+stored_table! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Protocol {
+        blocks: Blocks,
+        /// The seed of generated data, and of all random draws in simulated time.
+        seed: u64,
+        /// The seed of the random order; if absent, the run draws it and records it.
+        order?: u64,
+        /// The state of knowledge at which the run ends.
+        until!: Until,
+        /// δ, as a fraction: relative differences smaller than this do not matter to this user.
+        tie: f64,
+        /// A trial that takes longer than this is stopped and counts as failed.
+        timeout: Duration,
+        /// The run starts no new block after this time.
+        budget?: Duration,
+        /// The rules by which a block does not count; `None`: every block counts.
+        disturbed?: Disturbance,
+        /// How the study that the plan repeats combined its runs. Reports show this number beside the medians; the verdict
+        /// never uses it.
+        legacy?: Legacy,
+        /// Whether, in simulated time, the circumstances vary between blocks to represent similar machines, or stay fixed.
+        circumstances!: NuisancesChoice,
+        /// Whether a model that describes a class of devices represents the whole class or one device.
+        devices!: DevicesChoice,
+    }
 }
 
 choice_words! {
@@ -121,47 +116,33 @@ pub(super) struct ProtocolSection {
 
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 
+#[rustfmt::skip]
 pub(super) const PROTOCOL: &[Key<ProtocolSection>] = &[
-    Key {
-        name: "blocks",
-        kind: "whole number, or table",
-        read: |table, section| {
-            table.protocol.blocks = read_blocks(section).unwrap_or(table.protocol.blocks);
-            Some(())
-        },
-        write: |table| json!(table.protocol.blocks),
-    },
+    key!("blocks", "whole number, or table", read |table, section| {
+        table.protocol.blocks = read_blocks(section).unwrap_or(table.protocol.blocks);
+        Some(())
+    }, write |table| json!(table.protocol.blocks)),
     key!("until", "`\"recommended\"` `\"ranked\"`", protocol.until, read_word::<Until>),
     key!("seed", "whole number", protocol.seed, whole),
     key!("order", "whole number", protocol.order, whole),
     key!("tie", "number, 0 to 0.5", protocol.tie, read_tie),
     key!("timeout", "time", protocol.timeout, time),
     key!("for", "time", protocol.budget, time),
-    Key {
-        name: "aa",
-        kind: "true, false, or a candidate's name",
-        read: |table, section| {
-            let twice = section.get_placed("aa", Twice::read);
-            table.twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
-            Some(())
-        },
-        write: |table| match &table.twice {
-            Some(Placed { value: Twice::Named(name), .. }) => json!(name),
-            Some(_) => json!(true),
-            None => Value::Null,
-        },
-    },
-    Key {
-        name: "disturbed",
-        kind: "table, or `false`",
-        read: |table, section| {
-            if let Some(entry) = section.entry("disturbed") {
-                table.protocol.disturbed = read_disturbance(&entry.node, section.problems);
-            }
-            Some(())
-        },
-        write: |table| table.protocol.disturbed.map_or(json!(false), |limits| json!(limits)),
-    },
+    key!("aa", "true, false, or a candidate's name", read |table, section| {
+        let twice = section.get_placed("aa", Twice::read);
+        table.twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
+        Some(())
+    }, write |table| match &table.twice {
+        Some(Placed { value: Twice::Named(name), .. }) => json!(name),
+        Some(_) => json!(true),
+        None => Value::Null,
+    }),
+    key!("disturbed", "table, or `false`", read |table, section| {
+        if let Some(entry) = section.entry("disturbed") {
+            table.protocol.disturbed = read_disturbance(&entry.node, section.problems);
+        }
+        Some(())
+    }, write |table| table.protocol.disturbed.map_or(json!(false), |limits| json!(limits))),
     key!("legacy", "`\"best-of\"` `\"trimmed-mean\"` `\"mean\"`", protocol.legacy, read_word::<Legacy>),
     key!("circumstances", "`\"drawn\"` `\"fixed\"`", protocol.circumstances, read_word::<NuisancesChoice>, unless NuisancesChoice::Drawn),
     key!("devices", "`\"class\"` `\"one\"`", protocol.devices, read_word::<DevicesChoice>, unless DevicesChoice::Class),
@@ -214,18 +195,20 @@ fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
     })
 }
 
-/// The limits of disturbance for a block. A block beyond any of them is discarded with all its measurements, and
-/// repeated completely.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Disturbance {
-    /// The maximum CPU time of other programs in user mode, as a share of the machine's CPU time.
-    pub foreign_cpu: f64,
-    /// The maximum CPU time that a hypervisor gave to others, as a share of the machine's CPU time.
-    pub steal: f64,
-    /// The maximum I/O of others on the same disk, as a share of the run's own bytes.
-    pub foreign_bytes: f64,
-    /// The maximum ratio between the time of a fixed workload and the run's median, in either direction.
-    pub drift: f64,
+stored_table! {
+    /// The limits of disturbance for a block. A block beyond any of them is discarded with all its measurements, and
+    /// repeated completely.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Disturbance, keys DISTURBED {
+        /// The maximum CPU time of other programs in user mode, as a share of the machine's CPU time.
+        foreign_cpu: f64 => ("share", share),
+        /// The maximum CPU time that a hypervisor gave to others, as a share of the machine's CPU time.
+        steal: f64 => ("share", share),
+        /// The maximum I/O of others on the same disk, as a share of the run's own bytes.
+        foreign_bytes: f64 => ("number", number),
+        /// The maximum ratio between the time of a fixed workload and the run's median, in either direction.
+        drift: f64 => ("number above 1", read_drift),
+    }
 }
 
 impl Default for Disturbance {
@@ -235,13 +218,6 @@ impl Default for Disturbance {
         Self { foreign_cpu: 0.25, steal: 0.1, foreign_bytes: 0.25, drift: 1.5 }
     }
 }
-
-pub(super) const DISTURBED: &[Key<Disturbance>] = &[
-    key!("foreign_cpu", "share", foreign_cpu, share),
-    key!("steal", "share", steal, share),
-    key!("foreign_bytes", "number", foreign_bytes, number),
-    key!("drift", "number above 1", drift, read_drift),
-];
 
 /// As it stands in a plan: `false` for never, or a table of limits.
 fn read_disturbance(node: &Node, problems: &Problems) -> Option<Disturbance> {

@@ -10,6 +10,7 @@ use fsverdict_text::{Reason, bounded_map};
 use super::Vocabulary;
 use super::limits;
 use super::read_phase::Phases;
+use super::stored_table::stored_table;
 use fsverdict_text::value::{boolean, filled_text, number, share, text};
 use fsverdict_text::{Node, Problems, Section, TomlEntry, TomlValue};
 
@@ -38,26 +39,21 @@ const STEPS: [&str; 6] = ["mkfs", "mount", "umount", "seal", "fsck", GOAL];
 /// The goal as a whole, for findings that concern no single phase.
 pub const GOAL: &str = "goal";
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Published {
-    pub finding: String,
-    pub source: String,
-    pub phase: String,
-    pub metric: String,
-    /// Whether it is about computation, although its metric is not: where computation is free, the finding stays open.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub about_cpu: bool,
-    /// The published figures by candidate; empty if the study published only a sentence.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "bounded_map::<_, _, { limits::ENTERED }>"
-    )]
-    pub figures: BTreeMap<String, f64>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub unit: String,
-    /// The condition under which the finding is confirmed.
-    pub claim: Assertion,
+stored_table! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Published {
+        finding: String,
+        source: String,
+        phase: String,
+        metric: String,
+        /// Whether it is about computation, although its metric is not: where computation is free, the finding stays open.
+        about_cpu!: bool,
+        /// The published figures by candidate; empty if the study published only a sentence.
+        figures in "bounded_map::<_, _, { limits::ENTERED }>": BTreeMap<String, f64>,
+        unit!: String,
+        /// The condition under which the finding is confirmed.
+        claim: Assertion,
+    }
 }
 
 /// A condition on the estimates that confirms a finding.
@@ -111,19 +107,18 @@ pub enum Assertion {
     },
 }
 
-/// The denominator of a claim about ratios: the cost of encryption, for example, is a multiple of the same filesystem's
-/// time without it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Denominator {
-    /// For each candidate, the candidate that supplies the denominator; one that is not listed uses its own number.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub of: BTreeMap<String, String>,
-    /// The metric of the denominator; if absent, the finding's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_metric: Option<String>,
-    /// The phase of the denominator; if absent, the finding's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_phase: Option<String>,
+stored_table! {
+    /// The denominator of a claim about ratios: the cost of encryption, for example, is a multiple of the same filesystem's
+    /// time without it.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Denominator {
+        /// For each candidate, the candidate that supplies the denominator; one that is not listed uses its own number.
+        of!: BTreeMap<String, String>,
+        /// The metric of the denominator; if absent, the finding's own.
+        of_metric?: String,
+        /// The phase of the denominator; if absent, the finding's own.
+        of_phase?: String,
+    }
 }
 
 impl Denominator {

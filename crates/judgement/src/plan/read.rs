@@ -7,9 +7,11 @@ use super::control::Twice;
 use super::environment;
 use super::faults::{self, read_faults};
 use super::folders;
-use super::keys::keys_with_types;
+use super::keys::{fill_keys, key_names, keys_with_types};
 use super::lab::KernelOwner;
+use super::model::TOP;
 use super::own_metric;
+use super::phase;
 use super::preset::{self, read_ask};
 use super::protection::assign_protection;
 use super::protocol::{self, ProtocolSection, read_protocol};
@@ -18,44 +20,21 @@ use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_device::{self, read_device};
 use super::read_goal::{self, read_goal};
-use super::read_phase::{self, read_phases};
+use super::read_phase::read_phases;
 use super::read_phase_data;
-use super::read_service::{self, read_services};
+use super::read_service::read_services;
 use super::safeguards::assign_safeguards;
-use super::value::read_kernel;
+use super::tree_form;
 use super::work_source::{self, read_work_source};
 use super::{LabChoice, Plan, Vocabulary, recorded, space};
-use fsverdict_text::value::{filled_text, paths, text};
 use fsverdict_text::{Node, Placed, Problems, Section, TextError, TextSpan, Texts, read_tree};
-
-const TOP: &[&str] = &[
-    "title",
-    "lab",
-    "kernel",
-    "memory",
-    "clock",
-    "cpu",
-    "reads",
-    "device",
-    "protocol",
-    "faults",
-    "work",
-    "goal",
-    "dataset",
-    "candidate",
-    "matrix",
-    "phase",
-    "service",
-    "published",
-    "ask",
-];
 
 /// Every key a plan may hold, by the section it stands in, with its type; without one where the reference alone has it.
 /// The reference (docs/reference/plan-format.md) covers them all.
 pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     let untyped = |names: &[&'static str]| names.iter().map(|name| (*name, "")).collect();
     vec![
-        ("", untyped(TOP)),
+        ("", keys_with_types(TOP)),
         ("[device]", untyped(read_device::DEVICE)),
         ("fails", untyped(read_device::FAILS)),
         ("[protocol]", keys_with_types(protocol::PROTOCOL)),
@@ -64,14 +43,14 @@ pub fn keys_by_table() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)>
         ("[faults]", keys_with_types(faults::FAULTS)),
         ("[work]", keys_with_types(work_source::WORK)),
         ("[goal]", untyped(read_goal::KEYS)),
-        ("[dataset.NAME]", keys_with_types(read_dataset::TREE)),
+        ("[dataset.NAME]", keys_with_types(tree_form::TREE)),
         ("[dataset.NAME]", untyped(&read_dataset::dataset_keys())),
         ("[[candidate]]", untyped(&read_candidate::candidate_keys())),
         ("[matrix]", untyped(&read_candidate::matrix_keys())),
-        ("[[phase]]", keys_with_types(read_phase::PHASE)),
+        ("[[phase]]", keys_with_types(phase::PHASE)),
         ("verify", untyped(read_phase_data::VERIFY)),
         ("[phase.metric.NAME]", untyped(own_metric::OWN_METRIC)),
-        ("[[service]]", keys_with_types(read_service::SERVICE)),
+        ("[[service]]", keys_with_types(phase::SERVICE)),
         ("[[published]]", untyped(published::PUBLISHED)),
         ("claim", untyped(published::CLAIM)),
         ("[ask]", keys_with_types(preset::ASK)),
@@ -157,57 +136,36 @@ struct Typed {
 }
 
 fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
-    let top = Section::new("the plan", tree, TOP, problems)?;
-    let title = top.need("title", "title = \"Backup to a USB disk\"", filled_text);
-    let lab = top.get("lab", |node| text(node)?.parse());
-    let kernel = top.get_placed("kernel", read_kernel);
-    let clock = top.get("clock", |node| text(node)?.parse());
-    let cpu = top.get("cpu", environment::known_cpu(vocabulary.cpu));
-    let on_machine = |lab: &LabChoice| lab.lab_offer().kernel == KernelOwner::Machine;
-    if let (Some(kernel), Some(lab)) = (&kernel, lab.filter(on_machine)) {
+    let top = Section::new("the plan", tree, &key_names(TOP), problems)?;
+    let mut plan = Plan::default();
+    let complete = fill_keys(TOP, &top, &mut plan);
+    plan.cpu = top.get("cpu", environment::known_cpu(vocabulary.cpu));
+    if let Some(entry) = top.entry("kernel").filter(|_| plan.kernel.is_some())
+        && plan.lab.lab_offer().kernel == KernelOwner::Machine
+    {
+        let lab = plan.lab;
         problems.add(
-            kernel.at,
+            entry.node.at,
             format!("a kernel of one's own does not go with lab = \"{lab}\", which is this machine's kernel"),
             format!("take `kernel` out, or let lab be {}", LabChoice::guest_labs(["\""; 2])),
         );
     }
-    let memory = top.get("memory", environment::read_memory);
-    let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
-    let faults = read_faults(&top);
-    let work = read_work_source(&top);
+    plan.faults = read_faults(&top);
+    plan.work = read_work_source(&top);
     let datasets = read_datasets(&top, vocabulary);
-    let candidates = read_candidates(&top, vocabulary);
-    let device = read_device(&top, &candidates, vocabulary);
+    plan.candidates = read_candidates(&top, vocabulary);
+    let device = read_device(&top, &plan.candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
-    let services = read_services(&top, &phases);
-    let published = read_published(&top, &phases, vocabulary);
+    plan.services = read_services(&top, &phases);
+    plan.published = read_published(&top, &phases, vocabulary);
     // `[ask]` is checked like the rest and kept out of the plan: its words do not change the run.
     let _ = read_ask(&top);
-    let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
+    complete?;
+    plan.datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
     let ProtocolSection { protocol, twice } = protocol?;
-    let plan = Plan {
-        title: title?,
-        lab: lab.unwrap_or(LabChoice::Auto),
-        kernel: kernel.map(|kernel| kernel.value),
-        memory,
-        clock: clock.unwrap_or_default(),
-        cpu,
-        reads,
-        device,
-        protocol,
-        faults,
-        work,
-        goal: goal?,
-        datasets,
-        candidates,
-        phases: phases.list,
-        services,
-        published,
-        scale: None,
-    };
-    let network_at = phases.network_at;
-    Some(Typed { plan, device_at, network_at, twice })
+    plan = Plan { device, protocol, goal: goal?, phases: phases.list, ..plan };
+    Some(Typed { plan, device_at, network_at: phases.network_at, twice })
 }

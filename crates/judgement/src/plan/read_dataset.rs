@@ -4,45 +4,19 @@ use std::collections::BTreeMap;
 
 use fsverdict_calls::CallTrace;
 
-use super::keys::{Key, PlanLines, PlanValue, fill_keys, key, key_names};
+use super::keys::{PlanLines, PlanValue, fill_keys, key_names};
+use super::tree_form::TREE;
 use super::{Dataset, TreeShape, Vocabulary};
-use fsverdict_text::value::{absolute_path, count, filled_text, share, size, text, whole};
-use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue, limits};
-
-pub(super) const TREE: &[Key<TreeShape>] = &[
-    key!("profile", "name of a profile", profile, filled_text, needed "profile = \"mixed\""),
-    key!("files", "whole number", files, count, needed "files = 5000"),
-    key!("directories", "whole number", directories, count),
-    key!("size", "size", size, size, needed "size = \"200MiB\""),
-    key!("compressible", "share", compressible, share),
-    key!("duplicates", "share", duplicates, share),
-    key!("hard_links", "share", hard_links, share),
-    key!("sizes", "list of whole numbers", sizes, read_sizes),
-    key!("depths", "list of whole numbers", form.depths, |node| read_weights(node, DEPTHS)),
-    key!("name_lengths", "list of whole numbers", form.name_lengths, |node| read_weights(node, NAME_TENS)),
-    key!("links", "list of whole numbers", form.links, |node| read_weights(node, LINKS)),
-    key!("symlinks", "share, 0.99 at most", form.symlinks, read_symlinks),
-    key!("target_lengths", "list of whole numbers", form.target_lengths, |node| read_weights(
-        node,
-        TARGET_TENS
-    )),
-];
+use fsverdict_text::value::{absolute_path, count, share, size, text};
+use fsverdict_text::{Node, Problems, Reason, Section, TomlEntry, TomlValue};
 
 /// The keys of all kinds of datasets.
 pub(super) fn dataset_keys() -> Vec<&'static str> {
     [&key_names(TREE)[..], &["path", "file", "flat", "file_size", "calls"]].concat()
 }
 
-/// Places of a distribution that a plan may give.
-const SIZES: usize = 1001;
 /// Files for each directory of a tree without `directories` in its plan, as in sources of programs.
 const FILES_IN_DIRECTORY: u64 = 12;
-/// Weights at most: of depths; of lengths of names by tens, up to 255 bytes; of names of a file; of lengths of targets, up to 4095.
-const DEPTHS: usize = 200;
-const NAME_TENS: usize = 26;
-const LINKS: usize = 100;
-const TARGET_TENS: usize = 410;
-
 /// Names that would hide a variable a command line depends on.
 const TAKEN: &[&str] = &[
     "mount", "device", "path", "home", "ifs", "pwd", "oldpwd", "shell", "user", "lang", "term", "tmpdir",
@@ -196,16 +170,6 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Datas
     complete.map(|()| Dataset::Tree(shape))
 }
 
-fn read_symlinks(node: &Node) -> Result<f64, Reason> {
-    match share(node)? {
-        most if most > 0.99 => Err(Reason::new(
-            "a tree has files, too",
-            "the share of symbolic links among them and files is 0.99 at most",
-        )),
-        share => Ok(share),
-    }
-}
-
 impl Dataset {
     pub(super) fn write_keys(&self, lines: &mut PlanLines) {
         match self {
@@ -230,48 +194,6 @@ impl Dataset {
 /// The lines of a trace.
 fn read_calls(node: &Node) -> Result<CallTrace, Reason> {
     text(node)?.parse()
-}
-
-/// How often each of several comes, of which one at least does.
-fn read_weights(node: &Node, most: usize) -> Result<Vec<u64>, Reason> {
-    let hint = "how many there are of each, as `fsverdict capture` writes it: [1, 12, 40]";
-    let TomlValue::Array(nodes) = &node.value else {
-        return Err(Reason::new(
-            format!("a list of numbers is wanted here, not {}", node.value.type_name()),
-            hint,
-        ));
-    };
-    if !(1..=most).contains(&nodes.len()) {
-        return Err(Reason::new(format!("it has {} numbers, and may have 1 to {most}", nodes.len()), hint));
-    }
-    let weights = nodes.iter().map(whole).collect::<Result<Vec<u64>, Reason>>()?;
-    match weights.iter().any(|weight| *weight > 0) {
-        true if weights.iter().all(|weight| *weight <= limits::COUNT) => Ok(weights),
-        true => Err(Reason::new(format!("a count is {} at most", limits::COUNT), hint)),
-        false => Err(Reason::new("all of them are 0", hint)),
-    }
-}
-
-/// Places of a distribution: from two to a thousand, none smaller than the one before.
-fn read_sizes(node: &Node) -> Result<Vec<u64>, Reason> {
-    let hint = "bytes at equally spaced places of the distribution, as `fsverdict capture` writes them: [0, 120, 5000]";
-    let TomlValue::Array(nodes) = &node.value else {
-        return Err(Reason::new(
-            format!("a list of numbers is wanted here, not {}", node.value.type_name()),
-            hint,
-        ));
-    };
-    if !(2..=SIZES).contains(&nodes.len()) {
-        return Err(Reason::new(format!("it has {} numbers, and may have 2 to {SIZES}", nodes.len()), hint));
-    }
-    let sizes = nodes.iter().map(whole).collect::<Result<Vec<u64>, Reason>>()?;
-    if sizes.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(Reason::new("the sizes are not in ascending order", hint));
-    }
-    if sizes.iter().any(|size| *size > limits::SIZE) {
-        return Err(Reason::new("a size is larger than 1 PiB", hint));
-    }
-    Ok(sizes)
 }
 
 /// Notes every key that belongs to another kind of dataset.

@@ -9,7 +9,7 @@ use fsverdict_text::{Node, Placed, Problems, Section, TomlValue, suggest};
 use super::protection::read_grouping;
 use super::read_phase::Phases;
 use super::require::{RequireContext, read_requirements, short_name};
-use super::{Aggregation, Goal, OwnMetric, Phase, PhaseWork, Requirements, Vocabulary};
+use super::{Aggregation, Goal, OwnMetric, Phase, PhaseWork, Vocabulary};
 
 /// The keys of `[goal]`.
 pub(super) const KEYS: &[&str] = &["metric", "by", "frequency", "weights", "require", "groups"];
@@ -19,10 +19,7 @@ pub(super) fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabul
         metric: "durable".to_owned(),
         by: Aggregation::Total,
         weights: even_weights(&phases.list, "durable"),
-        require: Requirements::default(),
-        one_ranking: false,
-        protection: BTreeMap::new(),
-        safeguards: BTreeMap::new(),
+        ..Goal::default()
     };
     own_metrics_agree(&phases.list, top);
     let Some(entry) = top.entry("goal") else { return Some(goal) };

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
-use super::keys::{Key, PlanValue, fill_keys, key, key_names};
+use super::keys::{fill_keys, key_names};
 use super::limits::{PHASES, check_length};
 use super::own_metric::read_own_metrics;
+use super::phase::PHASE;
 use super::phase_rules::{check_keys, check_sequences, read_remake};
 use super::preconditions::LeftByPhases;
 use super::read_dataset::Datasets;
@@ -16,89 +15,8 @@ use super::read_phase_data::{
 use super::read_work::{
     check_line, check_variables, check_work, forbid_what_is_not_taken, operation_of, read_work,
 };
-use super::value::{
-    inside_path, name, read_computing, read_depth, read_piece_bytes, read_pulls, read_repetitions,
-    read_sync_interval, read_threads, read_word,
-};
-use super::{ArrayState, Needs, Pace, Phase, PhaseWork, Vocabulary};
-use fsverdict_text::value::{boolean, filled_text, share, time};
-use fsverdict_text::{Node, Problems, Section, TextSpan, TomlValue, short_time_text};
-
-pub(super) const PHASE: &[Key<Phase>] = &[
-    key!("name", "name", name, name, needed "name = \"write\""),
-    key!(
-        "operation",
-        "name of an operation",
-        write
-            | phase
-            | match phase.work {
-                PhaseWork::Operation(operation) => json!(operation),
-                _ => Value::Null,
-            }
-    ),
-    key!(
-        "command",
-        "string",
-        write
-            | phase
-            | match &phase.work {
-                PhaseWork::Command(line) => json!(line),
-                _ => Value::Null,
-            }
-    ),
-    key!(
-        "adapter",
-        "name of an adapter",
-        write
-            | phase
-            | match &phase.work {
-                PhaseWork::Adapter { name, .. } => json!(name),
-                _ => Value::Null,
-            }
-    ),
-    key!(
-        "options",
-        "string",
-        write
-            | phase
-            | match &phase.work {
-                PhaseWork::Adapter { options, .. } => json!(options),
-                _ => Value::Null,
-            }
-    ),
-    key!("dataset", "name of a dataset", write | phase | json!(phase.dataset)),
-    key!("into", "folder", into, inside_path),
-    key!("cold", "true or false", cold, boolean),
-    key!("repeat", "1 to 1000", repeat, read_repetitions),
-    key!("changed", "share", changed, share),
-    key!("pulls", "1 to 100 000", pulls, read_pulls),
-    key!("rounds", "1 to 100 000", rounds, read_pulls),
-    key!("remake", "`true`, or name of a phase", write | phase | json!(phase.remake)),
-    key!("state", "`\"degraded\"` `\"rebuilding\"` `\"scrubbing\"`", state, read_word::<ArrayState>),
-    key!("to", "share", to, share),
-    key!("piece", "size", piece, read_piece_bytes),
-    key!("sync_every", "whole number", sync_every, read_sync_interval),
-    key!("pause", "time", pause, time),
-    key!("threads", "1 to 64", threads, read_threads),
-    key!("depth", "1 to 1024", depth, read_depth),
-    key!("pace", "`\"unpaced\"` `\"recorded\"`", pace, read_word::<Pace>, unless Pace::Unpaced),
-    key!("steps", "1 to 3", steps, read_sync_interval),
-    key!("sequences", "1 to 200 000", sequences, read_sync_interval),
-    key!("network", "true or false", network, boolean),
-    key!(
-        "computing",
-        "time, 4 ms at most",
-        computing,
-        read_computing,
-        write | phase | json!(phase.computing.map(short_time_text))
-    ),
-    key!("before", "string", before, filled_text),
-    key!("beside", "string", beside, filled_text),
-    key!("after", "string", after, filled_text),
-    key!("recheck", "string", recheck, filled_text),
-    key!("verify", "table", write | phase | json!(phase.verify)),
-    key!("metric", "tables", write | phase | json!(phase.metrics)),
-];
+use super::{Needs, Phase, PhaseWork, Vocabulary};
+use fsverdict_text::{Node, Problems, Section, TextSpan, TomlValue};
 
 /// Names under which a trial reports its own steps; a phase of the same name would be confused with them.
 const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "seal", "fsck"];

@@ -2,27 +2,15 @@
 
 use std::time::Duration;
 
-use fsverdict_text::value::{filled_text, time};
-use fsverdict_text::{Node, Section, suggest};
-use serde_json::json;
-
-use super::keys::{Key, PlanValue, fill_keys, key, key_names};
+use super::keys::{fill_keys, key_names};
 use super::limits::{SERVICES, check_length};
+use super::phase::SERVICE;
 use super::read_dataset::Datasets;
 use super::read_phase::Phases;
 use super::read_work::check_line;
-use super::value::name;
 use super::{Needs, Phase, PhaseWork, Service};
-
-pub(super) const SERVICE: &[Key<Service>] = &[
-    key!("name", "name", name, name, needed "name = \"database\""),
-    key!("start", "string", start, filled_text, needed "start = 'exec my-server --folder \"$MOUNT\"'"),
-    key!("ready", "string", ready, filled_text),
-    key!("stop", "string", stop, filled_text),
-    key!("from", "name of a phase", write | service | json!(service.from)),
-    key!("to", "name of a phase", write | service | json!(service.to)),
-    key!("within", "time", within, time),
-];
+use fsverdict_text::value::filled_text;
+use fsverdict_text::{Node, Section, suggest};
 
 /// How long a service may take to be ready where the plan does not say.
 const WITHIN: Duration = Duration::from_secs(60);

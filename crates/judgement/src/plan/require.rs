@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::choice_words::choice_words;
 use super::limits;
+use super::stored_table::stored_table;
 use super::unit::{Unit, unit_written, units_of};
 use super::{Phase, PhaseWork, Vocabulary};
 
@@ -28,23 +29,15 @@ pub(super) fn short_name(name: &str) -> Option<&'static str> {
     SHORT.iter().find(|(short, _)| *short == name).map(|(_, metric)| *metric)
 }
 
-/// All conditions of a goal.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Requirements {
-    /// Conditions on measured values.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::REQUIREMENTS }>"
-    )]
-    pub numbers: Vec<Requirement>,
-    /// Conditions on properties of a candidate, which are known before any trial.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "bounded_list::<_, _, { limits::REQUIREMENTS }>"
-    )]
-    pub properties: Vec<RequiredProperty>,
+stored_table! {
+    /// All conditions of a goal.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Requirements {
+        /// Conditions on measured values.
+        numbers in "bounded_list::<_, _, { limits::REQUIREMENTS }>": Vec<Requirement>,
+        /// Conditions on properties of a candidate, which are known before any trial.
+        properties in "bounded_list::<_, _, { limits::REQUIREMENTS }>": Vec<RequiredProperty>,
+    }
 }
 
 /// A bound on a metric of a phase.

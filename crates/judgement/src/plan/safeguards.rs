@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::stored_table::stored_table;
 use super::{Candidate, Goal, Plan, Protection, ProtectionFeature};
 
-/// The safeguards of a candidate, whether they are its filesystem's own or come from its options and layers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Safeguards {
-    pub has: Protection,
-    /// Those that the options of mkfs and mount, or layers, add to the filesystem or take from it.
-    #[serde(default, skip_serializing_if = "Protection::is_usual")]
-    pub changed: Protection,
+stored_table! {
+    /// The safeguards of a candidate, whether they are its filesystem's own or come from its options and layers.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Safeguards {
+        has: Protection,
+        /// Those that the options of mkfs and mount, or layers, add to the filesystem or take from it.
+        changed!: Protection,
+    }
 }
 
 impl Safeguards {

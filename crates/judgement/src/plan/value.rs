@@ -33,16 +33,6 @@ pub(super) fn read_word<T: std::str::FromStr<Err = Reason>>(node: &Node) -> Resu
     text(node)?.parse()
 }
 
-/// Reads the number of repetitions of a phase within a trial, from 1 to [`limits::REPETITIONS`].
-pub(super) fn read_repetitions(node: &Node) -> Result<u32, Reason> {
-    at_most(node, limits::REPETITIONS)
-}
-
-/// Reads the number of pulls or rounds of a phase, from 1 to [`limits::PULLS`].
-pub(super) fn read_pulls(node: &Node) -> Result<u32, Reason> {
-    at_most(node, limits::PULLS)
-}
-
 /// The longest time that a program may compute between two calls of the kernel, which keeps its price in 32 bits.
 pub(super) const LONGEST_COMPUTING: Duration = Duration::from_millis(4);
 
@@ -51,21 +41,12 @@ pub(super) fn read_computing(node: &Node) -> Result<Duration, Reason> {
     parse_short_time(&filled_text(node)?, LONGEST_COMPUTING)
 }
 
-fn at_most(node: &Node, most: u64) -> Result<u32, Reason> {
+/// Reads a whole number from 1 to this one.
+pub(super) fn up_to<const MOST: u64>(node: &Node) -> Result<u32, Reason> {
     match count(node)? {
-        number if number > most => Err(Reason::new(format!("it may be {most} at most, but is {number}"), "")),
+        number if number > MOST => Err(Reason::new(format!("it may be {MOST} at most, but is {number}"), "")),
         number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
-}
-
-/// Reads the number of threads of a phase, from 1 to [`limits::THREADS`].
-pub(super) fn read_threads(node: &Node) -> Result<u32, Reason> {
-    at_most(node, limits::THREADS)
-}
-
-/// Reads the queue depth of a thread, from 1 to [`limits::DEPTH`].
-pub(super) fn read_depth(node: &Node) -> Result<u32, Reason> {
-    at_most(node, limits::DEPTH)
 }
 
 /// Reads a chunk size in bytes, up to [`limits::PIECE`].

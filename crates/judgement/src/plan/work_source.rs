@@ -1,43 +1,26 @@
 //! `[work]`: where the sizes, mixes and frequencies of a plan's phases come from, so that readers can judge whether the
 //! measured work is like theirs. It changes nothing of a run.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::choice_words::choice_words;
-use super::keys::{Key, PlanValue, key, key_names, read_keys};
-use super::model::is_default;
+use super::keys::{key_names, read_keys};
+use super::stored_table::stored_table;
 use fsverdict_text::value::{filled_text, filled_texts};
 use fsverdict_text::{Node, Reason, Section, TomlValue, bounded_list};
 
-pub(super) const WORK: &[Key<WorkSource>] = &[
-    Key {
-        name: "kind",
-        kind: "string, or list of strings",
-        read: |table, section| {
-            table.kinds = section.need("kind", "kind = \"recorded\"", read_kinds)?;
-            Some(())
-        },
-        write: |table| json!(table.kinds),
-    },
-    key!("source", "string", source, filled_text, needed "source = \"SQLite 3.40, recorded with strace\""),
-    key!("job", "string", job, filled_text),
-    key!("role", "string", role, read_role, unless FilesystemRole::Data),
-];
-
-/// The origin of a plan's work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkSource {
-    #[serde(deserialize_with = "bounded_list::<_, _, 8>")]
-    pub kinds: Vec<SourceKind>,
-    /// The recorded programs and their versions, or the publications.
-    pub source: String,
-    /// What is done once for each total of the goal, such as "a week at a laptop".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job: Option<String>,
-    /// The filesystem's role on the reader's system, which decides how it is set up for good.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub role: FilesystemRole,
+stored_table! {
+    /// The origin of a plan's work.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct WorkSource, keys WORK {
+        #[serde(deserialize_with = "bounded_list::<_, _, 8>")]
+        kinds: Vec<SourceKind>,
+        key("kind", "string, or list of strings", kinds, read_kinds, needed "kind = \"recorded\""),
+        /// The recorded programs and their versions, or the publications.
+        source: String => ("string", filled_text, needed "source = \"SQLite 3.40, recorded with strace\""),
+        /// What is done once for each total of the goal, such as "a week at a laptop".
+        job?: String => ("string", filled_text),
+        /// The filesystem's role on the reader's system, which decides how it is set up for good.
+        role!: FilesystemRole => ("string", read_role, unless FilesystemRole::Data),
+    }
 }
 
 /// The words of reports, before the source.

@@ -4,24 +4,18 @@ use serde_json::{Value, json};
 
 use super::faults::FAULTS;
 use super::keys::{PlanLines, PlanValue, is_nothing};
+use super::model::TOP;
+use super::phase::{PHASE, SERVICE};
 use super::protocol::{PROTOCOL, ProtocolSection};
-use super::read_phase::PHASE;
-use super::read_service::SERVICE;
 use super::work_source::WORK;
-use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, FREE_CPU, Plan};
+use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, Plan};
 use fsverdict_text::duration_text;
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
 /// as they were made.
 pub fn write(plan: &Plan) -> String {
     let mut lines = PlanLines::default();
-    lines.put("title", &plan.title);
-    lines.put("lab", plan.lab);
-    lines.put("kernel", &plan.kernel);
-    lines.put("memory", plan.memory.to_plan());
-    lines.put("clock", plan.clock);
-    lines.put("cpu", plan.cpu.as_deref().or(plan.may_simulate().then_some(FREE_CPU)));
-    lines.put("reads", &plan.reads);
+    lines.put_keys(TOP, plan);
     write_device(&mut lines, plan);
     lines.section("[protocol]");
     lines.put_keys(PROTOCOL, &ProtocolSection::of_plan(plan));

@@ -25,7 +25,7 @@ pub use sizes::{AtSize, CostBySize, MovedRatio, SizeStep, SizeTable};
 use serde::Serialize;
 
 use crate::journal::Run;
-use crate::plan::{Goal, Requirements};
+use crate::plan::Goal;
 use crate::statistics::FEWEST;
 use crate::verdict::contrast::{ContrastTest, judge_family};
 use crate::verdict::{ALPHA, ContrastOutcome, Objective, Slice};
@@ -235,10 +235,7 @@ fn compare_pair(
             metric: metric.to_owned(),
             by: objective.by,
             weights: objective.weights,
-            require: Requirements::default(),
-            one_ranking: false,
-            protection: std::collections::BTreeMap::new(),
-            safeguards: std::collections::BTreeMap::new(),
+            ..Goal::default()
         },
         alpha: ALPHA,
         between_runs,
