@@ -8,70 +8,62 @@ use serde::{Deserialize, Serialize};
 use fsverdict_text::{DrawnNumbers, bounded_map};
 
 use super::ProcessorModel;
+use crate::plan::stored_table;
 
 /// The maximum number of kinds of access that a journal may name; there are seven.
 const MOST_KINDS: usize = 32;
 
-/// Facts about a run; unknown values are omitted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Beginning {
-    /// The seed of the order of trials.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub order_seed: Option<u64>,
-    /// Whether the circumstances are drawn for each block.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drawn: Option<bool>,
-    /// The memory in bytes where trials run: the smallest of the guests' sizes, or else the machine's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<u64>,
-    /// The bytes of that memory that datasets use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_of_datasets: Option<u64>,
-    /// The size of the device in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_size: Option<u64>,
-    /// In a journal that was merged from several sites: the names of the sites.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sites: Option<Vec<String>>,
-    /// In simulated time: the processor models that price computation. Without one, computation takes no time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub processors: Vec<ProcessorModel>,
-    /// On modelled devices: by how much the models' times may be wrong, by kind of access (one standard deviation of
-    /// the logarithm). Of several models it is the largest.
-    #[serde(
-        skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "bounded_map::<_, _, MOST_KINDS>"
-    )]
-    pub access_errors: BTreeMap<String, f64>,
-}
-
-impl Beginning {
-    pub(super) fn is_unknown(&self) -> bool {
-        *self == Beginning::default()
+stored_table! {
+    /// Facts about a run; unknown values are omitted.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Beginning {
+        /// The seed of the order of trials.
+        order_seed?: u64,
+        /// Whether the circumstances are drawn for each block.
+        drawn?: bool,
+        /// The memory in bytes where trials run: the smallest of the guests' sizes, or else the machine's.
+        memory?: u64,
+        /// The bytes of that memory that datasets use.
+        memory_of_datasets?: u64,
+        /// The size of the device in bytes.
+        device_size?: u64,
+        /// In a journal that was merged from several sites: the names of the sites.
+        sites?: Vec<String>,
+        /// In simulated time: the processor models that price computation. Without one, computation takes no time.
+        processors!: Vec<ProcessorModel>,
+        /// On modelled devices: by how much the models' times may be wrong, by kind of access (one standard deviation of
+        /// the logarithm). Of several models it is the largest.
+        access_errors in "bounded_map::<_, _, MOST_KINDS>": BTreeMap<String, f64>,
     }
 }
 
-/// Facts about a trial; unknown values are omitted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Learnt {
-    /// The simulated seconds that the trial took on its device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_seconds: Option<f64>,
-    /// The content of each of the user's folders when it was staged, by dataset: number of files, bytes and digest.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub held: BTreeMap<String, String>,
-    /// The times that calibration measured on the device, in the form of `fsverdict_disk::calibrate`. No judgement uses
-    /// them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub calibration: Option<serde_json::Value>,
-    /// The parameters that were drawn for this device of a class of devices.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub drawn: DrawnNumbers,
-    /// Background work of the filesystem while phases were timed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub background: Vec<BackgroundWork>,
+stored_table! {
+    /// Facts about a trial; unknown values are omitted.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Learnt {
+        /// The simulated seconds that the trial took on its device.
+        device_seconds?: f64,
+        /// The content of each of the user's folders when it was staged, by dataset: number of files, bytes and digest.
+        held!: BTreeMap<String, String>,
+        /// The times that calibration measured on the device, in the form of `fsverdict_disk::calibrate`. No judgement uses
+        /// them.
+        calibration?: serde_json::Value,
+        /// The parameters that were drawn for this device of a class of devices.
+        drawn!: DrawnNumbers,
+        /// Background work of the filesystem while phases were timed.
+        background!: Vec<BackgroundWork>,
+    }
+}
+
+impl Learnt {
+    /// Adds the facts that were learnt later.
+    pub(super) fn add(&mut self, later: Learnt) {
+        self.device_seconds = later.device_seconds.or(self.device_seconds);
+        self.held.extend(later.held);
+        self.calibration = later.calibration.or(self.calibration.take());
+        self.drawn.extend(later.drawn);
+        self.background.extend(later.background);
+    }
 }
 
 /// Background I/O of the device that no call of the phase requested.
@@ -86,21 +78,6 @@ pub struct BackgroundWork {
     pub once_per_mount: bool,
     /// How to avoid the work.
     pub avoided_by: String,
-}
-
-impl Learnt {
-    pub(super) fn is_nothing(&self) -> bool {
-        *self == Learnt::default()
-    }
-
-    /// Adds the facts that were learnt later.
-    pub(super) fn add(&mut self, later: Learnt) {
-        self.device_seconds = later.device_seconds.or(self.device_seconds);
-        self.held.extend(later.held);
-        self.calibration = later.calibration.or(self.calibration.take());
-        self.drawn.extend(later.drawn);
-        self.background.extend(later.background);
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{
     Beginning, Learnt, Observation, PowerCuts, ProgramPromise, RotFinding, RottenBlocks, Save, SequenceBatch,
     StateFinding, Surroundings,
 };
+use crate::plan::{is_default, stored_table};
 
 /// Facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`, for display and to detect changes.
 pub type Facts = BTreeMap<String, String>;
@@ -62,7 +63,7 @@ pub enum Event {
         /// Facts about the host, the kernel, the device and the tools.
         environment: Facts,
         /// Facts about the start of the run that the program itself uses.
-        #[serde(default, skip_serializing_if = "Beginning::is_unknown")]
+        #[serde(default, skip_serializing_if = "is_default")]
         beginning: Beginning,
     },
     RunResumed {
@@ -107,7 +108,7 @@ pub enum Event {
     Facts {
         facts: Facts,
         /// Facts about the trial that the program itself uses.
-        #[serde(default, skip_serializing_if = "Learnt::is_nothing")]
+        #[serde(default, skip_serializing_if = "is_default")]
         learnt: Learnt,
     },
     /// A warning that a reader of the numbers must know.
@@ -256,23 +257,22 @@ pub enum Status {
     Failed,
 }
 
-/// A program that was run, with enough detail to repeat it by hand.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CommandRecord {
-    pub step: String,
-    pub argv: Vec<String>,
-    /// The exit status; `None` if a signal or the time limit ended the program.
-    pub exit: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    /// Wall time in seconds.
-    pub seconds: f64,
-    /// The end of standard output (bounded).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stdout: String,
-    /// The end of standard error (bounded).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stderr: String,
+stored_table! {
+    /// A program that was run, with enough detail to repeat it by hand.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct CommandRecord {
+        step: String,
+        argv: Vec<String>,
+        /// The exit status; `None` if a signal or the time limit ended the program.
+        exit: Option<i32>,
+        signal?: i32,
+        /// Wall time in seconds.
+        seconds: f64,
+        /// The end of standard output (bounded).
+        stdout!: String,
+        /// The end of standard error (bounded).
+        stderr!: String,
+    }
 }
 
 /// The site that ran a block of a merged journal.
@@ -290,7 +290,7 @@ pub struct Caution {
     /// The phase it concerns; empty for the whole trial.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub phase: String,
-    #[serde(default, skip_serializing_if = "CautionKind::is_other")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: CautionKind,
     /// A sentence without a full stop; of free work, the part that its times leave out.
     pub text: String,
@@ -307,11 +307,6 @@ pub enum CautionKind {
 }
 
 impl CautionKind {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
-    fn is_other(&self) -> bool {
-        *self == CautionKind::Other
-    }
-
     /// A caution's text in full.
     pub fn write_sentence(self, text: &str) -> String {
         match self {

@@ -5,28 +5,26 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{Better, CountedComputation, Unit, better_of};
+use crate::plan::stored_table;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observation {
-    /// Name of the phase (`mkfs`, `mount`, `umount` included).
-    pub phase: String,
-    pub measurements: Vec<Measurement>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub histograms: Vec<Histogram>,
-    /// `cold`, `warm`, or `fresh` (first phase after mkfs).
-    pub cache: String,
-    /// How many times the phase ran before in the same trial.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub repetition: u32,
-    /// Unwritten data: (milliseconds since the phase began, bytes of Dirty + Writeback).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unwritten: Vec<(u64, u64)>,
-    /// Progress over time, if it was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<WorkCourse>,
-    /// The computation that the kernel counted and charged, if it has a price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub computation: Option<CountedComputation>,
+stored_table! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Observation {
+        /// Name of the phase (`mkfs`, `mount`, `umount` included).
+        phase: String,
+        measurements: Vec<Measurement>,
+        histograms!: Vec<Histogram>,
+        /// `cold`, `warm`, or `fresh` (first phase after mkfs).
+        cache: String,
+        /// How many times the phase ran before in the same trial.
+        repetition!: u32,
+        /// Unwritten data: (milliseconds since the phase began, bytes of Dirty + Writeback).
+        unwritten!: Vec<(u64, u64)>,
+        /// Progress over time, if it was counted.
+        course?: WorkCourse,
+        /// The computation that the kernel counted and charged, if it has a price.
+        computation?: CountedComputation,
+    }
 }
 
 impl Observation {
@@ -60,11 +58,6 @@ impl Observation {
         self.course = self.course.take().or(other.course);
         self.computation = self.computation.take().or(other.computation);
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_first(repetition: &u32) -> bool {
-    *repetition == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LossAges;
 use super::labelled::labelled;
+use crate::plan::stored_table;
 
 /// A file that was rewritten: when the save began and when the program learnt that it was complete, in nanoseconds of
 /// the device's clock.
@@ -106,47 +107,37 @@ pub struct StateFinding {
     pub ages: LossAges,
 }
 
-/// The results of power cuts for one candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PowerCuts {
-    pub candidate: String,
-    /// The number of crash states that were examined.
-    pub states: u32,
-    pub outcomes: BTreeMap<CutOutcome, u32>,
-    /// For each promise, the number of states that broke it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub broken: BTreeMap<String, u32>,
-    /// The first states that lost some or all data; a few.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub first: Vec<StateFinding>,
-    /// Options of the candidate that are documented to cause this loss, with the source.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub priced: Vec<String>,
-    /// Broken promises that the candidate never made: the loss is the program's own fault.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unpromised: Vec<String>,
-    /// Recovery time in seconds of the device's clock: the median and the maximum.
-    pub back_s: [f64; 2],
-    /// The number of trials among which the states were divided, each on another device of the class; 0: all states are
-    /// of one trial.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub trials: u32,
-    /// The number of trials in which some state lost data.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub trials_lost: u32,
-    /// Saved files, counted in every state, by the time between the save and the cut, and how many of them were lost.
-    #[serde(default, skip_serializing_if = "LossAges::is_empty")]
-    pub ages: LossAges,
-    /// Whether the plan accepts the candidate although it loses data.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub accepted: bool,
-    /// The digest of the requests in the recorded trial: equal digests mean equal traces.
-    pub trace: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
+stored_table! {
+    /// The results of power cuts for one candidate.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct PowerCuts {
+        candidate: String,
+        /// The number of crash states that were examined.
+        states: u32,
+        outcomes: BTreeMap<CutOutcome, u32>,
+        /// For each promise, the number of states that broke it.
+        broken!: BTreeMap<String, u32>,
+        /// The first states that lost some or all data; a few.
+        first!: Vec<StateFinding>,
+        /// Options of the candidate that are documented to cause this loss, with the source.
+        priced!: Vec<String>,
+        /// Broken promises that the candidate never made: the loss is the program's own fault.
+        unpromised!: Vec<String>,
+        /// Recovery time in seconds of the device's clock: the median and the maximum.
+        back_s: [f64; 2],
+        /// The number of trials among which the states were divided, each on another device of the class; 0: all states are
+        /// of one trial.
+        trials!: u32,
+        /// The number of trials in which some state lost data.
+        trials_lost!: u32,
+        /// Saved files, counted in every state, by the time between the save and the cut, and how many of them were lost.
+        #[serde(default, skip_serializing_if = "LossAges::is_empty")]
+        ages: LossAges,
+        /// Whether the plan accepts the candidate although it loses data.
+        accepted!: bool,
+        /// The digest of the requests in the recorded trial: equal digests mean equal traces.
+        trace: String,
+    }
 }
 
 /// The names of the promises about data that were acknowledged to a program as durable.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::labelled::labelled;
 use super::power_cut::LossReason;
 use super::reading::ReadingStopped;
+use crate::plan::stored_table;
 
 labelled! {
     /// The use of a block before it was corrupted.
@@ -110,23 +111,21 @@ labelled! {
     }
 }
 
-/// The result of corrupting one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RotFinding {
-    /// The block: first its number among the blocks that were examined together, later its name.
-    pub state: String,
-    pub outcome: RotOutcome,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub noticed: Vec<RotWitness>,
-    /// The names of the promises that were broken.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub broken: Vec<String>,
-    /// A description of the fault; empty if nothing is wrong.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub seen: String,
-    /// The answer of fsync, if the block refused writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sync: Option<SyncAnswer>,
+stored_table! {
+    /// The result of corrupting one block.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct RotFinding {
+        /// The block: first its number among the blocks that were examined together, later its name.
+        state: String,
+        outcome: RotOutcome,
+        noticed!: Vec<RotWitness>,
+        /// The names of the promises that were broken.
+        broken!: Vec<String>,
+        /// A description of the fault; empty if nothing is wrong.
+        seen!: String,
+        /// The answer of fsync, if the block refused writes.
+        sync?: SyncAnswer,
+    }
 }
 
 /// A finding, with the use of its block.
@@ -174,27 +173,26 @@ impl RotTally {
     }
 }
 
-/// The results of block corruption for one candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RottenBlocks {
-    pub candidate: String,
-    /// How many corrupted blocks were examined, one at a time.
-    pub looked: u32,
-    /// Results by the use of the blocks.
-    pub held: BTreeMap<BlockUse, RotTally>,
-    /// Results by the name of the kind of corruption.
-    pub decays: BTreeMap<String, RotTally>,
-    /// The first examples of blocks with grave outcomes: a few, at most one for each use and kind of corruption.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub first: Vec<PlacedRot>,
-    /// Where the layout reader stopped, if it did not finish: the use of the blocks that it did not reach is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<ReadingStopped>,
-    /// Whether the plan accepts the candidate although it loses data.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub accepted: bool,
-    /// The digest of the requests in the recorded trial: equal digests mean equal traces.
-    pub trace: String,
+stored_table! {
+    /// The results of block corruption for one candidate.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct RottenBlocks {
+        candidate: String,
+        /// How many corrupted blocks were examined, one at a time.
+        looked: u32,
+        /// Results by the use of the blocks.
+        held: BTreeMap<BlockUse, RotTally>,
+        /// Results by the name of the kind of corruption.
+        decays: BTreeMap<String, RotTally>,
+        /// The first examples of blocks with grave outcomes: a few, at most one for each use and kind of corruption.
+        first!: Vec<PlacedRot>,
+        /// Where the layout reader stopped, if it did not finish: the use of the blocks that it did not reach is unknown.
+        stopped?: ReadingStopped,
+        /// Whether the plan accepts the candidate although it loses data.
+        accepted!: bool,
+        /// The digest of the requests in the recorded trial: equal digests mean equal traces.
+        trace: String,
+    }
 }
 
 impl RottenBlocks {
