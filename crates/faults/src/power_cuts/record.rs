@@ -229,8 +229,8 @@ fn folders_of<'a>(
 }
 
 fn written_folders(plan: &Plan, synced: &BTreeMap<String, u64>) -> Vec<WrittenFolder> {
-    let fills = |operation| matches!(operation, Operation::TreeWrite | Operation::DirectoryFill);
-    let folders = folders_of(plan, synced, fills).into_iter().filter(|folder| folder.phase.after.is_none());
+    let folders = folders_of(plan, synced, Operation::is_checked_after_cut).into_iter();
+    let folders = folders.filter(|folder| folder.phase.after.is_none());
     folders
         .map(|PhaseFolder { into, dataset, synced_ns, until_ns, .. }| WrittenFolder {
             into,

@@ -1,13 +1,13 @@
 //! Choices between words, one row per word: the enumeration, its form in JSON, and its reader follow from the rows.
 
-/// Declares enumerations whose cases have words. A row is a case and its word in plans and in JSON; with a type behind the
-/// name of the enumeration, also what is known of the case, which `row` returns. `unknown` is how the message about another
+/// Declares enumerations whose cases have words. A row is a case and its word in plans and in JSON; with `-> (FUNCTION: TYPE)`
+/// also what is known of the case, which that function returns. `unknown` is how the message about another
 /// word begins.
 macro_rules! choice_words {
     (@row $name:ident () $rows:tt) => {};
-    (@row $name:ident ($row:ident) { $($case:ident ($value:expr))* }) => {
+    (@row $name:ident ($visibility:vis $function:ident: $row:ty) { $($case:ident ($value:expr))* }) => {
         impl $name {
-            const fn row(self) -> $row {
+            $visibility const fn $function(self) -> $row {
                 match self {
                     $(Self::$case => $value,)*
                 }
@@ -15,7 +15,7 @@ macro_rules! choice_words {
         }
     };
     ($($(#[$attribute:meta])* $visibility:vis enum $name:ident
-        $(-> $row:ident)? $(, unknown $wrong:literal)? {
+        $(-> ($row_visibility:vis $function:ident: $row:ty))? $(, unknown $wrong:literal)? {
         $($(#[$case_attribute:meta])* $case:ident = $word:literal $(=> $value:expr)?,)*
     })*) => {$(
         $(#[$attribute])*
@@ -39,10 +39,9 @@ macro_rules! choice_words {
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|case| case.word() == word)
             }
-
         }
 
-        choice_words!(@row $name ($($row)?) { $($case ($($value)?))* });
+        choice_words!(@row $name ($($row_visibility $function: $row)?) { $($case ($($value)?))* });
 
         $(impl std::str::FromStr for $name {
             type Err = fsverdict_text::Reason;

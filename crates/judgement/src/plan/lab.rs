@@ -30,7 +30,7 @@ const fn offer(kernel: KernelOwner, has_models: bool, against_simulation: Option
 
 choice_words! {
     #[derive(Default)]
-    pub enum LabChoice -> Offer, unknown "there is no lab" {
+    pub enum LabChoice -> (pub(super) lab_offer: Offer), unknown "there is no lab" {
         /// The first of native, uml that may and can run every candidate.
         #[default]
         Auto = "auto" => offer(KernelOwner::Open, true, None),
@@ -46,10 +46,6 @@ impl LabChoice {
     /// Every lab, `auto` first.
     pub fn all() -> impl Iterator<Item = LabChoice> {
         Self::ALL.into_iter()
-    }
-
-    pub(super) const fn lab_offer(self) -> Offer {
-        self.row()
     }
 
     /// The labs with a guest's kernel, for a hint: each word within `around`.

@@ -29,12 +29,10 @@ pub enum Flow {
     Neither,
 }
 
-/// A description of a kind of dataset, and the key of a plan that makes one.
-type KindWords = &'static str;
-
 choice_words! {
+    /// A kind of dataset, its description, and the key of a plan that makes one.
     #[derive(PartialOrd, Ord, Hash)]
-    pub enum OperationKind -> KindWords {
+    pub enum OperationKind -> (pub(super) describe_kind: &'static str) {
         Tree = "tree" => "a tree (profile … or path)",
         /// One directory of small files.
         Flat = "flat" => "one directory of small files (flat)",
@@ -158,6 +156,8 @@ operation_columns! {
     amount: Amount,
     /// The ability that the operation needs and that only some filesystems have.
     ability: Option<FilesystemAbility>,
+    /// Whether the files of its dataset are looked for after a power cut that follows its sync.
+    is_checked_after_cut: bool,
 }
 
 impl Operation {
@@ -221,13 +221,6 @@ impl Dataset {
             Dataset::Folder { .. } => OperationKind::Folder,
             Dataset::Trace { .. } => OperationKind::Trace,
         }
-    }
-}
-
-impl OperationKind {
-    /// A description of the kind, and the key of a plan that makes one.
-    pub(super) fn describe_kind(self) -> &'static str {
-        self.row()
     }
 }
 

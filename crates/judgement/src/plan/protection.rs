@@ -42,7 +42,7 @@ choice_words! {
     /// One way in which the protection of a candidate differs from that of a journalling or copy-on-write filesystem with
     /// default options on a bare device.
     #[derive(PartialOrd, Ord)]
-    pub enum ProtectionFeature -> FeatureRow {
+    pub enum ProtectionFeature -> (row: FeatureRow) {
         /// The device contains no readable data.
         Encrypted = "encrypted" => level("encrypted", "unencrypted", "encryption"),
         /// The data survive the loss of one device.

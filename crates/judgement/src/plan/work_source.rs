@@ -23,9 +23,6 @@ stored_table! {
     }
 }
 
-/// The words of reports, before the source.
-type SourceWords = &'static str;
-
 choice_words! {
     /// The role of a filesystem on the system that uses it.
     #[derive(Default)]
@@ -39,8 +36,8 @@ choice_words! {
         Removable = "removable",
     }
 
-    /// How the work is known.
-    pub enum SourceKind -> SourceWords {
+    /// How the work is known, and the words of reports, before the source.
+    pub enum SourceKind -> (pub describe: &'static str) {
         /// A program's calls or requests were recorded, and are repeated or counted.
         Recorded = "recorded" => "recorded from programs",
         /// The program itself runs.
@@ -53,13 +50,6 @@ choice_words! {
         Standard = "standard" => "by a standard",
         /// An assumption.
         Assumed = "assumed" => "assumed in part",
-    }
-}
-
-impl SourceKind {
-    /// The words of reports, before the source.
-    pub const fn describe(self) -> &'static str {
-        self.row()
     }
 }
 
