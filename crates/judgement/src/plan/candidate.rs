@@ -19,7 +19,7 @@ pub const FREE_CPU: &str = "free";
 pub const DEFAULT_CPU: &str = "epyc-vm";
 
 stored_table! {
-    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Candidate {
         /// Short, unique within the plan, without white space.
         name: String,
@@ -58,16 +58,7 @@ stored_table! {
 impl Candidate {
     /// A filesystem with default options and no layers, named after the filesystem.
     pub fn with_defaults(filesystem: &str) -> Self {
-        Self {
-            name: filesystem.to_owned(),
-            filesystem: filesystem.to_owned(),
-            path: None,
-            mkfs: Vec::new(),
-            mount: Vec::new(),
-            layers: Layers::default(),
-            scheduler: None,
-            under: Environment::default(),
-        }
+        Self { name: filesystem.to_owned(), filesystem: filesystem.to_owned(), ..Self::default() }
     }
 
     /// The same candidate on these layers, which its name then includes.

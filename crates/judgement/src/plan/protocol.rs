@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::choice_words::choice_words;
 use super::control::Twice;
-use super::keys::{Key, key, key_names, read_keys};
+use super::keys::{Key, fill_keys, key, key_names, read_keys};
 use super::stored_table::stored_table;
 use super::value::read_word;
 use super::{CONTROL_SUFFIX, Plan};
 use fsverdict_text::value::{any_number, count, number, share, time, whole};
-use fsverdict_text::{Node, Placed, Problems, Reason, Section, TextSpan, TomlValue};
+use fsverdict_text::{Node, Placed, Problems, Reason, Section, TomlValue};
 
 stored_table! {
     #[derive(Debug, Clone, PartialEq)]
@@ -107,17 +107,11 @@ impl Default for Protocol {
     }
 }
 
-/// The section: the protocol, and the candidate that is entered twice, which can be settled only when all are known.
-#[derive(Default)]
-pub(super) struct ProtocolSection {
-    pub(super) protocol: Protocol,
-    pub(super) twice: Option<Placed<Twice>>,
-}
-
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 
+/// The keys of `[protocol]`. The candidate that is entered twice is one of the plan's.
 #[rustfmt::skip]
-pub(super) const PROTOCOL: &[Key<ProtocolSection>] = &[
+pub(super) const PROTOCOL: &[Key<Plan>] = &[
     key!("blocks", "whole number, or table", read |table, section| {
         table.protocol.blocks = read_blocks(section).unwrap_or(table.protocol.blocks);
         Some(())
@@ -128,14 +122,8 @@ pub(super) const PROTOCOL: &[Key<ProtocolSection>] = &[
     key!("tie", "number, 0 to 0.5", protocol.tie, read_tie),
     key!("timeout", "time", protocol.timeout, time),
     key!("for", "time", protocol.budget, time),
-    key!("aa", "true, false, or a candidate's name", read |table, section| {
-        let twice = section.get_placed("aa", Twice::read);
-        table.twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
-        Some(())
-    }, write |table| match &table.twice {
-        Some(Placed { value: Twice::Named(name), .. }) => json!(name),
-        Some(_) => json!(true),
-        None => Value::Null,
+    key!("aa", "true, false, or a candidate's name", write |plan| {
+        json!(plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX)))
     }),
     key!("disturbed", "table, or `false`", read |table, section| {
         if let Some(entry) = section.entry("disturbed") {
@@ -148,19 +136,13 @@ pub(super) const PROTOCOL: &[Key<ProtocolSection>] = &[
     key!("devices", "`\"class\"` `\"one\"`", protocol.devices, read_word::<DevicesChoice>, unless DevicesChoice::Class),
 ];
 
-impl ProtocolSection {
-    /// The section of a resolved plan.
-    pub(super) fn of_plan(plan: &Plan) -> Self {
-        let twin = plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX));
-        let twice = twin.map(|name| Placed { at: TextSpan::default(), value: Twice::Named(name.to_owned()) });
-        ProtocolSection { protocol: plan.protocol.clone(), twice }
-    }
-}
-
-pub(super) fn read_protocol(top: &Section<'_>) -> Option<ProtocolSection> {
-    let Some(entry) = top.entry("protocol") else { return Some(ProtocolSection::default()) };
-    let section = Section::new("[protocol]", &entry.node, &key_names(PROTOCOL), top.problems)?;
-    read_keys(PROTOCOL, &section, ProtocolSection::default())
+/// Reads the section into the plan; returns the candidate that is entered twice, which can be settled only when all are
+/// known.
+pub(super) fn read_protocol(top: &Section<'_>, plan: &mut Plan) -> Option<Placed<Twice>> {
+    let section = top.inner_table("protocol", "[protocol]", &key_names(PROTOCOL))?;
+    fill_keys(PROTOCOL, &section, plan);
+    let Placed { at, value } = section.get_placed("aa", Twice::read)?;
+    value.map(|value| Placed { at, value })
 }
 
 fn read_tie(node: &Node) -> Result<f64, Reason> {

@@ -14,7 +14,7 @@ use super::own_metric;
 use super::phase;
 use super::preset::{self, read_ask};
 use super::protection::assign_protection;
-use super::protocol::{self, ProtocolSection, read_protocol};
+use super::protocol::{self, read_protocol};
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
@@ -150,7 +150,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
             format!("take `kernel` out, or let lab be {}", LabChoice::guest_labs(["\""; 2])),
         );
     }
-    let protocol = read_protocol(&top);
+    let twice = read_protocol(&top, &mut plan);
     plan.faults = read_faults(&top);
     plan.work = read_work_source(&top);
     let datasets = read_datasets(&top, vocabulary);
@@ -165,7 +165,6 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     complete?;
     plan.datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?))).collect();
     let (device, device_at) = device?;
-    let ProtocolSection { protocol, twice } = protocol?;
-    plan = Plan { device, protocol, goal: goal?, phases: phases.list, ..plan };
+    plan = Plan { device, goal: goal?, phases: phases.list, ..plan };
     Some(Typed { plan, device_at, network_at: phases.network_at, twice })
 }

@@ -82,10 +82,7 @@ pub(super) fn check_line(line: &str, at: TextSpan, datasets: &Datasets, problems
 
 /// The operation, where the work is one.
 pub(super) fn operation_of(work: Option<&Placed<PhaseWork>>) -> Option<Operation> {
-    match work?.value {
-        PhaseWork::Operation(operation) => Some(operation),
-        _ => None,
-    }
+    work?.value.operation()
 }
 
 /// Refuses keys that have no meaning for this kind of work.

@@ -97,10 +97,6 @@ impl Requirement {
 }
 
 impl Requirements {
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// The conditions in the form that a plan has.
     pub(super) fn to_plan_form(&self) -> BTreeMap<String, Value> {
         let numbers = self.numbers.iter().map(|number| (number.key(), json!(number.said)));

@@ -77,10 +77,6 @@ impl TreeForm {
         target_lengths: Vec::new(),
     };
 
-    pub fn is_empty(&self) -> bool {
-        *self == Self::PLAIN
-    }
-
     /// The share of the names of files that are further names of one, where so many have one, two, three …
     pub fn further_names(links: &[u64]) -> f64 {
         let files: f64 = links.iter().map(|count| *count as f64).sum();

@@ -6,7 +6,7 @@ use super::faults::FAULTS;
 use super::keys::{PlanLines, PlanValue, is_nothing};
 use super::model::TOP;
 use super::phase::{PHASE, SERVICE};
-use super::protocol::{PROTOCOL, ProtocolSection};
+use super::protocol::PROTOCOL;
 use super::work_source::WORK;
 use super::{AXES, Aggregation, AxisLevel, CONTROL_SUFFIX, Candidate, DeviceSource, Plan};
 use fsverdict_text::duration_text;
@@ -18,7 +18,7 @@ pub fn write(plan: &Plan) -> String {
     lines.put_keys(TOP, plan);
     write_device(&mut lines, plan);
     lines.section("[protocol]");
-    lines.put_keys(PROTOCOL, &ProtocolSection::of_plan(plan));
+    lines.put_keys(PROTOCOL, plan);
     if let Some(faults) = &plan.faults {
         lines.section("[faults]");
         lines.put_keys(FAULTS, faults);
