@@ -34,7 +34,8 @@ fn words() -> Vec<Word> {
 
 /// The type that a line begins to define outside of functions, traits and impls, or inside a macro that derives more of it.
 fn defined(line: &str) -> Option<&str> {
-    let line = line.strip_prefix("    ").filter(|line| line.starts_with("pub enum ")).unwrap_or(line);
+    let is_public = |line: &&str| line.starts_with("pub enum ") || line.starts_with("pub struct ");
+    let line = line.strip_prefix("    ").filter(is_public).unwrap_or(line);
     let line = match line.strip_prefix("pub") {
         Some(rest) => rest.strip_prefix(' ').or_else(|| Some(rest.strip_prefix('(')?.split_once(") ")?.1))?,
         None => line,

@@ -7,22 +7,22 @@ use super::{Amount, FilesystemAbility, Flow, Needs, OperationEffect, OperationKi
 
 /// Declares [`Operation`] and its table. No property has a default, so that the compiler asks for each when a row is added.
 macro_rules! operations {
-    ($($operation:ident $name:literal $summary:literal {
+    ($(#[$attribute:meta])* pub enum $enumeration:ident; $($operation:ident $name:literal $summary:literal {
         needs: $needs:ident, flow: $flow:ident, datasets: [$($kind:ident)*],
         keys: [$($key:literal)*], piece: $piece:literal, syncs: $syncs:ident $(($usual:literal))?,
         precondition: [$($precondition:ident)?], effect: $effect:ident, amount: $amount:ident,
         ability: [$($ability:ident)?], checked_after_cut: $checked:literal
     })*) => {
-        /// A built-in operation. In JSON it appears as its name, for example `tree.write`.
+        $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(into = "&'static str", try_from = "String")]
-        pub enum Operation {
+        pub enum $enumeration {
             $(#[doc = $summary] $operation,)*
         }
 
         /// In the order of [`Operation`].
         pub(super) static TABLE: [OperationRow; [$($name),*].len()] = [$(OperationRow {
-            operation: Operation::$operation,
+            operation: $enumeration::$operation,
             name: $name,
             summary: $summary,
             needs: Needs::$needs,
@@ -51,6 +51,9 @@ macro_rules! optional {
 }
 
 operations! {
+    /// A built-in operation. In JSON it appears as its name, for example `tree.write`.
+    pub enum Operation;
+
     TreeWrite "tree.write" "writes every directory, file and link of a tree into a new folder" {
         needs: Mounted, flow: Writes, datasets: [Tree Folder Trace], keys: ["threads"], piece: 4096, syncs: AtEnd,
         precondition: [], effect: MakesFiles, amount: Dataset, ability: [], checked_after_cut: true }
