@@ -21,9 +21,10 @@ impl Parser<'_> {
             (end_of(WordClass::Must).or(end_of(WordClass::MayNeed)), Wish::Required),
             (end_of(WordClass::Both).or(end_of(WordClass::With)), Wish::Compared),
         ];
-        if let Some(end) = end_of(WordClass::Not)
-            && self.exclude(end)
-        {
+        // `no need for zfs snapshots` excludes no ZFS.
+        let not = end_of(WordClass::Not)
+            .filter(|end| end_of(WordClass::NoNeed).is_none_or(|longer| longer <= *end));
+        if not.is_some_and(|end| self.exclude(end)) {
             return;
         }
         for (end, wish) in wishes {

@@ -17,7 +17,7 @@
 use fsverdict_stack::filesystem::registry;
 
 use super::bounds::parse_number;
-use super::lexicon::{Meaning, WordClass};
+use super::lexicon::{Meaning, WordClass, WorkPlace};
 use super::options::{looks_like_option, parse_option};
 use super::parsed::{ParsedQuestion, QuestionBound, THROUGHPUT, Worded};
 use super::parser::Parser;
@@ -67,6 +67,7 @@ impl Parser<'_> {
             Meaning::Outside(advice) => self.problem(range, advice),
             Meaning::Work(work) => self.parsed.works.push(Worded::new(work, words)),
             Meaning::Near(work) => self.parsed.near.push(Worded::new(work, words)),
+            Meaning::Place(WorkPlace { device: None, cpu: None }) => {}
             Meaning::Place(_) if self.is_described_by(range.start) => {
                 self.problem(range, "whether the work is done there is not clear: `on a laptop` says so");
             }
