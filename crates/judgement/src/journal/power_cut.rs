@@ -148,6 +148,8 @@ pub const ACKNOWLEDGED: [&str; 7] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossReason {
     pub summary: String,
+    /// What happened, for several candidates at once.
+    pub brief: &'static str,
     /// The first case, with the observations of it.
     pub example: Option<String>,
 }
@@ -192,6 +194,7 @@ impl PowerCuts {
         });
         (!each.is_empty() && !self.accepted).then(|| LossReason {
             summary: format!("of {} states after a cut of power: {}", self.states, each.join(", ")),
+            brief: "they lost data in power cuts",
             example,
         })
     }

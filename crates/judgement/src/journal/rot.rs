@@ -226,6 +226,10 @@ impl RottenBlocks {
         });
         (!each.is_empty() && !self.accepted).then(|| LossReason {
             summary: format!("of {} rotten blocks: {}", self.looked, each.join(", ")),
+            brief: match self.count(RotOutcome::SilentLoss) {
+                0 => "they did not survive rotten blocks",
+                _ => "they returned wrong content from rotten blocks",
+            },
             example,
         })
     }

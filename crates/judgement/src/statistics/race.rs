@@ -10,6 +10,7 @@ mod rivals;
 
 use libm::log1p;
 
+use super::estimate::Estimate;
 use super::evidence::{Evidence, FEWEST};
 use super::looks::is_look;
 use super::sample::{interquartile_mean, median};
@@ -61,6 +62,8 @@ pub struct Rival {
     pub candidate: usize,
     /// The candidate's log score minus the leader's.
     pub evidence: Evidence,
+    /// The ratio to the leader. Its interval is never at odds with what was concluded (see [`with_agreeing_interval`](Self::with_agreeing_interval)).
+    pub ratio: Estimate,
     /// The number of blocks from which the sample can support the next conclusion about this candidate.
     pub min_sample_size: usize,
     /// The candidate is shown not to be better than the leader by more than δ.

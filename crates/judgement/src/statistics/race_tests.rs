@@ -1,6 +1,6 @@
 //! The rule that ends a run: whom it recommends, who rests, who comes back.
 
-use proptest::prelude::{any, proptest};
+use proptest::prelude::{Just, any, prop_oneof, proptest};
 
 use super::looks::error_of_look;
 use super::race::{BlockOutcome, Race, Rule, Ruling};
@@ -188,6 +188,24 @@ proptest! {
             let look = block_of(&mut race, &scores);
             assert_eq!(block_of(&mut again, &scores), look);
             assert!(race.racing().len() > 1 && look.leader.is_none_or(|leader| race.racing().contains(&leader)));
+        }
+    }
+
+    #[test]
+    fn an_interval_agrees_with_what_is_concluded(
+        scores in proptest::collection::vec(proptest::collection::vec(0.0..1.0f64, 4), 2..14),
+        noise in prop_oneof![Just(0.002), Just(0.02), Just(0.2)],
+        apart in prop_oneof![Just(0.0), Just(0.04), Just(0.1)],
+    ) {
+        let mut race = Race::new(RULE, 4);
+        for row in &scores {
+            let row: Vec<_> = (0..).zip(row).map(|(at, value)| Some(apart * f64::from(at) + noise * value)).collect();
+            for rival in block_of(&mut race, &row).rivals {
+                let Some((low, high)) = rival.ratio.ends() else { continue };
+                assert!(rival.behind == (low > 1.0) && low <= high, "{rival:?}");
+                assert!(!rival.not_better || low >= 1.0 / 1.03, "{rival:?}");
+                assert!(!rival.tied || high <= 1.03, "{rival:?}");
+            }
         }
     }
 }

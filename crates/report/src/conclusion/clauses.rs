@@ -103,8 +103,7 @@ fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
         many => {
             let names: Vec<&str> = many.iter().map(|(name, _)| *name).collect();
             let reasons = once_each(many.iter().map(|(_, reason)| reason.as_str()));
-            // The list of candidates says why each one failed.
-            let why = if let [only] = reasons.as_slice() { only } else { "the reasons are below" };
+            let why = if let [only] = reasons.as_slice() { only } else { common_reason(judged, &names) };
             vec![format!("{}, which were ahead, are excluded ({why}).", listing(&names, names.len()))]
         }
     }
@@ -113,6 +112,15 @@ fn describe_failed_leaders(judged: &Judgement<'_>) -> Vec<String> {
 /// Why a candidate is excluded, without the example that the list of candidates has.
 fn shorten_reason(judged: &Judgement<'_>, candidate: &str, reason: &str) -> String {
     judged.run.why_out(candidate).map_or_else(|| reason.to_owned(), |loss| loss.summary)
+}
+
+/// Why several candidates are excluded, where it is the same for all; the list of candidates has the reason of each.
+pub(crate) fn common_reason(judged: &Judgement<'_>, names: &[&str]) -> &'static str {
+    let reasons = names.iter().map(|name| judged.run.why_out(name).map(|loss| loss.brief));
+    match once_each(reasons).as_slice() {
+        [Some(brief)] => brief,
+        _ => "the reasons are below",
+    }
 }
 
 /// The phases that the comparison had to leave out, as the beginning of a sentence.

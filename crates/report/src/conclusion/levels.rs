@@ -11,7 +11,7 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if let Some(by_losses) = losses::recommend_by_losses(judged) {
         return by_losses;
     }
-    describe_by_goal(judged) + &losses::describe_losses(judged)
+    losses::describe_losses(judged) + &describe_by_goal(judged)
 }
 
 fn describe_by_goal(judged: &Judgement<'_>) -> String {
@@ -154,7 +154,7 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         let drawbacks = report.drawbacks().unwrap();
-        assert!(drawbacks.contains("Drawbacks of ext4: no snapshots (xfs has that, +9.7%"), "{drawbacks}");
+        assert!(drawbacks.contains("Drawbacks of ext4: no snapshots (xfs has that, +10%"), "{drawbacks}");
         assert!(!drawbacks.contains("xfs+luks2:"), "one candidate is taken: {drawbacks}");
         // A property that every candidate lacks is no drawback of the one that is taken.
         assert!(!drawbacks.contains("checksums of data"), "{drawbacks}");

@@ -35,14 +35,44 @@ pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// The losses of the recommended candidate and the others, where the goal decides, as a sentence behind others; empty where no
-/// fault was tried.
+/// The losses of the recommended candidate and the others, where the goal decides: who asks about faults wants to read this
+/// first. Empty where no fault was tried.
 pub(crate) fn describe_losses(judged: &Judgement<'_>) -> String {
     let choice = judged.verdict.by_losses.as_ref().filter(|choice| !choice.decides);
     choice.map_or(String::new(), |choice| {
-        let unexamined = describe_unexamined(choice).map_or(String::new(), |sentence| format!(" {sentence}"));
-        format!(" {} lost {}.{unexamined}", choice.taken.candidate, compare_losses(choice))
+        let unexamined = describe_unexamined(choice).map_or(String::new(), |sentence| format!("{sentence} "));
+        let losses = describe_no_losses(choice)
+            .unwrap_or_else(|| format!("{} lost {}.", choice.taken.candidate, compare_losses(choice)));
+        format!("{losses} {unexamined}")
     })
+}
+
+/// `ext4, xfs and f2fs lost nothing in 35 to 59 states after a power cut each (up to 10%).`; `None` if something was lost.
+fn describe_no_losses(choice: &LossChoice) -> Option<String> {
+    let all = || std::iter::once(&choice.taken).chain(&choice.others);
+    if all().any(|losses| losses.lost.lost > 0) {
+        return None;
+    }
+    let names: Vec<&str> = all().map(|losses| losses.candidate.as_str()).collect();
+    let counts = || all().map(|losses| losses.lost.of);
+    let (least, most) = (counts().min()?, counts().max()?);
+    let states = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let each = if names.len() == 1 { "" } else { " each" };
+    let [what, preposition] = words_for(choice.fault);
+    let highest = all().map(|losses| losses.lost.high).fold(0.0, f64::max);
+    Some(format!(
+        "{} lost nothing {preposition} {states} {what}{each} (up to {}).",
+        listing(&names, names.len()),
+        percent(highest)
+    ))
+}
+
+/// What was examined, and the preposition before it.
+fn words_for(fault: TriedFault) -> [&'static str; 2] {
+    match fault {
+        TriedFault::Rot => ["rotten blocks", "to"],
+        TriedFault::PowerCuts => ["states after a power cut", "in"],
+    }
 }
 
 fn describe_unexamined(choice: &LossChoice) -> Option<String> {
@@ -55,14 +85,7 @@ fn describe_unexamined(choice: &LossChoice) -> Option<String> {
 
 /// `data to 9% of 34 rotten blocks (3% to 23%), btrfs to 24% of 38 (13% to 39%)`.
 fn compare_losses(choice: &LossChoice) -> String {
-    let what = match choice.fault {
-        TriedFault::Rot => "rotten blocks",
-        TriedFault::PowerCuts => "states after a power cut",
-    };
-    let preposition = match choice.fault {
-        TriedFault::Rot => "to",
-        TriedFault::PowerCuts => "in",
-    };
+    let [what, preposition] = words_for(choice.fault);
     let share = |losses: &CandidateLosses| {
         let lost = losses.lost;
         match lost.lost {
@@ -118,16 +141,17 @@ pub(crate) fn explain_no_recommendation(judged: &Judgement<'_>) -> Option<String
 /// How many candidates were examined for the faults that the plan asks about, for a verdict that is open for another
 /// reason; empty where all were.
 pub(crate) fn describe_coverage(judged: &Judgement<'_>) -> String {
-    let tried = judged.with_status(CandidateStatus::Ok).count();
-    let examined = list_examined(judged);
-    if judged.plan.faults.is_none() || tried == 0 || examined.len() >= tried {
+    let tried: Vec<&str> = judged.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect();
+    let mut examined = list_examined(judged);
+    examined.retain(|name| tried.contains(name));
+    if judged.plan.faults.is_none() || tried.is_empty() || examined.len() >= tried.len() {
         return String::new();
     }
     let names = match examined.as_slice() {
         [] => "none".to_owned(),
         some => listing(some, MOST_NAMES),
     };
-    format!(" Examined for faults, of {}: {names}.", count(tried, "candidate"))
+    format!(" Examined for faults, of {} that are left: {names}.", count(tried.len(), "candidate"))
 }
 
 /// The candidates that were examined under faults.
@@ -206,6 +230,13 @@ mod tests {
         assert!(brief.contains("failed: of 100 rotten blocks: silent loss in 4 "), "{brief}");
         assert!(!brief.contains("accept_loss") && !brief.contains("rot-7-zero"), "{brief}");
         assert!(page(lost(9), Format::Terminal(DETAILED)).contains("rot-7-zero"));
+        // Where nothing was lost, the first sentence says so of all, and the goal decides.
+        let kept = page(
+            [("ext4", "silent_loss", 4), ("btrfs:dup", "unharmed", 0), ("btrfs", "unharmed", 0)],
+            Format::Terminal(PLAIN),
+        );
+        let first = "btrfs and btrfs:dup lost nothing to 100 rotten blocks each (up to 4%). ";
+        assert!(kept.contains(first) && kept.find(first) < kept.find("Take btrfs: "), "{kept}");
         // The goal decides where losses do not.
         let alike = page(lost(78), Format::Terminal(PLAIN));
         assert!(alike.contains("Take btrfs: ") && alike.contains("btrfs lost data to 76% of 100"), "{alike}");

@@ -3,6 +3,7 @@
 use fsverdict_judgement::journal::{CandidateStatus, Ending};
 use fsverdict_judgement::verdict::{Judgement, Rank, TrialBasis};
 
+use crate::conclusion::clauses::common_reason;
 use crate::topics::required;
 use crate::wording::{count, difference, listing, percent};
 use fsverdict_text::rough_duration_text;
@@ -132,7 +133,10 @@ pub(crate) fn describe_excluded_of(
     match names.as_slice() {
         [] => None,
         [only] => Some(format!("{only} is excluded (the reason is below)")),
-        _ => Some(format!("{} are excluded (the reasons are below)", listing(&names, names.len()))),
+        _ => {
+            let why = common_reason(judged, &names);
+            Some(format!("{} are excluded ({why})", listing(&names, names.len())))
+        }
     }
 }
 

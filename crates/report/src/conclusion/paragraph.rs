@@ -116,17 +116,7 @@ fn describe_standings(judged: &Judgement<'_>) -> Option<Vec<String>> {
     let mut sentences: Vec<String> = ruled_out.map(|clause| clause.text.clone()).collect();
     if verdict.outcome == Outcome::Undecided {
         let open = of(ContrastOutcome::Undecided);
-        // An interval of one comparison that excludes a tie looks like a decision but is none.
-        let clear =
-            |standing: &&Contrast| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
-        let alone = match open.iter().any(clear) {
-            true => ", by the interval of one comparison alone; all taken together are not yet certain",
-            false => "",
-        };
-        sentences.push(format!(
-            "Which to take is not decided: {}{alone}.",
-            describe_ratios(judged, &open, leader)
-        ));
+        sentences.push(format!("Which to take is not decided: {}.", describe_ratios(judged, &open, leader)));
     } else {
         sentences.push(equals::recommend(judged, leader) + ".");
     }

@@ -87,7 +87,7 @@ const NAMES: f64 = 110.0;
 fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let points = &report.safety;
     let table = build_table(points)?;
-    let lead = "Left and low is best: across, how many times as long as the fastest; up, the share of states in which something was \
+    let lead = "Left and low is best: across, how many times as long as the fastest that is not excluded; up, the share of states in which something was \
                 lost, with its 95% interval. Filled: no other candidate is as good in time and in every kind of loss, and better in one. Candidates that are ruled out are drawn, too.";
     let pictures = move || {
         html! { div.depends { @for column in list_columns(points) { (draw_picture(points, &column)) } } }
@@ -101,10 +101,10 @@ fn build_section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
 }
 
 fn draw_picture(points: &[SafetyPoint], column: &LossColumn) -> Markup {
-    let most = points.iter().map(|point| libm::log(point.time.point)).fold(0.01, f64::max);
-    let x = |point: &SafetyPoint| {
-        MARGIN + libm::log(point.time.point).max(0.0) / most * (WIDTH - 2.0 * MARGIN - NAMES)
-    };
+    let least = points.iter().map(|point| point.time.point).fold(1.0, f64::min);
+    let distance = |point: &SafetyPoint| libm::log(point.time.point / least).max(0.0);
+    let most = points.iter().map(distance).fold(0.01, f64::max);
+    let x = |point: &SafetyPoint| MARGIN + distance(point) / most * (WIDTH - 2.0 * MARGIN - NAMES);
     let y = |share: f64| HEIGHT - MARGIN - share * (HEIGHT - 2.0 * MARGIN);
     let title = format!("Time against {}", column.title);
     html! {

@@ -1,5 +1,7 @@
 //! Compares every other candidate with the leader, and estimates how many blocks would settle what is open.
 
+use libm::exp;
+
 use super::super::evidence::Evidence;
 use super::super::looks::{MOST, error_of_look};
 use super::{Race, Rival};
@@ -70,10 +72,26 @@ impl Race {
                 let tied = not_better && evidence.p_below(bound) <= placing && sample.len() >= below_tie();
                 let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= above_leader;
                 let min_sample_size = if not_better { above_leader } else { above_tie };
-                Rival { candidate, evidence, min_sample_size, not_better, behind, tied }
+                let ratio = evidence.ratio_after_looks(1.0 - SIDES * level);
+                let rival = Rival { candidate, evidence, ratio, min_sample_size, not_better, behind, tied };
+                rival.with_agreeing_interval(bound)
             })
             .collect();
         rivals.sort_by(|one, other| one.evidence.difference.total_cmp(&other.evidence.difference));
         rivals
+    }
+}
+
+impl Rival {
+    /// Moves the ends of the interval to where the conclusions put them. Conclusions about one look have levels of their
+    /// own, which depend on the blocks and candidates, and the signs of outliers must agree with them; without this a
+    /// candidate could seem to be behind by its interval while that is not concluded.
+    fn with_agreeing_interval(mut self, log_tie: f64) -> Rival {
+        let tie = exp(log_tie);
+        let Some((low, high)) = self.ratio.ends() else { return self };
+        let low = if self.not_better { low.max(tie.recip()) } else { low };
+        self.ratio.low = Some(if self.behind { low } else { low.min(1.0) });
+        self.ratio.high = Some(if self.tied { high.min(tie) } else { high.max(1.0) });
+        self
     }
 }

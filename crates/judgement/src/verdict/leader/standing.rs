@@ -40,7 +40,7 @@ pub(crate) fn compare_with_leader(
             subject: GOAL.to_owned(),
             of: candidate,
             against: deliberation.leader(look).to_owned(),
-            ratio: rival.evidence.ratio_after_stopping_rule(),
+            ratio: rival.ratio,
             outcome,
         })
     };

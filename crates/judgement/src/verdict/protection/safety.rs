@@ -84,7 +84,12 @@ pub fn price_of_safety(plan: &Plan, run: &Run, objective: &Objective) -> Vec<Saf
     let times = |reference: Option<&str>| side_by_side(&blocks, reference, &names, score);
     let point = |found: &Option<Estimate>| found.map_or(f64::INFINITY, |found| found.point);
     let first = times(None);
-    let fastest = (0..names.len()).min_by(|one, other| point(&first[*one]).total_cmp(&point(&first[*other])));
+    // A filesystem that never flushes may be many times as fast, and is excluded for what it loses.
+    let place = |at: &usize| (run.why_out(names[*at]).is_some(), point(&first[*at]));
+    let fastest = (0..names.len()).min_by(|one, other| {
+        let (one, other) = (place(one), place(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    });
     let Some(fastest) = fastest.and_then(|at| names.get(at)) else { return Vec::new() };
     // The other estimates are multiples of the fastest's own.
     let found = times(Some(fastest));
