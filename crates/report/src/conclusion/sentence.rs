@@ -3,7 +3,7 @@
 use crate::conclusion::no_verdict::{explain_no_verdict, names_are};
 use crate::conclusion::{clauses, equals, losses, noise};
 use crate::model::ClauseKind;
-use crate::topics::{free_computation, required};
+use crate::topics::{factors, free_computation, required};
 use crate::wording::{alike_within, difference, is_alike, percent};
 use fsverdict_judgement::verdict::{Contrast, ContrastOutcome, Estimate, Judgement, Limit, Outcome};
 use fsverdict_text::join_names;
@@ -26,7 +26,8 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if verdict.nobody_is_left() {
         return ruled_out.trim_end().to_owned();
     }
-    let without = ruled_out + &before(ClauseKind::Premise);
+    let asked = factors::answer_asked(judged).unwrap_or_default();
+    let without = asked + &ruled_out + &before(ClauseKind::Premise);
     if let Some(withheld) = losses::explain_no_recommendation(judged) {
         return format!("{without}{withheld}");
     }

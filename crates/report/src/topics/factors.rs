@@ -8,11 +8,17 @@ use crate::Report;
 use crate::model::Index;
 use crate::page::PageBlock;
 use crate::page::figures::{along, place, strip};
-use crate::wording::{TextTable, count, fine_percent, one_line, percent, plain_number, times, times_within};
+use crate::wording::{
+    TextTable, capitalize, count, fine_percent, one_line, percent, plain_number, signed_percent, times,
+    times_within,
+};
 use fsverdict_judgement::plan::find_axis;
 use fsverdict_judgement::verdict::{
     ContrastOutcome, Estimate, FactorEffect, Interaction, Judgement, OptionEffect,
 };
+
+/// With fewer candidates than two pairs, the ranking is the answer.
+const FEWEST_IN_PAIRS: usize = 4;
 
 /// The effects that are certain, in a sentence without a full stop; the effect of filesystems is the ranking, and that
 /// of devices is no option's. `None` if no effect is certain.
@@ -26,6 +32,25 @@ pub(crate) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     let certain = certain.filter(|effect| !["filesystem", "model"].contains(&effect.factor));
     let certain: Vec<String> = certain.map(|effect| describe_effect(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
+}
+
+/// What the option does that all candidates were tried with and without, as the answer that such a plan asks for; `None` where a
+/// plan varies nothing else than filesystems, several things, or a protection, whose cost has sentences of its own.
+pub(crate) fn answer_asked(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
+    let mut varied =
+        verdict.factors.iter().filter(|effect| !["filesystem", "model"].contains(&effect.factor));
+    let (Some(effect), None) = (varied.next(), varied.next()) else { return None };
+    let is_pair = effect.against.is_some() && verdict.ranking.len() >= FEWEST_IN_PAIRS;
+    if !is_pair || !verdict.groups.is_empty() {
+        return None;
+    }
+    let tie = judged.plan.protocol.tie;
+    let ends = effect.ratio.ends().filter(|_| !effect.certain && !effect.slight);
+    let ends = ends.map_or(String::new(), |(low, high)| {
+        format!(" ({} to {})", signed_percent(low - 1.0, 0), signed_percent(high - 1.0, 0))
+    });
+    Some(format!("{}{ends}. ", capitalize(&describe_effect(effect, tie))))
 }
 
 /// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs, where it costs 24% (±4.1%)`.

@@ -1,6 +1,7 @@
 //! Tests of the effects of options.
 
 use super::{Estimate, FactorEffect, Interaction, describe_effect};
+use crate::examples::{one, run_of};
 use fsverdict_judgement::verdict::AddedSeconds;
 
 #[test]
@@ -57,4 +58,34 @@ fn what_is_certain_and_smaller_than_matters_is_not_called_uncertain() {
     assert!(none.contains("noatime makes no difference that matters overall"), "{none}");
     let unknown = said(ratio(1.02, 0.9, 1.15), false);
     assert!(unknown.contains("makes no certain difference overall"), "{unknown}");
+}
+
+/// Four candidates in pairs: an option is the question, and the ranking of filesystems comes behind its answer.
+#[test]
+fn a_plan_of_pairs_is_answered_by_what_the_option_does() {
+    let names = ["ext4:nodiscard", "ext4:discard", "xfs:nodiscard", "xfs:discard"];
+    let [plain, slow, other, other_slow] = names;
+    for (times, wanted) in [
+        (1.5, "Mount discard against nodiscard costs 45%"),
+        (1.001, "Mount discard against nodiscard makes no difference that matters overall"),
+    ] {
+        let mut story = run_of(
+            &[
+                one(plain, 8.0, 1.0, 0.01),
+                one(slow, 8.0 * times, 1.0, 0.01),
+                one(other, 9.0, 1.0, 0.01),
+                one(other_slow, 9.0 * times, 1.0, 0.01),
+            ],
+            6,
+        );
+        for (candidate, name) in story.plan.candidates.iter_mut().zip(names) {
+            let (filesystem, option) = name.split_once(':').unwrap();
+            candidate.filesystem = filesystem.to_owned();
+            candidate.mount = vec![option.to_owned()];
+        }
+        story.finish_for("recommended after 6 blocks");
+        let run = story.run();
+        let sentence = crate::Report::new(&story.plan, &run, None).sentence;
+        assert!(sentence.starts_with(wanted) && sentence.contains(" Take ext4:"), "{sentence}");
+    }
 }
