@@ -148,7 +148,7 @@ pub const ACKNOWLEDGED: [&str; 7] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossReason {
     pub summary: String,
-    /// What happened, for several candidates at once.
+    /// The kind of loss, for several candidates at once.
     pub brief: &'static str,
     /// The first case, with the observations of it.
     pub example: Option<String>,

@@ -35,8 +35,8 @@ pub(crate) fn recommend_by_losses(judged: &Judgement<'_>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// The losses of the recommended candidate and the others, where the goal decides: who asks about faults wants to read this
-/// first. Empty where no fault was tried.
+/// The losses of the recommended candidate and the others, where the goal decides: a reader of a plan with faults looks for
+/// them first. Empty where no fault was tried.
 pub(crate) fn describe_losses(judged: &Judgement<'_>) -> String {
     let choice = judged.verdict.by_losses.as_ref().filter(|choice| !choice.decides);
     choice.map_or(String::new(), |choice| {
@@ -67,7 +67,7 @@ fn describe_no_losses(choice: &LossChoice) -> Option<String> {
     ))
 }
 
-/// What was examined, and the preposition before it.
+/// The examined cases, and the preposition before them.
 fn words_for(fault: TriedFault) -> [&'static str; 2] {
     match fault {
         TriedFault::Rot => ["rotten blocks", "to"],

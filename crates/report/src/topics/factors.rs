@@ -34,8 +34,8 @@ pub(crate) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
     (!certain.is_empty()).then(|| certain.join("; "))
 }
 
-/// What the option does that all candidates were tried with and without, as the answer that such a plan asks for; `None` where a
-/// plan varies nothing else than filesystems, several things, or a protection, whose cost has sentences of its own.
+/// The effect of the option that all candidates were tried with and without, as the answer that such a plan asks for; `None` where a
+/// plan varies filesystems alone, several options, or a protection, whose cost has sentences of its own.
 pub(crate) fn answer_asked(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
     let mut varied =

@@ -84,7 +84,7 @@ pub fn price_of_safety(plan: &Plan, run: &Run, objective: &Objective) -> Vec<Saf
     let times = |reference: Option<&str>| side_by_side(&blocks, reference, &names, score);
     let point = |found: &Option<Estimate>| found.map_or(f64::INFINITY, |found| found.point);
     let first = times(None);
-    // A filesystem that never flushes may be many times as fast, and is excluded for what it loses.
+    // A filesystem that never flushes may be many times as fast, and is excluded for its losses.
     let place = |at: &usize| (run.why_out(names[*at]).is_some(), point(&first[*at]));
     let fastest = (0..names.len()).min_by(|one, other| {
         let (one, other) = (place(one), place(other));
