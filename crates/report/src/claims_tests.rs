@@ -155,7 +155,7 @@ fn a_row_that_is_ahead_of_the_one_to_take_is_named() {
     let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.of == "xfs").unwrap();
     xfs.ratio = xfs.ratio.map(|ratio| ratio * 0.985);
     let said = sentence::describe_outcome(&report.judged);
-    assert!(said.contains("xfs is tied with it (xfs takes 11.0 s (−0.9%, −1.7% to −0.2%)"), "{said}");
+    assert!(said.contains("xfs is tied with it (xfs takes 11.0 s (−0.9%, −1.5% to −0.3%)"), "{said}");
     assert!(said.contains("less, by no more than matters); the next, jfs, takes "), "{said}");
     let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.of == "xfs").unwrap();
     xfs.outcome = ContrastOutcome::NotBetter;

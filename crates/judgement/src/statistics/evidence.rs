@@ -140,28 +140,17 @@ impl Evidence {
     /// enough for an interval if other pairs support their variance, because a candidate may be placed behind on that
     /// basis.
     pub fn estimate_after_stopping_rule(&self) -> Estimate {
-        self.estimate_after_looks(CONFIDENCE_AFTER_STOPPING_RULE)
-    }
-
-    /// As [`estimate_after_stopping_rule`](Self::estimate_after_stopping_rule), with this confidence if it is higher.
-    fn estimate_after_looks(&self, confidence: f64) -> Estimate {
         let min_count = match self.error {
             error if error <= 0.0 => min_identical_values(1),
             _ if self.degrees > PRIOR_DEGREES_OF_FREEDOM => 2,
             _ => FEWEST as usize,
         };
-        self.estimate_at(confidence.max(CONFIDENCE_AFTER_STOPPING_RULE), min_count)
+        self.estimate_at(CONFIDENCE_AFTER_STOPPING_RULE, min_count)
     }
 
     /// For a sample of logs: the estimate as a ratio.
     pub fn ratio_after_stopping_rule(&self) -> Estimate {
         self.estimate_after_stopping_rule().map(exp)
-    }
-
-    /// For a sample of logs: the estimate as a ratio, of at least this confidence (Jennison & Turnbull 1989: an interval
-    /// at the level of the look covers the true value at all looks together).
-    pub(super) fn ratio_after_looks(&self, confidence: f64) -> Estimate {
-        self.estimate_after_looks(confidence).map(exp)
     }
 
     fn estimate_at(&self, confidence: f64, min_count: usize) -> Estimate {

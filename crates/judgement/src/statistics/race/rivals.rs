@@ -72,7 +72,7 @@ impl Race {
                 let tied = not_better && evidence.p_below(bound) <= placing && sample.len() >= below_tie();
                 let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= above_leader;
                 let min_sample_size = if not_better { above_leader } else { above_tie };
-                let ratio = evidence.ratio_after_looks(1.0 - SIDES * level);
+                let ratio = evidence.ratio_after_stopping_rule();
                 let rival = Rival { candidate, evidence, ratio, min_sample_size, not_better, behind, tied };
                 rival.with_agreeing_interval(bound)
             })

@@ -95,10 +95,10 @@ fn failed_leaders(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit
 fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
-        let sample = rank.behind.map(|_| evidence.log_ratios(&rank.candidate, against))?;
+        let (kept, sample) = (rank.behind?, evidence.log_ratios(&rank.candidate, against));
         let all = Evidence::of_all(&sample)?.ratio_after_stopping_rule();
-        let kept = Evidence::from_sample(&sample)?.ratio_after_stopping_rule();
-        let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
+        // An interval that ends at 1 would exclude it if the rule had concluded that.
+        let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low >= 1.0);
         let aside = all.n.saturating_sub(kept.n);
         let sum = |estimate: Estimate| estimate.n as f64 * libm::log(estimate.point);
         (aside > 0 && plain(kept) && !plain(all)).then(|| Limit::SetAside {
