@@ -1,5 +1,7 @@
 //! The pages of an atlas, from the command line: without a kernel nothing can be computed, and no page pretends so.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::common::Place;
@@ -57,6 +59,26 @@ fn a_damaged_bundle_is_left_out_with_the_reason() {
     std::fs::write(bundles.join("b.tar.gz"), [0; 100]).unwrap();
     let told = build(&place, &["games", "--devices", "nvme-ssd", bundles.to_str().unwrap()]);
     assert!(told.contains("runs of others: 0 joined, 2 left out") && told.contains("left out "), "{told}");
+}
+
+/// The site in docs/atlas is built again from the runs that it holds: an answer that changes without a change of plan, model,
+/// kernel or method is a regression of this program, for which the build fails.
+#[test]
+fn the_published_answers_follow_from_the_published_runs() {
+    let place = Place::new();
+    let (published, site) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/atlas"), place.path().join("site"));
+    std::fs::create_dir_all(site.join("runs")).unwrap();
+    std::fs::copy(published.join("atlas.json"), site.join("atlas.json")).unwrap();
+    let runs: Vec<_> =
+        std::fs::read_dir(published.join("runs")).unwrap().map(|entry| entry.unwrap()).collect();
+    let of_kind = |name: &str| name.contains("@nvme-ssd-");
+    let runs = runs.iter().filter(|entry| of_kind(&entry.file_name().to_string_lossy()));
+    let copied =
+        runs.map(|entry| std::fs::copy(entry.path(), site.join("runs").join(entry.file_name())).unwrap());
+    assert!(copied.count() > 0);
+    let told = build(&place, &["--devices", "nvme-ssd", "--blocks", "6", "--scale", "0.3", "--for", "40m"]);
+    assert!(!told.contains("nothing was computed yet"), "rebuild docs/atlas, its plans have changed: {told}");
 }
 
 #[test]
