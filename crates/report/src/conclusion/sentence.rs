@@ -26,8 +26,10 @@ pub(crate) fn describe_outcome(judged: &Judgement<'_>) -> String {
     if verdict.nobody_is_left() {
         return ruled_out.trim_end().to_owned();
     }
-    let asked = factors::answer_asked(judged).unwrap_or_default();
-    let without = asked + &ruled_out + &before(ClauseKind::Premise);
+    let premises = before(ClauseKind::Premise);
+    // A premise, such as that devices disagree, comes first, and the outcome directly behind it.
+    let asked = factors::answer_asked(judged).filter(|_| premises.is_empty()).unwrap_or_default();
+    let without = asked + &ruled_out + &premises;
     if let Some(withheld) = losses::explain_no_recommendation(judged) {
         return format!("{without}{withheld}");
     }

@@ -41,8 +41,8 @@ pub(crate) fn answer_asked(judged: &Judgement<'_>) -> Option<String> {
     let mut varied =
         verdict.factors.iter().filter(|effect| !["filesystem", "model"].contains(&effect.factor));
     let (Some(effect), None) = (varied.next(), varied.next()) else { return None };
-    let is_pair = effect.against.is_some() && verdict.ranking.len() >= FEWEST_IN_PAIRS;
-    if !is_pair || !verdict.groups.is_empty() {
+    let is_option = ["mkfs", "mount"].contains(&effect.factor) && effect.against.is_some();
+    if !is_option || verdict.ranking.len() < FEWEST_IN_PAIRS || !verdict.groups.is_empty() {
         return None;
     }
     let tie = judged.plan.protocol.tie;
