@@ -62,7 +62,7 @@ pub struct Rival {
     pub candidate: usize,
     /// The candidate's log score minus the leader's.
     pub evidence: Evidence,
-    /// The ratio to the leader. Its interval is never at odds with the conclusions (see [`with_agreeing_interval`](Self::with_agreeing_interval)).
+    /// The ratio to the leader. Its interval is never at odds with the conclusions.
     pub ratio: Estimate,
     /// The number of blocks from which the sample can support the next conclusion about this candidate.
     pub min_sample_size: usize,
