@@ -39,7 +39,7 @@ pub(super) struct RunArguments {
     #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = PathOrAmong(preset_names), hide_possible_values = true)]
     plan: OsString,
     /// The lab: where trials run (`fsverdict list labs`)
-    #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::ALL.map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
     /// A scratch image, a modelled device, or a block device, whose content is destroyed; repeat it for several devices
     #[arg(long, value_name = "image:SIZE|model:NAME[@SIZE]|PATH", value_parser = parse_device)]

@@ -30,10 +30,10 @@ pub(super) struct Key<T> {
 ///   key, and where its value is wrong, the field keeps its default.
 /// - `key!("pace", "…", pace, read_pace, unless Pace::Unpaced)`: it is not written with this value.
 /// - `key!("start", "string", start, filled_text, needed "start = …")`: it is required; an example for the hint.
-/// - `key!("computing", "time", computing, read_computing, write |phase| …)`: it is written in a form of its own.
+/// - `key!("computing", "time", computing, read_computing, write |phase| …)`: the closure says how it is written.
 /// - `key!("verify", "table", verify, elsewhere)`: the reader of the table reads it, since that depends on more than the
 ///   value.
-/// - `key!("command", "string", write |phase| …)`: the same, of what is no field.
+/// - `key!("command", "string", write |phase| …)`: the same for a key that is no field.
 macro_rules! key {
     ($name:expr, $kind:literal, write $write:expr) => {
         crate::plan::keys::key!($name, $kind, read |_, _| Some(()), write $write)

@@ -43,15 +43,10 @@ choice_words! {
 }
 
 impl LabChoice {
-    /// Every lab, `auto` first.
-    pub fn all() -> impl Iterator<Item = LabChoice> {
-        Self::ALL.into_iter()
-    }
-
     /// The labs with a guest's kernel, for a hint: each word within `around`.
     pub(super) fn guest_labs(around: [&str; 2]) -> String {
         let [before, after] = around;
-        let guests = Self::all().filter(|lab| lab.lab_offer().kernel == KernelOwner::Guest);
+        let guests = Self::ALL.into_iter().filter(|lab| lab.lab_offer().kernel == KernelOwner::Guest);
         guests.map(|lab| format!("{before}{}{after}", lab.word())).collect::<Vec<_>>().join(" or ")
     }
 }
@@ -68,7 +63,7 @@ mod tests {
 
     #[test]
     fn labs_are_read_as_they_are_shown_and_stored() {
-        for lab in LabChoice::all() {
+        for lab in LabChoice::ALL {
             assert_eq!(lab.word().parse::<LabChoice>().unwrap(), lab);
             assert_eq!(serde_json::to_value(lab).unwrap(), lab.word());
         }

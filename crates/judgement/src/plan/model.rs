@@ -129,7 +129,7 @@ stored_table! {
         require!: Requirements,
         /// Whether all candidates are ranked against each other, even if their protection differs.
         one_ranking!: bool,
-        /// The protection levels of candidates that do not have the usual one: each level has a verdict of its own. Empty
+        /// The protection levels of candidates that have another than the usual one. Each level gets a separate verdict. Empty
         /// where all candidates have the same level, where the plan asks for one ranking, and in plans of versions that
         /// made no groups.
         protection in "bounded_map::<_, _, { limits::ENTERED }>": BTreeMap<String, Protection>,

@@ -24,18 +24,18 @@ struct FeatureRow {
 }
 
 /// A feature that protects more than usual.
-const fn level(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+const fn stronger_than_usual(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
     FeatureRow { is_weaker: false, is_of_level: true, present, absent, noun }
 }
 
 /// A feature that protects less than usual.
-const fn weaker(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
-    FeatureRow { is_weaker: true, ..level(present, absent, noun) }
+const fn weaker_than_usual(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+    FeatureRow { is_weaker: true, ..stronger_than_usual(present, absent, noun) }
 }
 
 /// A property that filesystems have or lack by nature.
-const fn inherent(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
-    FeatureRow { is_of_level: false, ..level(present, absent, noun) }
+const fn inherent_property(present: &'static str, absent: &'static str, noun: &'static str) -> FeatureRow {
+    FeatureRow { is_of_level: false, ..stronger_than_usual(present, absent, noun) }
 }
 
 choice_words! {
@@ -44,37 +44,37 @@ choice_words! {
     #[derive(PartialOrd, Ord)]
     pub enum ProtectionFeature -> (row: FeatureRow) {
         /// The device contains no readable data.
-        Encrypted = "encrypted" => level("encrypted", "unencrypted", "encryption"),
+        Encrypted = "encrypted" => stronger_than_usual("encrypted", "unencrypted", "encryption"),
         /// The data survive the loss of one device.
-        Redundant = "redundant" => level("redundant", "not redundant", "redundancy"),
+        Redundant = "redundant" => stronger_than_usual("redundant", "not redundant", "redundancy"),
         /// One device has two copies of the data.
-        DuplicatedData = "duplicated_data" => level("two copies of data", "one copy of data", "a second copy of the data"),
+        DuplicatedData = "duplicated_data" => stronger_than_usual("two copies of data", "one copy of data", "a second copy of the data"),
         /// A layer checks the checksum of each sector when it is read.
-        CheckedSectors = "checked_sectors" => level("checksums of sectors", "no checksums of sectors", "checksums of sectors"),
+        CheckedSectors = "checked_sectors" => stronger_than_usual("checksums of sectors", "no checksums of sectors", "checksums of sectors"),
         /// A layer refuses data that were changed since they were sealed.
-        SealedData = "sealed_data" => level("sealed", "not sealed", "sealing"),
+        SealedData = "sealed_data" => stronger_than_usual("sealed", "not sealed", "sealing"),
         /// The content of files goes through the journal, too.
-        JournalledData = "journalled_data" => level("data in the journal", "data outside the journal", "data in the journal"),
+        JournalledData = "journalled_data" => stronger_than_usual("data in the journal", "data outside the journal", "data in the journal"),
         /// Every write is on the device when the call returns.
-        SynchronousWrites = "synchronous_writes" => level("synchronous writes", "cached writes", "writing synchronously"),
+        SynchronousWrites = "synchronous_writes" => stronger_than_usual("synchronous writes", "cached writes", "writing synchronously"),
         /// There is neither a journal nor copy-on-write, or a layer below undoes their effect.
-        NotCrashSafe = "not_crash_safe" => weaker("not crash-safe", "crash-safe", "crash safety"),
+        NotCrashSafe = "not_crash_safe" => weaker_than_usual("not crash-safe", "crash-safe", "crash safety"),
         /// The device is not told to flush its cache, so that a power cut loses data that were synced.
-        NoFlushes = "no_flushes" => weaker("without flushes", "with flushes", "flushing the device's cache"),
+        NoFlushes = "no_flushes" => weaker_than_usual("without flushes", "with flushes", "flushing the device's cache"),
         /// Metadata may reach the device before the data that they describe.
-        UnorderedWrites = "unordered_writes" => weaker("unordered writes", "ordered writes", "writing data before their metadata"),
+        UnorderedWrites = "unordered_writes" => weaker_than_usual("unordered writes", "ordered writes", "writing data before their metadata"),
         /// Calls that make data durable return before they are (ZFS, `sync=disabled`).
-        IgnoredSync = "ignored_sync" => weaker("fsync ignored", "fsync obeyed", "obeying fsync"),
+        IgnoredSync = "ignored_sync" => weaker_than_usual("fsync ignored", "fsync obeyed", "obeying fsync"),
         /// The filesystem checks the checksum of data when they are read.
-        DataChecksums = "data_checksums" => inherent("checksums of data", "no checksums of data", "checksums of data"),
+        DataChecksums = "data_checksums" => inherent_property("checksums of data", "no checksums of data", "checksums of data"),
         /// The filesystem checks the checksum of metadata when they are read.
-        MetadataChecksums = "metadata_checksums" => inherent("checksums of metadata", "no checksums of metadata", "checksums of metadata"),
+        MetadataChecksums = "metadata_checksums" => inherent_property("checksums of metadata", "no checksums of metadata", "checksums of metadata"),
         /// One device has two copies of the metadata.
-        MetadataCopies = "metadata_copies" => inherent("two copies of metadata", "one copy of metadata", "a second copy of the metadata"),
+        MetadataCopies = "metadata_copies" => inherent_property("two copies of metadata", "one copy of metadata", "a second copy of the metadata"),
         /// A file that was renamed over another has its content after a power cut.
-        RenamedContent = "renamed_content" => inherent("renamed files whole", "renamed files may be empty", "the content of renamed files"),
+        RenamedContent = "renamed_content" => inherent_property("renamed files whole", "renamed files may be empty", "the content of renamed files"),
         /// An fsync of a file makes its names durable, too.
-        SyncedNames = "synced_names" => inherent("names synced", "names not synced", "names that fsync makes durable"),
+        SyncedNames = "synced_names" => inherent_property("names synced", "names not synced", "names that fsync makes durable"),
     }
 }
 

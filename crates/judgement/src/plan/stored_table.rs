@@ -32,23 +32,24 @@ macro_rules! stored_table {
             [$($field)* $(#[$attribute])* pub $name: $kind,]
             [$($key)* $(crate::plan::keys::key!(stringify!($name), $words, $name, $($row)*),)?] $($rest)*);
     };
-    (@ $head:tt $keys:tt [$($field:tt)*] [$($key:tt)*]
-        $(#[$attribute:meta])* $name:ident ?: $kind:ty $(=> ($words:literal, $($row:tt)*))?, $($rest:tt)*) => {
-        stored_table!(@ $head $keys
-            [$($field)* $(#[$attribute])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<$kind>,]
-            [$($key)* $(crate::plan::keys::key!(stringify!($name), $words, $name, $($row)*),)?] $($rest)*);
+    // The other forms are the first with an attribute.
+    (@ $head:tt $keys:tt $field:tt $key:tt
+        $(#[$attribute:meta])* $name:ident ?: $kind:ty $(=> ($($row:tt)*))?, $($rest:tt)*) => {
+        stored_table!(@ $head $keys $field $key $(#[$attribute])*
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            $name: Option<$kind> $(=> ($($row)*))?, $($rest)*);
     };
-    (@ $head:tt $keys:tt [$($field:tt)*] [$($key:tt)*]
-        $(#[$attribute:meta])* $name:ident !: $kind:ty $(=> ($words:literal, $($row:tt)*))?, $($rest:tt)*) => {
-        stored_table!(@ $head $keys
-            [$($field)* $(#[$attribute])* #[serde(default, skip_serializing_if = "crate::plan::is_default")] pub $name: $kind,]
-            [$($key)* $(crate::plan::keys::key!(stringify!($name), $words, $name, $($row)*),)?] $($rest)*);
+    (@ $head:tt $keys:tt $field:tt $key:tt
+        $(#[$attribute:meta])* $name:ident !: $kind:ty $(=> ($($row:tt)*))?, $($rest:tt)*) => {
+        stored_table!(@ $head $keys $field $key $(#[$attribute])*
+            #[serde(default, skip_serializing_if = "crate::plan::is_default")]
+            $name: $kind $(=> ($($row)*))?, $($rest)*);
     };
-    (@ $head:tt $keys:tt [$($field:tt)*] [$($key:tt)*]
-        $(#[$attribute:meta])* $name:ident in $read:literal: $kind:ty $(=> ($words:literal, $($row:tt)*))?, $($rest:tt)*) => {
-        stored_table!(@ $head $keys
-            [$($field)* $(#[$attribute])* #[serde(default, skip_serializing_if = "crate::plan::is_default", deserialize_with = $read)] pub $name: $kind,]
-            [$($key)* $(crate::plan::keys::key!(stringify!($name), $words, $name, $($row)*),)?] $($rest)*);
+    (@ $head:tt $keys:tt $field:tt $key:tt
+        $(#[$attribute:meta])* $name:ident in $read:literal: $kind:ty $(=> ($($row:tt)*))?, $($rest:tt)*) => {
+        stored_table!(@ $head $keys $field $key $(#[$attribute])*
+            #[serde(default, skip_serializing_if = "crate::plan::is_default", deserialize_with = $read)]
+            $name: $kind $(=> ($($row)*))?, $($rest)*);
     };
 }
 pub(crate) use stored_table;

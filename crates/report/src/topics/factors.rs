@@ -29,17 +29,21 @@ pub(crate) fn write_sentence(judged: &Judgement<'_>) -> Option<String> {
         .iter()
         .filter(|effect| effect.certain || strongest_interaction(effect).is_some());
     let tie = judged.plan.protocol.tie;
-    let certain = certain.filter(|effect| !["filesystem", "model"].contains(&effect.factor));
+    let certain = certain.filter(|effect| is_of_option(effect));
     let certain: Vec<String> = certain.map(|effect| describe_effect(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
 }
 
-/// The effect of the option that all candidates were tried with and without, as the answer that such a plan asks for; `None` where a
-/// plan varies filesystems alone, several options, or a protection, whose cost has sentences of its own.
+/// Whether the effect is that of an option; filesystems are ranked, and devices are no options.
+fn is_of_option(effect: &FactorEffect) -> bool {
+    !["filesystem", "model"].contains(&effect.factor)
+}
+
+/// The effect of the option that all candidates were tried with and without, which is the question of such a plan. `None` if
+/// the plan varies only filesystems, several options, or a protection: the costs of protection are described separately.
 pub(crate) fn answer_asked(judged: &Judgement<'_>) -> Option<String> {
     let verdict = &judged.verdict;
-    let mut varied =
-        verdict.factors.iter().filter(|effect| !["filesystem", "model"].contains(&effect.factor));
+    let mut varied = verdict.factors.iter().filter(|effect| is_of_option(effect));
     let (Some(effect), None) = (varied.next(), varied.next()) else { return None };
     let is_option = ["mkfs", "mount"].contains(&effect.factor) && effect.against.is_some();
     if !is_option || verdict.ranking.len() < FEWEST_IN_PAIRS || !verdict.groups.is_empty() {
